@@ -9,11 +9,8 @@ import (
 )
 
 // rows turns values into Go code that gives them as rows hold them: nil, string,
-// int64, bool or time.Time. used notes which of the small functions are called.
-type rows struct {
-	n    *names
-	used map[string]bool
-}
+// int64, bool or time.Time.
+type rows struct{ n *names }
 
 // wordOf names the method of an enum that returns the stored word.
 func wordOf(values []*spec.EnumValue) string {
@@ -35,8 +32,7 @@ func (r *rows) column(o operand, fromCall bool) string {
 	apply := func(function, method string) string {
 		switch {
 		case optional:
-			r.used["columnOf"] = true
-			return fmt.Sprintf("columnOf(%s, %s)", o.opt, function)
+			return fmt.Sprintf("fsmimpl.ColumnOf(%s, %s)", o.opt, function)
 		case method != "":
 			return o.val + "." + method + "()"
 		}
@@ -61,8 +57,7 @@ func (r *rows) column(o operand, fromCall bool) string {
 		}
 	}
 	if optional {
-		r.used["column"] = true
-		return "column(" + o.opt + ")"
+		return "fsmimpl.Column(" + o.opt + ")"
 	}
 	return typed(o)
 }
@@ -77,7 +72,7 @@ func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
 			}
 		}
 	}
-	s := scope{n: r.n, changes: &changes{}, fresh: true}
+	s := scope{n: r.n, caller: "c.Actor", changes: &changes{}, fresh: true}
 	for _, a := range o.Effects.Set {
 		if a.Field != f {
 			continue

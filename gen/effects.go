@@ -298,7 +298,7 @@ func (s scope) value(v spec.Value, f *spec.Field) operand {
 	case spec.ValueField:
 		return s.stored(v.Field)
 	case spec.ValueActor:
-		return plain(spec.KindString, nil, "req.Actor")
+		return plain(spec.KindString, nil, s.who())
 	case spec.ValueNow:
 		if v.Plus == 0 {
 			return plain(spec.KindTime, nil, "now")

@@ -87,7 +87,7 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 	if s.engineCalls(o) && !hasSource(o) {
 		pair("System", jen.Func().Params(raw("*"+s.n.Record), jen.Qual("time", "Time")).
 			Params(raw("fsmimpl.Call[%s]", s.n.Record), raw("error")).Block(
-			jen.Return(raw("%s{}.call(nil), nil", c.Request)),
+			jen.Return(raw("%s(nil, %s), nil", c.Call, callArgs(o, c, `""`, c.Input+"{}", "fsm.Call{}"))),
 		))
 	}
 	fields = append(fields, jen.Line())
@@ -189,7 +189,20 @@ func (s *store) keyText(e *spec.Effect) *jen.Statement {
 	return raw("fsmimpl.EffectKey").Call(parts...)
 }
 
-// call adds the method of a request that makes the engine's call.
+// callArgs are the arguments that the function which makes the engine's call takes
+// behind the operation.
+func callArgs(o *spec.Operation, c *opNames, id, in, call string) string {
+	var args []string
+	if creates(o) {
+		args = append(args, id)
+	}
+	if c.Input != "" {
+		args = append(args, in)
+	}
+	return strings.Join(append(args, call), ", ")
+}
+
+// call adds the function that makes the engine's call of an operation.
 func (s *store) call(f *jen.File, o *spec.Operation) error {
 	c := s.n.op(o)
 	fields := []jen.Code{}
@@ -197,18 +210,10 @@ func (s *store) call(f *jen.File, o *spec.Operation) error {
 		fields = append(fields, jen.Line().Id(name).Op(":").Add(value))
 	}
 	pair("Operation", raw("op"))
+	pair("Caller", raw("fsmimpl.Caller(c)"))
 	if creates(o) {
-		pair("ID", raw("req.ID"))
+		pair("ID", raw("id"))
 	}
-	if hasRequestID(s.m, o) {
-		pair("RequestID", raw("req.RequestID"))
-	}
-	if o.By != spec.BySystem {
-		pair("Actor", raw("req.Actor"))
-	}
-	pair("Reason", raw("req.Reason"))
-	pair("At", raw("req.At"))
-	pair("Labels", raw("req.Labels"))
 	if len(o.Inputs) > 0 {
 		pair("Inputs", jen.Index().Add(raw("driver.Input")).ValuesFunc(func(g *jen.Group) {
 			for _, in := range o.Inputs {
@@ -237,7 +242,7 @@ func (s *store) call(f *jen.File, o *spec.Operation) error {
 	}
 	fields = append(fields, jen.Line())
 	f.Line()
-	f.Func().Params(raw("req %s", c.Request)).Id("call").Params(raw("op *fsmimpl.Operation[%s]", s.n.Record)).
+	f.Func().Id(c.Call).Params(raw("op *fsmimpl.Operation[%s]", s.n.Record), raw(callArgs(o, c, "id string", "in "+c.Input, "c fsm.Call"))).
 		Add(raw("fsmimpl.Call[%s]", s.n.Record)).Block(
 		jen.Return(raw("fsmimpl.Call[%s]", s.n.Record).Values(fields...)),
 	)
@@ -280,10 +285,9 @@ func loose(m *spec.Machine, o *spec.Operation, in *spec.Input) bool {
 // decide is the function that runs the pure method.
 func (s *store) decide(o *spec.Operation) *jen.Statement {
 	c := s.n.op(o)
-	args := "req, now"
+	args := pureArgs(c, o, "in", "known", "c.Actor", "c.Reason", "now")
 	peers := "_"
 	if c.Peers != "" {
-		args = "req, known, now"
 		peers = "peers"
 	}
 	id := "_"
@@ -402,7 +406,7 @@ func (s *store) narrow(o *spec.Operation, pair func(string, jen.Code)) {
 		}
 	}
 	pair("Fits", jen.Func().Params(raw("j *%s, %s time.Time", s.n.Record, now)).Bool().Block(
-		jen.Return(raw(scope{n: s.n}.facts(o.Next.Where).String())),
+		jen.Return(raw(scope{n: s.n, caller: "c.Actor"}.facts(o.Next.Where).String())),
 	))
 }
 
@@ -417,7 +421,7 @@ func (s *store) condition(a asked) string {
 	if a.now {
 		return fmt.Sprintf("{Column: %q, Op: driver.%s, Now: true}", a.field.Stored(), condOps[a.op])
 	}
-	value := s.rows.column(scope{n: s.n}.term(a.value, a.left), a.value.Kind == spec.TermInput)
+	value := s.rows.column(scope{n: s.n, caller: "c.Actor"}.term(a.value, a.left), a.value.Kind == spec.TermInput)
 	return fmt.Sprintf("{Column: %q, Op: driver.%s, Value: %s}", a.field.Stored(), condOps[a.op], value)
 }
 

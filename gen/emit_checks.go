@@ -2,42 +2,46 @@ package gen
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// classify adds the table of states and operations as one function.
-func classify(f *jen.File, m *spec.Machine, n *names) {
+// can adds the question whether an operation is possible in the record's state.
+func (p *pure) can(f *jen.File) {
+	cases := map[string][]jen.Code{}
+	var order []string
+	for _, o := range p.m.Operations {
+		var in []string
+		for i, class := range p.m.Row(o) {
+			if class != spec.Reject {
+				in = append(in, "j.State == "+p.n.state(p.m.States[i]))
+			}
+		}
+		if creates(o) || in == nil {
+			continue
+		}
+		key := strings.Join(in, " || ")
+		if cases[key] == nil {
+			order = append(order, key)
+		}
+		cases[key] = append(cases[key], raw(p.n.op(o).Const))
+	}
+	p.used["refuseState"] = true
 	f.Line()
-	f.Add(doc("Classify says what an operation does to a record in a state: it is a transition (guards and branches decide further), it is recorded and changes nothing, or it is refused. A creation is refused in every state.")).
-		Func().Id("Classify").Params(raw("s State, op Operation")).Add(raw("fsmimpl.Class")).BlockFunc(func(g *jen.Group) {
-		var cases []jen.Code
-		for _, o := range m.Operations {
-			var moves, records []jen.Code
-			for i, class := range m.Row(o) {
-				switch class {
-				case spec.Transition:
-					moves = append(moves, raw(n.state(m.States[i])))
-				case spec.RecordOnly:
-					records = append(records, raw(n.state(m.States[i])))
+	f.Add(doc(fmt.Sprintf("Can reports whether an operation is possible in the state of the %s: nil, or the refusal that its method returns. Guards and inputs are not looked at; to try these, call the method on a copy.", p.n.Record))).
+		Func().Params(raw("j %s", p.n.Record)).Id("Can").Params(raw("operation string")).Error().BlockFunc(func(g *jen.Group) {
+		if order != nil {
+			g.Id("possible").Op(":=").False()
+			g.Switch(raw("operation")).BlockFunc(func(g *jen.Group) {
+				for _, key := range order {
+					g.Case(cases[key]...).Block(raw("possible = %s", key))
 				}
-			}
-			var inner []jen.Code
-			if moves != nil {
-				inner = append(inner, jen.Case(moves...).Block(jen.Return(raw("fsmimpl.ClassTransition"))))
-			}
-			if records != nil {
-				inner = append(inner, jen.Case(records...).Block(jen.Return(raw("fsmimpl.ClassRecordOnly"))))
-			}
-			if inner != nil {
-				cases = append(cases, jen.Case(raw(n.op(o).Const)).Block(jen.Switch(raw("s")).Block(inner...)))
-			}
+			})
+			g.If(raw("possible")).Block(jen.Return(jen.Nil()))
 		}
-		if cases != nil {
-			g.Switch(raw("op")).Block(cases...)
-		}
-		g.Return(raw("fsmimpl.ClassReject"))
+		g.Return(raw("j.refuseState(operation)"))
 	})
 }
 

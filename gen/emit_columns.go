@@ -46,90 +46,25 @@ func (s *store) decode(f *jen.File) {
 	f.Line()
 	f.Add(doc("decode returns the record of a row. It refuses unknown words and wrong types, and does not look at invariants: see Check.")).
 		Func().Id("decode").Params(raw("r driver.Row")).Params(raw(s.n.Record), raw("error")).BlockFunc(func(g *jen.Group) {
-		g.If(raw("len(r.Values) != len(schema.Columns)")).Block(
-			jen.Return(raw(s.n.Record+"{}"), jen.Qual("fmt", "Errorf").Call(
-				jen.Lit(s.m.Name+" %q: the row has %d columns, expected %d"), raw("r.ID"), raw("len(r.Values)"), raw("len(schema.Columns)"))),
-		)
 		g.Add(raw("j := %s{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}", s.n.Record))
-		g.Id("err").Op(":=").Qual("errors", "Join").CallFunc(func(g *jen.Group) {
-			g.Line().Add(raw("j.State.UnmarshalText([]byte(r.State))"))
-			for i, x := range s.m.Fields {
-				read := "read"
-				switch x.Type.Kind {
-				case spec.KindEnum, spec.KindJSON, spec.KindSet:
-					read = "scan"
-				}
-				if isOptional(x.Type) {
-					read += "Optional"
-				}
-				s.rows.used[read] = true
-				g.Line().Add(raw("%s(r, %d, &j.%s)", read, i, s.n.field(x)))
+		g.Add(raw("rd := fsmimpl.Read(schema, r)"))
+		g.Add(raw("rd.State(&j.State)"))
+		for _, x := range s.m.Fields {
+			read := "Plain"
+			switch x.Type.Kind {
+			case spec.KindEnum:
+				read = "Word"
+			case spec.KindJSON, spec.KindSet:
+				read = "Scan"
 			}
-			g.Line()
-		})
-		g.If(raw("err != nil")).Block(
-			jen.Return(raw(s.n.Record+"{}"), jen.Qual("fmt", "Errorf").Call(jen.Lit(s.m.Name+" %q: %w"), raw("r.ID"), raw("err"))),
-		)
+			if isOptional(x.Type) {
+				read += "Optional"
+			}
+			g.Add(raw("fsmimpl.%s(rd, &j.%s)", read, s.n.field(x)))
+		}
+		g.If(raw("err := rd.Err()"), raw("err != nil")).Block(jen.Return(raw(s.n.Record + "{}, err")))
 		g.Return(raw("j"), jen.Nil())
 	})
-}
-
-// columnFunctions adds the small functions between values and columns that the
-// package uses.
-func (s *store) columnFunctions(f *jen.File) {
-	used := s.rows.used
-	add := func(name, text string, signature *jen.Statement, body ...jen.Code) {
-		if used[name] {
-			f.Line()
-			f.Add(doc(text)).Func().Id(name).Add(signature).Block(body...)
-		}
-	}
-	wrongType := func(expected string) *jen.Statement {
-		return jen.Return(jen.Qual("fmt", "Errorf").Call(
-			jen.Lit("column %s holds %T, expected "+expected), raw("schema.Columns[column].Stored"), raw("r.Values[column]")))
-	}
-	columnError := jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit("column %s: %w"), raw("schema.Columns[column].Stored"), raw("err")))
-	absentThen := jen.If(raw("r.Values[column] == nil")).Block(jen.Return(jen.Nil()))
-	scanner := jen.Types(raw("T any"), raw("P").Interface(raw("*T"), jen.Qual("database/sql", "Scanner")))
-
-	add("column", "column returns an optional value as rows hold it: nil when it is absent.",
-		raw("[T any](o fsm.Optional[T]) any"),
-		jen.If(raw("v, ok := o.Get()"), raw("ok")).Block(jen.Return(raw("v"))),
-		jen.Return(jen.Nil()))
-	add("columnOf", "columnOf is column for a value that rows hold in another form.",
-		raw("[T, V any](o fsm.Optional[T], form func(T) V) any"),
-		jen.If(raw("v, ok := o.Get()"), raw("ok")).Block(jen.Return(raw("form(v)"))),
-		jen.Return(jen.Nil()))
-	add("read", "read copies a column that must be there.",
-		raw("[T any](r driver.Row, column int, to *T) error"),
-		raw("v, ok := r.Values[column].(T)"),
-		jen.If(raw("!ok")).Block(jen.Return(jen.Qual("fmt", "Errorf").Call(
-			jen.Lit("column %s holds %T, expected %T"), raw("schema.Columns[column].Stored"), raw("r.Values[column]"), raw("*to")))),
-		raw("*to = v"),
-		jen.Return(jen.Nil()))
-	add("readOptional", "readOptional copies a column that may be absent.",
-		raw("[T any](r driver.Row, column int, to *fsm.Optional[T]) error"),
-		absentThen,
-		raw("v, ok := r.Values[column].(T)"),
-		jen.If(raw("!ok")).Block(jen.Return(jen.Qual("fmt", "Errorf").Call(
-			jen.Lit("column %s holds %T, expected %T"), raw("schema.Columns[column].Stored"), raw("r.Values[column]"), raw("v")))),
-		raw("*to = fsm.Some(v)"),
-		jen.Return(jen.Nil()))
-	add("scan", "scan reads a text column that must be there.",
-		jen.Params(raw("r driver.Row"), raw("column int"), raw("to").Qual("database/sql", "Scanner")).Error(),
-		raw("text, ok := r.Values[column].(string)"),
-		jen.If(raw("!ok")).Block(wrongType("a text")),
-		jen.If(raw("err := to.Scan(text)"), raw("err != nil")).Block(columnError),
-		jen.Return(jen.Nil()))
-	add("scanOptional", "scanOptional reads a text column that may be absent.",
-		scanner.Params(raw("r driver.Row"), raw("column int"), raw("to *fsm.Optional[T]")).Error(),
-		absentThen,
-		raw("text, ok := r.Values[column].(string)"),
-		jen.If(raw("!ok")).Block(wrongType("a text")),
-		raw("var v T"),
-		jen.If(raw("err := P(&v).Scan(text)"), raw("err != nil")).Block(columnError),
-		raw("*to = fsm.Some(v)"),
-		jen.Return(jen.Nil()))
 }
 
 // stepFunction adds the bridge from a pure method to the engine.

@@ -3,14 +3,13 @@ package gen
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// enumType is one closed list of words as a Go type: State, Operation,
-// EventName, and the enums of fields and inputs.
+// enumType is one closed list of words as a Go type: State
+// and the enums of fields and inputs.
 type enumType struct {
 	name   string   // of the type
 	doc    []string // of the type
@@ -50,7 +49,7 @@ func (t *enumType) integer() string {
 	return "uint16"
 }
 
-// enum adds a type with its constants, its texts, and its forms in JSON and SQL.
+// enum adds a type with its constants, its texts, and its form in JSON.
 func enum(f *jen.File, t *enumType) {
 	f.Line()
 	f.Add(doc(t.doc...)).
@@ -72,7 +71,6 @@ func enum(f *jen.File, t *enumType) {
 		f.Line()
 		enumTable(f.Add(doc(fmt.Sprintf("%s are the words in rows and events: the first names.", t.table("Words")))), t.table("Words"), t, func(c enumConst) string { return c.stored })
 	}
-	f.Line()
 	enumMethods(f, t)
 }
 
@@ -98,77 +96,31 @@ func enumMethods(f *jen.File, t *enumType) {
 	if t.renamed() {
 		stored = t.table("Words")
 	}
-	f.Add(doc("String returns the name in the specification.")).
-		Func().Params(raw("%s %s", r, t.name)).Id("String").Params().String().Block(
-		jen.If(raw("!%s.Valid()", r)).Block(
-			jen.Return(jen.Qual("fmt", "Sprintf").Call(jen.Lit(t.name+"(%d)"), raw("%s(%s)", t.integer(), r))),
-		),
-		jen.Return(raw("%s[%s]", names, r)),
-	)
-	if t.renamed() && t.inRows {
+	method := func(text, on, name string, params, result jen.Code, body ...jen.Code) {
 		f.Line()
-		f.Add(doc("word returns what rows and events hold.")).
-			Func().Params(raw("%s %s", r, t.name)).Id("word").Params().String().Block(
+		f.Add(doc(text)).Func().Params(raw("%s %s%s", r, on, t.name)).Id(name).Params(params).Add(result).Block(body...)
+	}
+	method("String returns the name in the specification.", "", "String", nil, jen.String(),
+		jen.Return(raw("fsmimpl.Name(%s[:], %s, %q)", names, r, t.name)))
+	if t.renamed() && t.inRows {
+		method("word returns what rows and events hold.", "", "word", nil, jen.String(),
 			jen.If(raw("!%s.Valid()", r)).Block(jen.Return(jen.Lit(""))),
-			jen.Return(raw("%s[%s]", stored, r)),
-		)
+			jen.Return(raw("%s[%s]", stored, r)))
 	}
-	f.Line()
-	f.Add(doc(fmt.Sprintf("Valid reports whether %s is one of the %ss of the specification.", r, t.noun))).
-		Func().Params(raw("%s %s", r, t.name)).Id("Valid").Params().Bool().Block(
-		jen.Return(raw("%s > 0 && int(%s) < len(%s)", r, r, names)),
-	)
-	f.Line()
-	f.Add(doc("MarshalText returns the word that rows, events and JSON hold.")).
-		Func().Params(raw("%s %s", r, t.name)).Id("MarshalText").Params().Params(raw("[]byte"), raw("error")).Block(
-		jen.If(raw("!%s.Valid()", r)).Block(
-			jen.Return(jen.Nil(), jen.Qual("fmt", "Errorf").Call(jen.Lit(fmt.Sprintf("%%d is no %s", t.noun)), raw("%s(%s)", t.integer(), r))),
-		),
-		jen.Return(raw("[]byte(%s[%s])", stored, r), jen.Nil()),
-	)
-	f.Line()
-	f.Add(doc("UnmarshalText reads what MarshalText writes. An unknown word is an error.")).
-		Func().Params(raw("%s *%s", r, t.name)).Id("UnmarshalText").Params(raw("text []byte")).Error().Block(
-		jen.Switch(raw("string(text)")).BlockFunc(func(g *jen.Group) {
-			for _, c := range t.consts {
-				g.Case(jen.Lit(c.stored)).Block(raw("*%s = %s", r, c.name))
-			}
+	method(fmt.Sprintf("Valid reports whether %s is one of the %ss of the specification.", r, t.noun), "", "Valid", nil, jen.Bool(),
+		jen.Return(raw("%s > 0 && int(%s) < len(%s)", r, r, names)))
+	method("MarshalText returns the word that rows, events and JSON hold.", "", "MarshalText", nil, jen.Params(raw("[]byte"), raw("error")),
+		jen.Return(raw("fsmimpl.Text(%s[:], %s, %q)", stored, r, t.noun)))
+	var body []jen.Code
+	if t.gone != nil {
+		body = append(body, jen.Switch(raw("string(text)")).BlockFunc(func(g *jen.Group) {
 			for _, c := range t.gone {
-				g.Case(jen.Lit(c.stored)).Block(jen.Comment("// "+c.doc), raw("*%s = %s", r, c.name))
+				g.Case(jen.Lit(c.stored)).Block(jen.Comment("// "+c.doc), raw("*%s = %s", r, c.name), jen.Return(jen.Nil()))
 			}
-			g.Default().Block(jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit(fmt.Sprintf("unknown %s %%q; expected %s", t.noun, expectedWords(t))), raw("text"))))
-		}),
-		jen.Return(jen.Nil()),
-	)
-	f.Line()
-	f.Add(doc("Value writes a column.")).
-		Func().Params(raw("%s %s", r, t.name)).Id("Value").Params().Params(jen.Qual("database/sql/driver", "Value"), raw("error")).Block(
-		raw("text, err := %s.MarshalText()", r),
-		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
-		jen.Return(raw("string(text), nil")),
-	)
-	f.Line()
-	f.Add(doc("Scan reads a column.")).
-		Func().Params(raw("%s *%s", r, t.name)).Id("Scan").Params(raw("src any")).Error().Block(
-		jen.Switch(raw("text := src.(type)")).Block(
-			jen.Case(jen.String()).Block(jen.Return(raw("%s.UnmarshalText([]byte(text))", r))),
-			jen.Case(raw("[]byte")).Block(jen.Return(raw("%s.UnmarshalText(text)", r))),
-		),
-		jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit(fmt.Sprintf("cannot read %s from %%T", withArticle(t.noun))), raw("src"))),
-	)
-}
-
-// expectedWords lists the words of a type for a message, unless they are many.
-func expectedWords(t *enumType) string {
-	const many = 12
-	var words []string
-	for _, c := range t.consts {
-		words = append(words, c.stored)
+		}))
 	}
-	if len(words) > many {
-		return strconv.Itoa(len(words)) + " words that the specification lists"
-	}
-	return list(words, "or")
+	method("UnmarshalText reads what MarshalText writes. An unknown word is an error.", "*", "UnmarshalText", raw("text []byte"), jen.Error(),
+		append(body, jen.Return(raw("fsmimpl.Parse(%s[:], text, %s, %q)", stored, r, t.noun)))...)
 }
 
 // receiver is the one letter that methods of a type call their value.
@@ -189,34 +141,6 @@ func stateType(m *spec.Machine, n *names) *enumType {
 	for _, r := range m.Removed {
 		text := fmt.Sprintf("a state that is gone: old rows and events that name it are read as %s", r.To.State.Name)
 		t.gone = append(t.gone, enumConst{name: n.state(r.To.State), stored: r.Name, doc: text})
-	}
-	return t
-}
-
-// operationType is the type of the operations.
-func operationType(m *spec.Machine, n *names) *enumType {
-	t := &enumType{
-		name:  "Operation",
-		doc:   []string{"Operation is one of the operations. The zero Operation is none."},
-		block: "The operations, in the order of the specification.",
-		noun:  "operation",
-	}
-	for _, o := range m.Operations {
-		t.consts = append(t.consts, enumConst{n.op(o).Const, o.Name, o.Stored(), ""})
-	}
-	return t
-}
-
-// eventType is the type of the event names.
-func eventType(n *names) *enumType {
-	t := &enumType{
-		name:  "EventName",
-		doc:   []string{"EventName is what the log calls an event. The zero EventName is none."},
-		block: "The event names, in the order of the operations that write them.",
-		noun:  "event",
-	}
-	for _, e := range n.events {
-		t.consts = append(t.consts, enumConst{e.Const, e.Name, e.Stored, ""})
 	}
 	return t
 }

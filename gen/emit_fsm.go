@@ -16,9 +16,7 @@ func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	handshake(f)
 	enum(f, stateType(m, n))
 	stateMethods(f, m, n)
-	enum(f, operationType(m, n))
-	listFunc(f, "Operations", "operations", "Operation", operationType(m, n))
-	enum(f, eventType(n))
+	constants(f, m, n)
 	for _, e := range n.enums {
 		enum(f, valueType(e))
 	}
@@ -27,13 +25,13 @@ func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	event(f)
 	p := &pure{m: m, n: n, used: make(map[string]bool)}
 	for _, o := range m.Operations {
-		request(f, m, n, o)
+		input(f, n, o)
 		peers(f, m, n, o)
 		if err := p.operation(f, o); err != nil {
 			return nil, err
 		}
 	}
-	classify(f, m, n)
+	p.can(f)
 	check(f, m, n)
 	if m.Projection != nil {
 		if err := projection(f, m, n); err != nil {
@@ -61,30 +59,34 @@ func packageDoc(m *spec.Machine, n *names) []string {
 // the runtime.
 func handshake(f *jen.File) {
 	f.Add(doc("If this does not compile, runtime and generator have drifted apart: update github.com/fsmgen/fsmgen and run `go generate` again.")).
-		Const().Id("_").Op("=").Add(raw("fsmimpl.Generated1"))
+		Const().Id("_").Op("=").Add(raw("fsmimpl.Generated2"))
 }
 
-// listFunc adds a function that returns all values of a type.
-func listFunc(f *jen.File, name, plural, typ string, t *enumType) {
+// constants adds the names of the operations and of the events, as the log has them.
+func constants(f *jen.File, m *spec.Machine, n *names) {
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s returns all %s, in the order of the specification.", name, plural))).
-		Func().Id(name).Params().Index().Id(typ).Block(
-		jen.Return(jen.Index().Id(typ).ValuesFunc(constantLines(t))),
-	)
-}
-
-func constantLines(t *enumType) func(*jen.Group) {
-	return func(g *jen.Group) {
-		for _, c := range t.consts {
-			g.Line().Id(c.name)
+	f.Add(doc("The operations, in the order of the specification: what Operation of an event in the log holds.")).
+		Const().DefsFunc(func(g *jen.Group) {
+		for _, o := range m.Operations {
+			g.Id(n.op(o).Const).Op("=").Lit(o.Stored())
 		}
-		g.Line()
-	}
+	})
+	f.Line()
+	f.Add(doc("The events, in the order of the operations that write them: what Name of an event in the log holds.")).
+		Const().DefsFunc(func(g *jen.Group) {
+		for _, e := range n.events {
+			g.Id(e.Const).Op("=").Lit(e.Stored)
+		}
+	})
 }
 
 // stateMethods adds what only states have.
 func stateMethods(f *jen.File, m *spec.Machine, n *names) {
-	listFunc(f, "States", "states", "State", stateType(m, n))
+	f.Line()
+	f.Add(doc("States returns all states, in the order of the specification.")).
+		Func().Id("States").Params().Index().Id("State").Block(
+		jen.Return(raw("fsmimpl.All[State](%s[:])", stateType(m, n).table("Names"))),
+	)
 	var terminal []string
 	for _, s := range m.States {
 		if s.Terminal {
@@ -127,8 +129,8 @@ func (p *pure) steps(f *jen.File) {
 	if p.used["note"] {
 		f.Line()
 		f.Add(doc("note is the event of a call that is recorded and changes nothing; guard is the guard that failed, if it was one.")).
-			Func().Params(raw("j *%s", p.n.Record)).Id("note").Params(raw("op Operation, name EventName, guard string, now time.Time")).Id("Event").Block(
-			jen.Return(raw("Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}")),
+			Func().Params(raw("j *%s", p.n.Record)).Id("note").Params(raw("name, guard string")).Id("Event").Block(
+			jen.Return(raw("Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}")),
 		)
 	}
 }

@@ -194,27 +194,28 @@ func (h *held) entry(f *jen.File, o *spec.Operation) {
 	if result == "" {
 		return
 	}
-	fill := []jen.Code{raw("req.Actor = h.actor")}
+	fill := []jen.Code{raw("c.Actor = h.actor")}
 	text := "The holder is its actor."
 	if hasRequestID(h.m, o) {
-		fill = append(fill, jen.If(raw(`req.RequestID == ""`)).Block(raw("req.RequestID = ").Add(raw("driver.NewID").Call())))
-		text = "The holder is its actor. A request without an id gets a new one each time; give it one of your own to make a retry safe."
+		fill = append(fill, jen.If(raw(`c.RequestID == ""`)).Block(raw("c.RequestID = ").Add(raw("driver.NewID").Call())))
+		text = "The holder is its actor. A call without a request id gets a new one each time; give it one of your own to make a retry safe."
 	}
 	method := func(name, doctext string, params []jen.Code, result *jen.Statement, body ...jen.Code) {
 		f.Line()
 		f.Add(doc(doctext+" "+text)).Func().Params(raw("h Holder")).Id(name).Params(append([]jen.Code{ctx()}, params...)...).
 			Params(result, raw("error")).Block(append(slices.Clone(fill), body...)...)
 	}
-	method(c.Method, fmt.Sprintf("%s is the machine's, with a handle for result.", c.Method), []jen.Code{raw("req %s", c.Request)}, raw(result),
-		raw("out, err := h.m.%s(ctx, req)", c.Method),
+	taken, given := raw(callArgs(o, c, "id string", "in "+c.Input, "c fsm.Call")), callArgs(o, c, "id", "in", "c")
+	method(c.Method, fmt.Sprintf("%s is the machine's, with a handle for result.", c.Method), []jen.Code{taken}, raw(result),
+		raw("out, err := h.m.%s(ctx, %s)", c.Method, given),
 		jen.If(raw("err != nil")).Block(jen.Return(raw("%s{}, err", result))),
 		jen.Return(h.made(result), jen.Nil()),
 	)
 	if o.Next == nil {
 		return
 	}
-	method(c.N, fmt.Sprintf("%s is the machine's, with handles for result.", c.N), []jen.Code{raw("n int"), raw("req %s", c.Request)}, raw("[]"+result),
-		raw("outs, err := h.m.%s(ctx, n, req)", c.N),
+	method(c.N, fmt.Sprintf("%s is the machine's, with handles for result.", c.N), []jen.Code{raw("n int"), taken}, raw("[]"+result),
+		raw("outs, err := h.m.%s(ctx, n, %s)", c.N, given),
 		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
 		raw("list := make([]%s, len(outs))", result),
 		jen.For(raw("i, out := range outs")).Block(
@@ -347,13 +348,10 @@ func (h *held) reads(x *spec.Field) bool {
 func (h *held) method(f *jen.File, s *spec.State, o *spec.Operation) {
 	c := h.n.op(o)
 	params := []jen.Code{ctx()}
-	pairs := []string{"Actor: j.held.Actor()"}
-	for _, in := range o.Inputs {
-		name := h.local(in.Name)
-		params = append(params, jen.Id(name).Add(typeCode(h.n.inputGoType(in))))
-		pairs = append(pairs, h.n.input(in)+": "+name)
+	if c.Input != "" {
+		params = append(params, raw("in %s", c.Input))
 	}
-	call := fmt.Sprintf("%s{%s}.call(%s)", c.Request, strings.Join(pairs, ", "), c.Desc)
+	call := fmt.Sprintf("%s(%s, %s)", c.Call, c.Desc, callArgs(o, c, "", "in", "fsm.Call{Actor: j.held.Actor()}"))
 	ends := h.ends(o, s)
 	text := fmt.Sprintf("%s %s.", c.Method, h.leads(s, o, ends))
 	if d := sentence(o.Doc); d != "" {

@@ -95,10 +95,10 @@ func (s *store) sourcedOperation(g *jen.Group, o *spec.Operation) {
 	g.Add(raw("%s := *%s", "own"+c.Method, c.Desc))
 	g.Add(raw("%s.System", "own"+c.Method)).Op("=").Func().Params(raw("j *%s, now time.Time", s.n.Record)).
 		Params(raw("fsmimpl.Call[%s]", s.n.Record), raw("error")).Block(
-		raw("req, err := sources.%s(*j, now)", c.Method),
-		jen.Return(raw("req.call(nil), err")),
+		raw("in, err := sources.%s(*j, now)", c.Method),
+		jen.Return(raw("%s(nil, in, fsm.Call{}), err", c.Call)),
 	)
-	g.Add(raw("d.Operations[%s-1] = &%s", c.Const, "own"+c.Method))
+	g.Add(raw("d.Operations[%d] = &%s", slices.Index(s.m.Operations, o), "own"+c.Method))
 }
 
 // effectFunction adapts a method of Effects to the engine.
@@ -154,54 +154,32 @@ func (s *store) methods(f *jen.File, o *spec.Operation) {
 			Params(result, raw("error")).Block(body...)
 	}
 	one, many := raw("Outcome"), raw("[]Outcome")
-	req := raw("req %s", c.Request)
-	call := fmt.Sprintf("req.call(%s)", s.desc(o))
+	taken := raw(callArgs(o, c, "id string", "in "+c.Input, "c fsm.Call"))
+	call := fmt.Sprintf("%s(%s, %s)", c.Call, s.desc(o), callArgs(o, c, "id", "in", "c"))
 	switch {
 	case creates(o):
-		text := fmt.Sprintf("%s %s.", c.Method, operationMove(s.m, o))
+		text := fmt.Sprintf("%s %s. An empty id stands for a new one.", c.Method, operationMove(s.m, o))
 		if o.DedupeBy != nil {
 			text += fmt.Sprintf(" One that is there with the same %s is returned as it is, with Existing set.", list(fieldNames(o.DedupeBy.Fields), "and"))
 		}
-		method(text, c.Method, one, []jen.Code{req}, jen.Return(raw("m.core.Create(ctx, %s)", call)))
-		if o.By != spec.BySystem {
-			method(fmt.Sprintf("%s is %s for each request, in one transaction: all of them or none.", c.Many, c.Method),
-				c.Many, many, []jen.Code{raw("reqs []%s", c.Request)},
-				raw("calls := make([]fsmimpl.Call[%s], len(reqs))", s.n.Record),
-				jen.For(raw("i, req := range reqs")).Block(raw("calls[i] = %s", call)),
-				jen.Return(raw("m.core.CreateMany(ctx, calls)")))
-		}
-		return
+		method(text, c.Method, one, []jen.Code{taken}, jen.Return(raw("m.core.Create(ctx, %s)", call)))
 	case o.Next != nil:
 		method(fmt.Sprintf("%s picks the first %s that fits and %s. Without one it returns fsm.ErrNothingToDo.", c.Method, s.n.Record, moveOf("it", o)),
-			c.Method, one, []jen.Code{req},
+			c.Method, one, []jen.Code{taken},
 			raw("outs, err := m.core.Pick(ctx, 1, %s)", call),
 			jen.If(raw("err != nil")).Block(jen.Return(raw("Outcome{}, err"))),
 			jen.Return(raw("outs[0], nil")))
 		method(fmt.Sprintf("%s picks up to n records at once, under one request id. Without any it returns fsm.ErrNothingToDo.", c.N),
-			c.N, many, []jen.Code{raw("n int"), req}, jen.Return(raw("m.core.Pick(ctx, n, %s)", call)))
+			c.N, many, []jen.Code{raw("n int"), taken}, jen.Return(raw("m.core.Pick(ctx, n, %s)", call)))
 		method(fmt.Sprintf("%s is %s for the %s that the caller names.", c.Of, c.Method, s.n.Record),
-			c.Of, one, []jen.Code{raw("at fsm.Target"), req}, jen.Return(raw("m.core.Apply(ctx, at, %s)", call)))
-		return
+			c.Of, one, []jen.Code{raw("at fsm.Target"), taken}, jen.Return(raw("m.core.Apply(ctx, at, %s)", call)))
+	default:
+		text := fmt.Sprintf("%s %s.", c.Method, operationMove(s.m, o))
+		if o.By == spec.BySystem {
+			text += " Its request id is made of operation and revision, so two that run it converge."
+		}
+		method(text, c.Method, one, []jen.Code{raw("at fsm.Target"), taken}, jen.Return(raw("m.core.Apply(ctx, at, %s)", call)))
 	}
-	text := fmt.Sprintf("%s %s.", c.Method, operationMove(s.m, o))
-	if o.By == spec.BySystem {
-		text += " Its request id is made of operation and revision, so two that run it converge."
-	}
-	method(text, c.Method, one, []jen.Code{raw("at fsm.Target"), req}, jen.Return(raw("m.core.Apply(ctx, at, %s)", call)))
-	if o.By == spec.BySystem {
-		return
-	}
-	f.Line()
-	f.Add(doc(fmt.Sprintf("%s is one item of %s.", c.Item, c.Many))).Type().Id(c.Item).Struct(
-		jen.Id("At").Add(raw("fsm.Target")),
-		jen.Id("Request").Id(c.Request),
-	)
-	method(fmt.Sprintf("%s is %s for each item, in one transaction: all of them or none.", c.Many, c.Method),
-		c.Many, many, []jen.Code{raw("items []%s", c.Item)},
-		raw("calls := make([]fsmimpl.Item[%s], len(items))", s.n.Record),
-		jen.For(raw("i, item := range items")).Block(
-			raw("calls[i] = fsmimpl.Item[%s]{At: item.At, Call: item.Request.call(%s)}", s.n.Record, s.desc(o))),
-		jen.Return(raw("m.core.ApplyMany(ctx, calls)")))
 }
 
 // reading adds what reads records and logs.
@@ -281,9 +259,19 @@ func (s *store) running(f *jen.File) {
 		Func().Params(raw("m *Machine")).Id("In").Params(ctx(), raw("tx fsm.Joined")).Params(raw("*Machine"), raw("error")).Block(
 		raw("core, err := m.core.In(ctx, tx)"),
 		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
+		jen.Return(raw("m.over(core), nil")),
+	)
+	f.Line()
+	f.Add(doc("Batch makes all calls that collect makes on the machine it is given, in one transaction: all of them or none. It returns one outcome for each, in their order; the calls themselves return a zero Outcome, since nothing is decided before collect returns. A batch holds creations, or calls on records. A pick has its own form for many.")).
+		Func().Params(raw("m *Machine")).Id("Batch").Params(ctx(), raw("collect func(*Machine) error")).Params(raw("[]Outcome"), raw("error")).Block(
+		jen.Return(raw("m.core.Batch(ctx, func(core *fsm.Machine[%s]) error { return collect(m.over(core)) })", s.n.Record)),
+	)
+	f.Line()
+	f.Add(doc("over returns the machine over another engine.")).
+		Func().Params(raw("m *Machine")).Id("over").Params(raw("core *fsm.Machine[%s]", s.n.Record)).Add(raw("*Machine")).Block(
 		raw("in := *m"),
 		raw("in.core = core"),
-		jen.Return(raw("&in, nil")),
+		jen.Return(raw("&in")),
 	)
 	f.Line()
 	f.Add(doc("Core returns the engine, for what is not particular to this machine.")).

@@ -48,26 +48,41 @@ func (p *pure) operation(f *jen.File, o *spec.Operation) error {
 	}
 	declaration.Func().Params(raw("j *%s", p.n.Record)).Id(e.c.Method).Params(e.params()...).
 		Params(raw("Event"), raw("error")).Block(e.code...)
-	args := "req, now"
-	if e.c.Peers != "" {
-		args = "req, peers, now"
-	}
-	f.Line()
-	f.Add(doc(fmt.Sprintf("%s reports what %s would answer, and changes nothing.", e.c.Can, e.c.Method))).
-		Func().Params(raw("j %s", p.n.Record)).Id(e.c.Can).Params(e.params()...).Error().Block(
-		raw("_, err := j.%s(%s)", e.c.Method, args),
-		jen.Return(raw("err")),
-	)
 	return nil
 }
 
 // params are the parameters that follow the id of a creation.
 func (e *operationEmitter) params() []jen.Code {
-	p := []jen.Code{raw("req %s", e.c.Request)}
+	var p []jen.Code
+	if e.c.Input != "" {
+		p = append(p, raw("in %s", e.c.Input))
+	}
 	if e.c.Peers != "" {
 		p = append(p, raw("peers %s", e.c.Peers))
 	}
+	switch {
+	case e.o.By == spec.ByOperator:
+		p = append(p, raw("actor, reason string"))
+	case needsActor(e.o):
+		p = append(p, raw("actor string"))
+	}
 	return append(p, jen.Id("now").Qual("time", "Time"))
+}
+
+// pureArgs are the arguments of the pure form of an operation, without the id of a
+// creation: each is the expression for what the form takes, where it takes it.
+func pureArgs(c *opNames, o *spec.Operation, in, peers, actor, reason, now string) string {
+	var args []string
+	add := func(reads bool, arg string) {
+		if reads {
+			args = append(args, arg)
+		}
+	}
+	add(c.Input != "", in)
+	add(c.Peers != "", peers)
+	add(needsActor(o), actor)
+	add(o.By == spec.ByOperator, reason)
+	return strings.Join(append(args, now), ", ")
 }
 
 func (e *operationEmitter) add(code ...jen.Code) { e.code = append(e.code, code...) }
@@ -75,7 +90,11 @@ func (e *operationEmitter) add(code ...jen.Code) { e.code = append(e.code, code.
 // fail returns the refusal that a helper makes.
 func (e *operationEmitter) fail(helper, format string, args ...any) *jen.Statement {
 	e.used[helper] = true
-	call := fmt.Sprintf("j.%s(%s)", helper, e.c.Const+fmt.Sprintf(format, args...))
+	name := strconv.Quote(e.o.Name)
+	if helper == "refuseState" {
+		name = e.c.Const
+	}
+	call := fmt.Sprintf("j.%s(%s)", helper, name+fmt.Sprintf(format, args...))
 	if creates(e.o) {
 		return jen.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
 	}
@@ -137,22 +156,22 @@ func (e *operationEmitter) body() error {
 // caller checks who asks and why.
 func (e *operationEmitter) caller() {
 	if needsActor(e.o) {
-		e.add(jen.If(raw(`req.Actor == ""`)).Block(e.fail("refuse", ", fsm.ErrActorMissing")))
+		e.add(jen.If(raw(`actor == ""`)).Block(e.fail("refuse", ", fsm.ErrActorMissing")))
 	}
 	if e.o.By == spec.ByOperator {
-		e.add(jen.If(raw(`req.Reason == ""`)).Block(e.fail("refuse", ", fsm.ErrReasonMissing")))
+		e.add(jen.If(raw(`reason == ""`)).Block(e.fail("refuse", ", fsm.ErrReasonMissing")))
 	}
 	if needsActor(e.o) {
-		e.add(jen.If(raw("err := driver.CheckID(req.Actor)"), raw("err != nil")).Block(e.fail("refuseInput", `, "actor", err.Error()`)))
+		e.add(jen.If(raw("err := driver.CheckID(actor)"), raw("err != nil")).Block(e.fail("refuseInput", `, "actor", err.Error()`)))
 	}
 	if e.o.By == spec.ByOperator {
-		e.add(jen.If(raw("err := driver.CheckText(req.Reason)"), raw("err != nil")).Block(e.fail("refuseInput", `, "reason", err.Error()`)))
+		e.add(jen.If(raw("err := driver.CheckText(reason)"), raw("err != nil")).Block(e.fail("refuseInput", `, "reason", err.Error()`)))
 	}
 }
 
 // input checks one input, and brings a time into the form that records hold.
 func (e *operationEmitter) input(in *spec.Input) {
-	name := "req." + e.n.input(in)
+	name := "in." + e.n.input(in)
 	optional := isOptional(in.Type)
 	refuse := func(problem string) *jen.Statement { return e.fail("refuseInput", ", %q, %q", in.Name, problem) }
 	sent := func(code ...jen.Code) { // runs code with v when the input was sent
@@ -292,7 +311,7 @@ func (e *operationEmitter) cell() {
 // note is the event of a call that is recorded and changes nothing.
 func (e *operationEmitter) note(guard string) *jen.Statement {
 	e.used["note"] = true
-	return raw("j.note(%s, %s, %q, now)", e.c.Const, e.c.Event, guard)
+	return raw("j.note(%s, %q)", e.c.Event, guard)
 }
 
 // require adds a guard, and reports whether it refuses every call.
@@ -519,7 +538,7 @@ func (e *operationEmitter) finish(to *spec.State, same []*spec.State) {
 	} else {
 		e.add(raw("from := j.State"))
 	}
-	e.add(move, jen.Return(raw("%sEvent{Operation: %s, Name: %s, %sTo: %s, Rev: j.Rev, At: now}, nil", result, e.c.Const, e.c.Event, from, target)))
+	e.add(move, jen.Return(raw("%sEvent{Name: %s, %sTo: %s}, nil", result, e.c.Event, from, target)))
 }
 
 // stamp makes the coming updated_at a variable, where an invariant of a possible

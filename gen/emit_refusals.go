@@ -72,7 +72,7 @@ func (p *pure) refusedOn(f *jen.File) {
 func (p *pure) stateGrounds(f *jen.File, name, states, code string, ops []*spec.Operation) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is why an operation is refused in %s.", name, states))).
-		Var().Id(name).Op("=").Index(jen.Op("...")).Add(raw("fsm.Ground")).ValuesFunc(func(g *jen.Group) {
+		Var().Id(name).Op("=").Map(jen.String()).Add(raw("*fsm.Ground")).ValuesFunc(func(g *jen.Group) {
 		for _, o := range ops {
 			if c := p.n.op(o); !creates(o) {
 				g.Line().Add(raw("%s: {Code: fsm.%s, Machine: %q, Operation: %q, Allowed: %s}", c.Const, code, p.m.Name, o.Name, c.Allowed))
@@ -110,31 +110,34 @@ func (p *pure) refusals(f *jen.File) {
 			jen.Return(raw("ground.Refuse(j.ID, &state)")))
 	}
 	if p.used["refuseState"] {
-		over := []jen.Code{jen.Return(raw("j.refuseOn(&wrongState[op])"))}
+		over := []jen.Code{
+			jen.If(raw("ground := wrongState[op]"), raw("ground != nil")).Block(jen.Return(raw("j.refuseOn(ground)"))),
+			jen.Return(raw("j.refuse(op, fsm.ErrWrongState)")),
+		}
 		if refusedAtTheEnd(p.m) != nil {
-			over = append([]jen.Code{jen.If(raw("j.State.Terminal()")).Block(jen.Return(raw("j.refuseOn(&terminal[op])")))}, over...)
+			over = append([]jen.Code{jen.If(raw("ground := terminal[op]"), raw("ground != nil && j.State.Terminal()")).Block(jen.Return(raw("j.refuseOn(ground)")))}, over...)
 		}
 		method("refuseState refuses an operation that is not possible in the record's state.",
-			"refuseState", "op Operation", over...)
+			"refuseState", "op string", over...)
 	}
 	method("refuse refuses on a ground of its own: what is wrong with the call or with the record. A record without a state is one that a creation makes.",
-		"refuse", "op Operation, code fsm.Code",
+		"refuse", "op string, code fsm.Code",
 		raw(`state := ""`),
 		jen.If(raw("j.State != 0")).Block(raw("state = j.State.String()")),
-		jen.Return(raw("(&fsm.Ground{Code: code, Machine: %q, Operation: op.String()}).RefuseOnce(j.ID, state)", p.m.Name)))
+		jen.Return(raw("(&fsm.Ground{Code: code, Machine: %q, Operation: op}).RefuseOnce(j.ID, state)", p.m.Name)))
 	named := func(text, name, params, code string, then *jen.Statement) {
 		method(text, name, params, raw("r := j.refuse(op, %s)", code), then, jen.Return(raw("r")))
 	}
 	if p.used["refuseInput"] {
 		named("refuseInput refuses an input that cannot be taken.",
-			"refuseInput", "op Operation, name, problem string", "fsm.ErrInvalidInput", raw("r.Name, r.Message = name, problem"))
+			"refuseInput", "op, name, problem string", "fsm.ErrInvalidInput", raw("r.Name, r.Message = name, problem"))
 	}
 	if p.used["refuseInvariant"] {
 		named("refuseInvariant refuses a step after which the record would break a rule: it was stored by somebody else.",
-			"refuseInvariant", "op Operation, rule string", "fsm.ErrInvariant", raw("r.Name = rule"))
+			"refuseInvariant", "op, rule string", "fsm.ErrInvariant", raw("r.Name = rule"))
 	}
 	if p.used["refuseOverflow"] {
 		named("refuseOverflow refuses a step after which a field would have to hold more than it can.",
-			"refuseOverflow", "op Operation, field string", "fsm.ErrOverflow", raw("r.Name = field"))
+			"refuseOverflow", "op, field string", "fsm.ErrOverflow", raw("r.Name = field"))
 	}
 }

@@ -18,7 +18,7 @@ type store struct {
 
 // storeFile returns the durable layer: the same operations over a store.
 func storeFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
-	s := &store{m: m, n: n, opt: opt, rows: &rows{n: n, used: make(map[string]bool)}}
+	s := &store{m: m, n: n, opt: opt, rows: &rows{n: n}}
 	f := newFile(n)
 	f.Anon("embed")
 	s.schema(f)
@@ -63,7 +63,6 @@ func storeFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	s.encode(f)
 	s.decode(f)
 	s.stepFunction(f)
-	s.columnFunctions(f)
 	return render(f)
 }
 
@@ -225,7 +224,7 @@ func (s *store) sources(f *jen.File) {
 		Type().Id("Sources").StructFunc(func(g *jen.Group) {
 		for _, o := range list {
 			c := s.n.op(o)
-			g.Id(c.Method).Func().Params(raw("j %s", s.n.Record), raw("now time.Time")).Params(raw(c.Request), raw("error"))
+			g.Id(c.Method).Func().Params(raw("j %s", s.n.Record), raw("now time.Time")).Params(raw(c.Input), raw("error"))
 		}
 	})
 }

@@ -25,7 +25,7 @@ func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	body := &testEmitter{m: m, n: n, opt: opt, held: newHeld(m, n)}
 	body.rules()
 	body.driver()
-	body.requests()
+	body.inputs()
 	body.durable()
 	e.imports(body.String())
 	e.WriteString(body.String())
@@ -124,9 +124,6 @@ func (e *testEmitter) driver() {
 	e.line("Check: Check,")
 	e.line("Equal: %s.Equal,", n.Record)
 	e.line("Fold: Fold,")
-	e.line("Classify: func(state, operation string) fsmimpl.Class {")
-	e.line("return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))")
-	e.line("},")
 	e.line("Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },")
 	for _, s := range m.States {
 		if s.Final {
@@ -157,7 +154,7 @@ func (e *testEmitter) driver() {
 	e.line("if e == (Event{}) {")
 	e.line("return fsmtest.Event{}")
 	e.line("}")
-	e.line("x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}")
+	e.line("x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}")
 	e.line("if e.From != 0 {")
 	e.line("x.From = e.From.String()")
 	e.line("}")
@@ -181,17 +178,7 @@ func (e *testEmitter) vocabularies() {
 		words, stored = append(words, s.Name), append(stored, s.Stored())
 	}
 	vocabulary("State", "States()", words, stored)
-	words, stored = nil, nil
-	for _, o := range m.Operations {
-		words, stored = append(words, o.Name), append(stored, o.Stored())
-	}
-	vocabulary("Operation", "Operations()", words, stored)
-	words, stored = nil, nil
 	var consts []string
-	for _, ev := range n.events {
-		consts, words, stored = append(consts, ev.Const), append(words, ev.Name), append(stored, ev.Stored)
-	}
-	vocabulary("EventName", "[]EventName{"+strings.Join(consts, ", ")+"}", words, stored)
 	for _, x := range n.enums {
 		words, stored = nil, nil
 		for _, v := range x.Values {
@@ -214,11 +201,7 @@ func (e *testEmitter) vocabularies() {
 // pure writes the adapter to one operation of the pure layer.
 func (e *testEmitter) pure(o *spec.Operation) {
 	c := e.n.op(o)
-	args := e.requestFunc(o) + "(c), "
-	if c.Peers != "" {
-		args += e.peersValue(o) + ", "
-	}
-	args += "c.Now()"
+	args := pureArgs(c, o, e.inputFunc(o)+"(c)", e.peersValue(o), "c.Actor", "c.Reason", "c.Now()")
 	e.line("%q: {", o.Name)
 	e.line("Do: func(r *%s, c fsmtest.Call) (fsmtest.Event, error) {", e.n.Record)
 	if creates(o) {
@@ -230,7 +213,7 @@ func (e *testEmitter) pure(o *spec.Operation) {
 	e.line("return testEvent(e), err")
 	e.line("},")
 	if !creates(o) {
-		e.line("Can: func(r *%s, c fsmtest.Call) error { return r.%s(%s) },", e.n.Record, c.Can, args)
+		e.line("Can: func(r %s) error { return r.Can(%s) },", e.n.Record, c.Const)
 	}
 	e.line("},")
 }
@@ -297,29 +280,20 @@ func (e *testEmitter) projection() {
 	}
 }
 
-func (e *testEmitter) requestFunc(o *spec.Operation) string {
-	return "test" + e.n.op(o).Request
+func (e *testEmitter) inputFunc(o *spec.Operation) string {
+	return "test" + e.n.op(o).Input
 }
 
-// requests writes one function for each operation that makes its typed request
-// of an abstract call.
-func (e *testEmitter) requests() {
+// inputs writes one function for each operation with inputs, which takes them out of
+// an abstract call.
+func (e *testEmitter) inputs() {
 	for _, o := range e.m.Operations {
-		r := e.n.op(o).Request
-		e.line("func %s(c fsmtest.Call) %s {", e.requestFunc(o), r)
-		e.line("return %s{", r)
-		if creates(o) {
-			e.line("ID: c.ID,")
+		typ := e.n.op(o).Input
+		if typ == "" {
+			continue
 		}
-		if hasRequestID(e.m, o) {
-			e.line("RequestID: c.RequestID,")
-		}
-		if o.By != spec.BySystem {
-			e.line("Actor: c.Actor,")
-		}
-		e.line("Reason: c.Reason,")
-		e.line("At: c.Now(),")
-		e.line("Labels: c.Labels,")
+		e.line("func %s(c fsmtest.Call) %s {", e.inputFunc(o), typ)
+		e.line("return %s{", typ)
 		for _, in := range o.Inputs {
 			e.line("%s: %s,", e.n.input(in), e.inputValue(in))
 		}
@@ -327,6 +301,15 @@ func (e *testEmitter) requests() {
 		e.line("}")
 		e.line("")
 	}
+}
+
+// given are the arguments of a durable form behind its target or id.
+func (e *testEmitter) given(o *spec.Operation) string {
+	call := "c.Given()"
+	if o.By == spec.BySystem {
+		call = "c.GivenBySystem()"
+	}
+	return callArgs(o, e.n.op(o), "c.ID", e.inputFunc(o)+"(c)", call)
 }
 
 // inputValue takes an input out of an abstract call.

@@ -174,6 +174,9 @@ func (e *testEmitter) reading() {
 	if has(func(o *spec.Operation) bool { return o.Effect != nil && !o.Effect.Atomic }) {
 		e.line("Deliver: m.Deliver,")
 	}
+	e.line("Batch: func(ctx context.Context, collect func(*fsmtest.Durable[%s]) error) ([]fsm.Outcome[%s], error) {", record, record)
+	e.line("return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })")
+	e.line("},")
 	e.line("In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[%s], error) {", record)
 	e.line("in, err := m.In(ctx, tx)")
 	e.line("if err != nil {")
@@ -200,46 +203,28 @@ func (e *testEmitter) testProbes() {
 func (e *testEmitter) durably(o *spec.Operation) {
 	c := e.n.op(o)
 	record := e.n.Record
-	request := e.requestFunc(o)
+	given := e.given(o)
 	e.line("%q: {", o.Name)
 	switch {
 	case creates(o):
 		e.line("Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[%s], error) {", record)
-		e.line("return m.%s(ctx, %s(c))", c.Method, request)
+		e.line("return m.%s(ctx, %s)", c.Method, given)
 		e.line("},")
-		if o.By != spec.BySystem {
-			e.line("Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[%s], error) {", record)
-			e.line("var reqs []%s", c.Request)
-			e.line("for _, c := range calls {")
-			e.line("reqs = append(reqs, %s(c))", request)
-			e.line("}")
-			e.line("return m.%s(ctx, reqs)", c.Many)
-			e.line("},")
-		}
 	case o.Next != nil:
 		e.line("Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[%s], error) {", record)
-		e.line("return m.%s(ctx, at, %s(c))", c.Of, request)
+		e.line("return m.%s(ctx, at, %s)", c.Of, given)
 		e.line("},")
 		e.line("Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[%s], error) {", record)
 		e.line("if n > 0 {")
-		e.line("return m.%s(ctx, n, %s(c))", c.N, request)
+		e.line("return m.%s(ctx, n, %s)", c.N, given)
 		e.line("}")
-		e.line("out, err := m.%s(ctx, %s(c))", c.Method, request)
+		e.line("out, err := m.%s(ctx, %s)", c.Method, given)
 		e.line("return []fsm.Outcome[%s]{out}, err", record)
 		e.line("},")
 	default:
 		e.line("Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[%s], error) {", record)
-		e.line("return m.%s(ctx, at, %s(c))", c.Method, request)
+		e.line("return m.%s(ctx, at, %s)", c.Method, given)
 		e.line("},")
-		if o.By != spec.BySystem {
-			e.line("Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[%s], error) {", record)
-			e.line("var items []%s", c.Item)
-			e.line("for i, c := range calls {")
-			e.line("items = append(items, %s{At: at[i], Request: %s(c)})", c.Item, request)
-			e.line("}")
-			e.line("return m.%s(ctx, items)", c.Many)
-			e.line("},")
-		}
 	}
 	e.heldly(o)
 	e.line("},")
@@ -303,7 +288,7 @@ func (e *testEmitter) sources() string {
 		if hasSource(o) {
 			c := e.n.op(o)
 			parts = append(parts, fmt.Sprintf("%s: func(%s, time.Time) (%s, error) { return %s(fx.Source(%q)), nil },",
-				c.Method, e.n.Record, c.Request, e.requestFunc(o), o.Name))
+				c.Method, e.n.Record, c.Input, e.inputFunc(o), o.Name))
 		}
 	}
 	if parts == nil {

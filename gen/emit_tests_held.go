@@ -90,7 +90,7 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 		e.line("c.Actor = \"\"")
 		if o.Next != nil {
 			e.line("if n > 0 {")
-			e.line("list, err := h.%s(ctx, n, %s(c))", c.N, e.requestFunc(o))
+			e.line("list, err := h.%s(ctx, n, %s)", c.N, e.given(o))
 			e.line("var outs []%s", outcome)
 			e.line("for _, j := range list {")
 			e.line("outs = append(outs, j.Outcome())")
@@ -98,7 +98,7 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 			e.line("return outs, err")
 			e.line("}")
 		}
-		e.line("j, err := h.%s(ctx, %s(c))", c.Method, e.requestFunc(o))
+		e.line("j, err := h.%s(ctx, %s)", c.Method, e.given(o))
 		e.line("if err != nil {")
 		e.line("return nil, err")
 		e.line("}")
@@ -109,9 +109,6 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 		return
 	}
 	e.line("Held: func(ctx context.Context, h *fsm.Held[%s], c fsmtest.Call) (out %s, end string, err error) {", e.n.Record, outcome)
-	if len(o.Inputs) > 0 {
-		e.line("req := %s(c)", e.requestFunc(o))
-	}
 	e.told(h, o)
 	e.line("switch h.Held().State {")
 	for _, s := range states(o.From) {
@@ -149,8 +146,8 @@ func (e *testEmitter) told(h *held, o *spec.Operation) {
 // heldCall writes the call of one operation by the handle of one state.
 func (e *testEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
 	args := "ctx"
-	for _, in := range o.Inputs {
-		args += ", req." + e.n.input(in)
+	if len(o.Inputs) > 0 {
+		args += ", " + e.inputFunc(o) + "(c)"
 	}
 	call := fmt.Sprintf("j.%s(%s)", e.n.op(o).Method, args)
 	ends := h.ends(o, s)

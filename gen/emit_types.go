@@ -112,38 +112,23 @@ func event(f *jen.File) {
 	f.Line()
 	f.Add(doc("Event says what a call did to a record.")).
 		Type().Id("Event").Struct(
-		jen.Id("Operation").Id("Operation"),
-		jen.Id("Name").Id("EventName"),
+		jen.Id("Name").String().Comment("one of the Event constants"),
 		jen.Id("From").Id("State").Comment("zero for a creation"),
 		jen.Id("To").Id("State"),
-		jen.Id("Rev").Int64().Comment("after it"),
-		jen.Id("At").Qual("time", "Time"),
 		jen.Id("RecordOnly").Bool().Comment("the call is recorded and changes nothing"),
 		jen.Id("Guard").String().Comment("with RecordOnly: the guard that failed, if it was one"),
 	)
 }
 
-// request adds the request struct of an operation.
-func request(f *jen.File, m *spec.Machine, n *names, o *spec.Operation) {
+// input adds the struct of an operation's inputs.
+func input(f *jen.File, n *names, o *spec.Operation) {
 	c := n.op(o)
+	if c.Input == "" {
+		return
+	}
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s is the request of %s.", c.Request, c.Method))).
-		Type().Id(c.Request).StructFunc(func(g *jen.Group) {
-		if creates(o) {
-			g.Id("ID").String().Comment("durable form: of the new record; empty: one is made. The pure form has its own")
-		}
-		if hasRequestID(m, o) {
-			g.Id("RequestID").String().Comment(requestIDNote(m))
-		}
-		if o.By != spec.BySystem {
-			g.Id("Actor").String().Comment(actorNote(o))
-		}
-		g.Id("Reason").String().Comment(reasonNote(o))
-		g.Id("At").Qual("time", "Time").Comment("durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime")
-		g.Id("Labels").Map(jen.String()).String().Comment("durable form: stored with the event; no rule reads them")
-		if len(o.Inputs) > 0 {
-			g.Line()
-		}
+	f.Add(doc(fmt.Sprintf("%s holds the inputs of %s.", c.Input, c.Method))).
+		Type().Id(c.Input).StructFunc(func(g *jen.Group) {
 		for _, in := range o.Inputs {
 			s := g.Id(n.input(in)).Add(raw(n.inputGoType(in)))
 			if note := inputNote(in); note != "" {
@@ -157,30 +142,6 @@ func request(f *jen.File, m *spec.Machine, n *names, o *spec.Operation) {
 // The system makes its own.
 func hasRequestID(m *spec.Machine, o *spec.Operation) bool {
 	return m.RequestID != spec.None && o.By != spec.BySystem
-}
-
-func requestIDNote(m *spec.Machine) string {
-	if m.RequestID == spec.Required {
-		return "durable form: required, makes a retry safe"
-	}
-	return "durable form: makes a retry safe; may be empty"
-}
-
-func actorNote(o *spec.Operation) string {
-	switch {
-	case o.By == spec.ByOperator:
-		return "the operator; required"
-	case needsActor(o):
-		return "who asks; required, the rules look at it"
-	}
-	return "who asks"
-}
-
-func reasonNote(o *spec.Operation) string {
-	if o.By == spec.ByOperator {
-		return "why; required, stored with the event"
-	}
-	return "why; stored with the event"
 }
 
 func inputNote(in *spec.Input) string {

@@ -108,18 +108,15 @@ func (h *held) worker(f *jen.File, w *workShape) {
 			Id("Release").Func().Params(raw("ctx context.Context"), raw("j %s", anyType)).Error(),
 	)
 
-	request := func(o *spec.Operation, in *spec.Input, head string) string {
-		if in == nil {
-			return head
-		}
+	given := func(o *spec.Operation, in *spec.Input, call string) string {
 		value := "until"
+		if in == nil {
+			return call
+		}
 		if isOptional(in.Type) {
 			value = "fsm.Some(until)"
 		}
-		if head != "" {
-			head += ", "
-		}
-		return head + h.n.input(in) + ": " + value
+		return fmt.Sprintf("%s{%s: %s}, %s", h.n.op(o).Input, h.n.input(in), value, call)
 	}
 	head := "Actor: actor"
 	if hasRequestID(h.m, w.pick) {
@@ -145,9 +142,9 @@ func (h *held) worker(f *jen.File, w *workShape) {
 	ctxParam := raw("ctx").Qual("context", "Context")
 	values := []jen.Code{
 		fn("Claim", []jen.Code{ctxParam, raw("n int"), raw(unused(w.claim)).Qual("time", "Time")}, jen.Params(raw("[]Outcome"), raw("error")),
-			jen.Return(raw("m.%s(ctx, n, %s{%s})", pick.N, pick.Request, request(w.pick, w.claim, head)))),
+			jen.Return(raw("m.%s(ctx, n, %s)", pick.N, given(w.pick, w.claim, "fsm.Call{"+head+"}")))),
 		fn("Beat", []jen.Code{ctxParam, raw("h %s", heldType), raw(unused(w.extend)).Qual("time", "Time")}, jen.Error(),
-			jen.Return(raw("h.Stay(ctx, %s{%s}.call(%s))", beat.Request, request(w.beat, w.extend, "Actor: h.Actor()"), beat.Desc))),
+			jen.Return(raw("h.Stay(ctx, %s(%s, %s))", beat.Call, beat.Desc, given(w.beat, w.extend, "fsm.Call{Actor: h.Actor()}")))),
 		fn("Beats", []jen.Code{raw("j *%s", h.n.Record)}, jen.Bool(),
 			jen.Return(raw(alive))),
 	}

@@ -66,7 +66,8 @@ func variable(t spec.Type, enum *enumNames, code string) operand {
 
 // scope resolves the terms of facts and values for one operation.
 type scope struct {
-	n *names
+	n      *names
+	caller string // where the actor stands; empty: the parameter of a pure method
 	// changes are the fields that the operation has given a value which is not
 	// written yet.
 	changes *changes
@@ -77,6 +78,14 @@ type scope struct {
 	// stamp is the variable with the updated_at that the step is about to write,
 	// where an invariant of its target looks at it.
 	stamp string
+}
+
+// who is the actor of the call.
+func (s scope) who() string {
+	if s.caller != "" {
+		return s.caller
+	}
+	return "actor"
 }
 
 // field returns a field of the record, or the value it is about to get.
@@ -123,7 +132,7 @@ func (s scope) learn(facts []*spec.Fact) {
 
 // input returns an input of the call.
 func (s scope) input(in *spec.Input) operand {
-	return variable(in.Type, s.n.inputType(in), "req."+s.n.input(in))
+	return variable(in.Type, s.n.inputType(in), "in."+s.n.input(in))
 }
 
 // term returns one side of a fact. The words of an enum belong to the enum of
@@ -135,7 +144,7 @@ func (s scope) term(t, other spec.Term) operand {
 	case spec.TermInput:
 		return s.input(t.Input)
 	case spec.TermActor:
-		return plain(spec.KindString, nil, "req.Actor")
+		return plain(spec.KindString, nil, s.who())
 	case spec.TermNow:
 		return plain(spec.KindTime, nil, "now")
 	case spec.TermInt:
@@ -198,7 +207,7 @@ func there(o operand) cond {
 }
 
 // wrapped compares an optional value with one that is there in a single step:
-// `j.Owner == fsm.Some(req.Actor)`.
+// `j.Owner == fsm.Some(actor)`.
 func wrapped(op spec.FactOp, left, right operand) (cond, bool) {
 	if op != spec.Eq || (left.here == maybe) == (right.here == maybe) {
 		return cond{}, false

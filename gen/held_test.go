@@ -24,8 +24,8 @@ func TestHandlesDoNotCompile(t *testing.T) {
 	}{
 		{
 			"complete before start", "../specs/lifecycle.yaml",
-			`var j RunningJob; _, _ = j.Complete(ctx, fsm.JSON{})`,
-			`var j ClaimedJob; _, _ = j.Complete(ctx, fsm.JSON{})`,
+			`var j RunningJob; _, _ = j.Complete(ctx, CompleteInput{})`,
+			`var j ClaimedJob; _, _ = j.Complete(ctx, CompleteInput{})`,
 			"j.Complete undefined (type ClaimedJob has no field or method Complete",
 		},
 		{
@@ -36,19 +36,19 @@ func TestHandlesDoNotCompile(t *testing.T) {
 		},
 		{
 			"heartbeat of a job that nobody owns", "../specs/lifecycle.yaml",
-			`var j ClaimedJob; _ = j.Heartbeat(ctx, time.Now())`,
-			`var j StalledJob; _ = j.Heartbeat(ctx, time.Now())`,
+			`var j ClaimedJob; _ = j.Heartbeat(ctx, HeartbeatInput{Lease: time.Now()})`,
+			`var j StalledJob; _ = j.Heartbeat(ctx, HeartbeatInput{Lease: time.Now()})`,
 			"j.Heartbeat undefined (type StalledJob has no field or method Heartbeat",
 		},
 		{
 			"anything after the end", "../specs/lifecycle.yaml",
-			`var j RunningJob; out, _ := j.Complete(ctx, fsm.JSON{}); _ = out.Record`,
-			`var j RunningJob; out, _ := j.Complete(ctx, fsm.JSON{}); _, _ = out.Fail(ctx, fsm.JSON{})`,
+			`var j RunningJob; out, _ := j.Complete(ctx, CompleteInput{}); _ = out.Record`,
+			`var j RunningJob; out, _ := j.Complete(ctx, CompleteInput{}); _, _ = out.Fail(ctx, FailInput{})`,
 			"out.Fail undefined",
 		},
 		{
 			"an operation of the system", "../specs/execution.yaml",
-			`var m *Machine; var j InProgressExecution; _, _ = m.Expire(ctx, j, ExpireRequest{})`,
+			`var m *Machine; var j InProgressExecution; _, _ = m.Expire(ctx, j, fsm.Call{})`,
 			`var j InProgressExecution; _, _ = j.Expire(ctx)`,
 			"j.Expire undefined",
 		},
@@ -60,7 +60,7 @@ func TestHandlesDoNotCompile(t *testing.T) {
 		},
 		{
 			"a result left out", "../specs/lifecycle.yaml",
-			`var j RunningJob; _, _ = j.Complete(ctx, fsm.MustJSON("1"))`,
+			`var j RunningJob; _, _ = j.Complete(ctx, CompleteInput{Result: fsm.MustJSON("1")})`,
 			`var j RunningJob; _, _ = j.Complete(ctx)`,
 			"not enough arguments in call to j.Complete",
 		},
@@ -90,14 +90,14 @@ func TestHandlesDoNotCompile(t *testing.T) {
 		},
 		{
 			"an end overlooked, where another state only refuses", "testdata/scenarios/refusing.yaml",
-			`var j IdleLine; k, _ := j.Receive(ctx, true); _ = k.Switch(nil, nil)`,
-			`var j IdleLine; k, _ := j.Receive(ctx, true); _, _ = k.Receive(ctx, true)`,
+			`var j IdleLine; k, _ := j.Receive(ctx, ReceiveInput{}); _ = k.Switch(nil, nil)`,
+			`var j IdleLine; k, _ := j.Receive(ctx, ReceiveInput{}); _, _ = k.Receive(ctx, true)`,
 			"k.Receive undefined (type AfterReceive has no field or method Receive",
 		},
 		{
 			"commit without a start", "../specs/execution.yaml",
-			`var j InProgressExecution; _, _ = j.Commit(ctx, fsm.Optional[fsm.JSON]{})`,
-			`var j LeasedExecution; _, _ = j.Commit(ctx, fsm.Optional[fsm.JSON]{})`,
+			`var j InProgressExecution; _, _ = j.Commit(ctx, CommitInput{})`,
+			`var j LeasedExecution; _, _ = j.Commit(ctx, CommitInput{})`,
 			"j.Commit undefined (type LeasedExecution has no field or method Commit",
 		},
 		{

@@ -32,11 +32,8 @@ type opNames struct {
 	Const   string // OpComplete
 	Event   string // EventSucceeded
 	Method  string // Complete: of the record, of Machine; for a creation the function
-	Can     string // CanComplete
-	Request string // CompleteRequest
+	Input   string // CompleteInput; empty when the operation has no inputs
 	Peers   string // CompletePeers; empty when the operation needs to know nothing of other records
-	Item    string // CompleteItem: target and request in the Many form
-	Many    string // CompleteMany
 	N       string // ClaimNextN, of an operation with next
 	Of      string // ClaimNextOf, of an operation with next
 	Call    string // completeCall: makes the engine's call
@@ -128,14 +125,15 @@ func newNames(m *spec.Machine, opt Options) (*names, error) {
 
 func newOpNames(o *spec.Operation) *opNames {
 	name := spec.GoName(o.Name)
+	input := ""
+	if len(o.Inputs) > 0 {
+		input = name + "Input"
+	}
 	return &opNames{
+		Input:   input,
 		Const:   "Op" + name,
 		Event:   "Event" + spec.GoName(o.Event),
 		Method:  name,
-		Can:     "Can" + name,
-		Request: name + "Request",
-		Item:    name + "Item",
-		Many:    name + "Many",
 		N:       name + "N",
 		Of:      name + "Of",
 		Call:    lowerFirst(name) + "Call",
@@ -222,7 +220,7 @@ func (n *names) state(s *spec.State) string { return n.states[s] }
 // field returns the Go name of a declared or built-in field.
 func (n *names) field(f *spec.Field) string { return n.fields[f] }
 
-// input returns the field of the request struct.
+// input returns the field of the input struct.
 func (n *names) input(in *spec.Input) string { return n.inputs[in] }
 
 // op returns the identifiers of an operation.
@@ -276,7 +274,7 @@ func (n *names) fieldType(f *spec.Field) string {
 	return optionalType(goType(f.Type, n.byField[f]), f.Type)
 }
 
-// inputGoType returns the Go type of a field of a request.
+// inputGoType returns the Go type of a field of an input struct.
 func (n *names) inputGoType(in *spec.Input) string {
 	return optionalType(goType(in.Type, n.byInput[in]), in.Type)
 }

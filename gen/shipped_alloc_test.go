@@ -34,7 +34,6 @@ func record(s lifecycle.State) lifecycle.Job {
 // allocates nothing, a refused one allocates its refusal.
 func TestLifecycleAllocations(t *testing.T) {
 	result := fsm.MustJSON(`{"n":1}`)
-	labels := map[string]string{"a": "b"}
 	var j lifecycle.Job
 	for name, c := range map[string]struct {
 		from lifecycle.State
@@ -42,36 +41,36 @@ func TestLifecycleAllocations(t *testing.T) {
 		want float64
 	}{
 		"enqueue": {0, func() error {
-			_, _, err := lifecycle.Enqueue("job-1", lifecycle.EnqueueRequest{DedupeKey: fsm.Some("k"), Payload: fsm.Some(result), Labels: labels}, now)
+			_, _, err := lifecycle.Enqueue("job-1", lifecycle.EnqueueInput{DedupeKey: fsm.Some("k"), Payload: fsm.Some(result)}, now)
 			return err
 		}, 0},
 		"claim_next": {lifecycle.StateQueued, func() error {
-			_, err := j.ClaimNext(lifecycle.ClaimNextRequest{Actor: "w1", Lease: now.Add(time.Hour)}, now)
+			_, err := j.ClaimNext(lifecycle.ClaimNextInput{Lease: now.Add(time.Hour)}, "w1", now)
 			return err
 		}, 0},
-		"start": {lifecycle.StateClaimed, func() error { _, err := j.Start(lifecycle.StartRequest{Actor: "w1"}, now); return err }, 0},
+		"start": {lifecycle.StateClaimed, func() error { _, err := j.Start("w1", now); return err }, 0},
 		"heartbeat": {lifecycle.StateRunning, func() error {
-			_, err := j.Heartbeat(lifecycle.HeartbeatRequest{Actor: "w1", Lease: now.Add(time.Hour)}, now)
+			_, err := j.Heartbeat(lifecycle.HeartbeatInput{Lease: now.Add(time.Hour)}, "w1", now)
 			return err
 		}, 0},
 		"complete": {lifecycle.StateRunning, func() error {
-			_, err := j.Complete(lifecycle.CompleteRequest{Actor: "w1", Result: result}, now)
+			_, err := j.Complete(lifecycle.CompleteInput{Result: result}, "w1", now)
 			return err
 		}, 0},
-		"can complete":    {lifecycle.StateRunning, func() error { return j.CanComplete(lifecycle.CompleteRequest{Actor: "w1", Result: result}, now) }, 0},
-		"fail":            {lifecycle.StateRunning, func() error { _, err := j.Fail(lifecycle.FailRequest{Actor: "w1", Error: result}, now); return err }, 0},
-		"stall":           {lifecycle.StateRunning, func() error { _, err := j.Stall(lifecycle.StallRequest{}, now.Add(2*time.Hour)); return err }, 0},
-		"requeue_stalled": {lifecycle.StateStalled, func() error { _, err := j.RequeueStalled(lifecycle.RequeueStalledRequest{}, now); return err }, 0},
+		"can complete":    {lifecycle.StateRunning, func() error { return j.Can(lifecycle.OpComplete) }, 0},
+		"fail":            {lifecycle.StateRunning, func() error { _, err := j.Fail(lifecycle.FailInput{Error: result}, "w1", now); return err }, 0},
+		"stall":           {lifecycle.StateRunning, func() error { _, err := j.Stall(now.Add(2 * time.Hour)); return err }, 0},
+		"requeue_stalled": {lifecycle.StateStalled, func() error { _, err := j.RequeueStalled(now); return err }, 0},
 		"check": {lifecycle.StateRunning, func() error {
 			if v := lifecycle.Check(j); v != nil {
 				t.Error(v)
 			}
 			return nil
 		}, 0},
-		"refused by guard": {lifecycle.StateRunning, func() error { _, err := j.Start(lifecycle.StartRequest{Actor: "w2"}, now); return err }, 1},
-		"refused by state": {lifecycle.StateSucceeded, func() error { _, err := j.Start(lifecycle.StartRequest{Actor: "w1"}, now); return err }, 1},
-		"refused actor":    {lifecycle.StateClaimed, func() error { _, err := j.Start(lifecycle.StartRequest{}, now); return err }, 1},
-		"refused input":    {lifecycle.StateRunning, func() error { _, err := j.Complete(lifecycle.CompleteRequest{Actor: "w1"}, now); return err }, 1},
+		"refused by guard": {lifecycle.StateRunning, func() error { _, err := j.Start("w2", now); return err }, 1},
+		"refused by state": {lifecycle.StateSucceeded, func() error { _, err := j.Start("w1", now); return err }, 1},
+		"refused actor":    {lifecycle.StateClaimed, func() error { _, err := j.Start("", now); return err }, 1},
+		"refused input":    {lifecycle.StateRunning, func() error { _, err := j.Complete(lifecycle.CompleteInput{}, "w1", now); return err }, 1},
 	} {
 		start := record(c.from)
 		got := testing.AllocsPerRun(200, func() {
@@ -93,10 +92,10 @@ func TestUntouched(t *testing.T) {
 		j := record(s)
 		before := j
 		for _, err := range []error{
-			j.CanStall(lifecycle.StallRequest{}, now),
-			second(j.Start(lifecycle.StartRequest{Actor: "somebody else"}, now)),
-			second(j.Complete(lifecycle.CompleteRequest{Actor: "w1"}, now)),
-			second(j.ClaimNext(lifecycle.ClaimNextRequest{Actor: "w1"}, now)),
+			j.Can(lifecycle.OpStall),
+			second(j.Start("somebody else", now)),
+			second(j.Complete(lifecycle.CompleteInput{}, "w1", now)),
+			second(j.ClaimNext(lifecycle.ClaimNextInput{}, "w1", now)),
 		} {
 			if err == nil && s != lifecycle.StateClaimed && s != lifecycle.StateRunning {
 				t.Errorf("a call was accepted in %s", s)
@@ -112,10 +111,10 @@ func second(_ lifecycle.Event, err error) error { return err }
 
 func BenchmarkHeartbeat(b *testing.B) {
 	j := record(lifecycle.StateRunning)
-	req := lifecycle.HeartbeatRequest{Actor: "w1", Lease: now.Add(time.Hour)}
+	in := lifecycle.HeartbeatInput{Lease: now.Add(time.Hour)}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := j.Heartbeat(req, now); err != nil {
+		if _, err := j.Heartbeat(in, "w1", now); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -136,28 +135,28 @@ func TestJobstateAllocations(t *testing.T) {
 		want float64
 	}{
 		"create": {func() error {
-			_, _, err := jobstate.Create("j", jobstate.CreateRequest{Expected: expected}, now)
+			_, _, err := jobstate.Create("j", jobstate.CreateInput{Expected: expected}, now)
 			return err
 		}, 0},
 		"known event": {func() error {
 			j = running
-			_, err := j.ExpectedEvent(jobstate.ExpectedEventRequest{Name: "a"}, now)
+			_, err := j.ExpectedEvent(jobstate.ExpectedEventInput{Name: "a"}, now)
 			return err
 		}, 0},
 		"new event": {func() error {
 			j = running
-			_, err := j.ExpectedEvent(jobstate.ExpectedEventRequest{Name: "b"}, now)
+			_, err := j.ExpectedEvent(jobstate.ExpectedEventInput{Name: "b"}, now)
 			return err
 		}, 1}, // the set
 		"recorded event": {func() error {
 			j = running
-			_, err := j.ExpectedEvent(jobstate.ExpectedEventRequest{Name: "x"}, now)
+			_, err := j.ExpectedEvent(jobstate.ExpectedEventInput{Name: "x"}, now)
 			return err
 		}, 0},
-		"error": {func() error { j = running; _, err := j.ErrorEvent(jobstate.ErrorEventRequest{}, now); return err }, 0},
+		"error": {func() error { j = running; _, err := j.ErrorEvent(jobstate.ErrorEventInput{}, now); return err }, 0},
 		"compensation": {func() error {
 			j = compensating
-			_, err := j.CompensationEvent(jobstate.CompensationEventRequest{Decision: fsm.Some(jobstate.CompensationEventDecisionDone)}, now)
+			_, err := j.CompensationEvent(jobstate.CompensationEventInput{Decision: fsm.Some(jobstate.CompensationEventDecisionDone)}, now)
 			return err
 		}, 0},
 	} {
@@ -173,7 +172,7 @@ func TestJobstateAllocations(t *testing.T) {
 
 func TestExecutionAllocations(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	req := execution.LeaseRequest{Actor: "w1", JobID: "job", LeaseExpiresAt: now.Add(time.Minute)}
+	in := execution.LeaseInput{JobID: "job", LeaseExpiresAt: now.Add(time.Minute)}
 	running := execution.Execution{
 		ID: "x", State: execution.StateInProgress, Rev: 2, CreatedAt: now, UpdatedAt: now, JobID: "job", Attempt: 1,
 		LeaseOwner: "w1", LeaseExpiresAt: now.Add(time.Minute), StartedAt: fsm.Some(now),
@@ -181,13 +180,13 @@ func TestExecutionAllocations(t *testing.T) {
 	var j execution.Execution
 	for name, call := range map[string]func() error{
 		"lease": func() error {
-			_, _, err := execution.Lease("x", req, execution.LeasePeers{Attempt: 1}, now)
+			_, _, err := execution.Lease("x", in, execution.LeasePeers{Attempt: 1}, "w1", now)
 			return err
 		},
-		"commit": func() error { j = running; _, err := j.Commit(execution.CommitRequest{Actor: "w1"}, now); return err },
+		"commit": func() error { j = running; _, err := j.Commit(execution.CommitInput{}, "w1", now); return err },
 		"expire": func() error {
 			j = running
-			_, err := j.Expire(execution.ExpireRequest{}, now.Add(time.Hour))
+			_, err := j.Expire(now.Add(time.Hour))
 			return err
 		},
 	} {
@@ -200,7 +199,7 @@ func TestExecutionAllocations(t *testing.T) {
 		}
 	}
 	if n := testing.AllocsPerRun(200, func() {
-		if _, _, err := execution.Lease("x", req, execution.LeasePeers{JobNotLeased: 1, Attempt: 1}, now); !errors.Is(err, execution.ErrJobAlreadyLeased) {
+		if _, _, err := execution.Lease("x", in, execution.LeasePeers{JobNotLeased: 1, Attempt: 1}, "w1", now); !errors.Is(err, execution.ErrJobAlreadyLeased) {
 			t.Fatal(err)
 		}
 	}); n != 1 {

@@ -44,49 +44,58 @@ func TestLife(t *testing.T) {
 	}
 	lease := func() time.Time { return clock.Add(time.Minute) }
 
-	first := must(m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: "r1", DedupeKey: fsm.Some("k"), Payload: fsm.Some(fsm.MustJSON(`{"a": 1}`))}))
-	if again := must(m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: "r2", DedupeKey: fsm.Some("k")})); !again.Existing || again.Record.ID != first.Record.ID {
+	first := must(m.Enqueue(ctx, "", lifecycle.EnqueueInput{DedupeKey: fsm.Some("k"), Payload: fsm.Some(fsm.MustJSON(`{"a": 1}`))}, fsm.Call{RequestID: "r1"}))
+	if again := must(m.Enqueue(ctx, "", lifecycle.EnqueueInput{DedupeKey: fsm.Some("k")}, fsm.Call{RequestID: "r2"})); !again.Existing || again.Record.ID != first.Record.ID {
 		t.Errorf("the same key gave %+v", again)
 	}
-	refused(fsm.ErrRequestMissing)(m.Enqueue(ctx, lifecycle.EnqueueRequest{}))
-	claimed := must(m.ClaimNext(ctx, lifecycle.ClaimNextRequest{RequestID: "r3", Actor: "w1", Lease: lease()}))
-	refused(fsm.ErrNothingToDo)(m.ClaimNext(ctx, lifecycle.ClaimNextRequest{RequestID: "r4", Actor: "w1", Lease: lease()}))
-	refused(lifecycle.ErrNotOwner)(m.Start(ctx, claimed, lifecycle.StartRequest{RequestID: "r5", Actor: "w2"}))
-	started := must(m.Start(ctx, claimed.Record, lifecycle.StartRequest{RequestID: "r5", Actor: "w1"}))
+	refused(fsm.ErrRequestMissing)(m.Enqueue(ctx, "", lifecycle.EnqueueInput{}, fsm.Call{}))
+	claimed := must(m.ClaimNext(ctx, lifecycle.ClaimNextInput{Lease: lease()}, fsm.Call{RequestID: "r3", Actor: "w1"}))
+	refused(fsm.ErrNothingToDo)(m.ClaimNext(ctx, lifecycle.ClaimNextInput{Lease: lease()}, fsm.Call{RequestID: "r4", Actor: "w1"}))
+	refused(lifecycle.ErrNotOwner)(m.Start(ctx, claimed, fsm.Call{RequestID: "r5", Actor: "w2"}))
+	started := must(m.Start(ctx, claimed.Record, fsm.Call{RequestID: "r5", Actor: "w1"}))
 
 	clock = lease()
 	if n, err := m.Sweep(ctx); n != 1 || err != nil {
 		t.Fatalf("Sweep took %d steps: %v", n, err)
 	}
-	refused(fsm.ErrStale)(m.Complete(ctx, started, lifecycle.CompleteRequest{RequestID: "r6", Actor: "w1", Result: fsm.MustJSON("1")}))
+	refused(fsm.ErrStale)(m.Complete(ctx, started, lifecycle.CompleteInput{Result: fsm.MustJSON("1")}, fsm.Call{RequestID: "r6", Actor: "w1"}))
 	stalled, err := m.Record(ctx, first.Record.ID)
 	if err != nil || stalled.State != lifecycle.StateStalled || stalled.Owner.Present() {
 		t.Fatalf("the sweeper left %+v: %v", stalled, err)
 	}
-	again := must(m.ClaimNextOf(ctx, stalled, lifecycle.ClaimNextRequest{RequestID: "r7", Actor: "w2", Lease: lease()}))
-	started = must(m.Start(ctx, again, lifecycle.StartRequest{RequestID: "r8", Actor: "w2"}))
-	complete := lifecycle.CompleteRequest{RequestID: "r9", Actor: "w2", Result: fsm.MustJSON("1")}
-	done := must(m.Complete(ctx, started, complete))
-	if replay := must(m.Complete(ctx, started, complete)); !replay.Replayed || !replay.Record.Equal(done.Record) {
+	again := must(m.ClaimNextOf(ctx, stalled, lifecycle.ClaimNextInput{Lease: lease()}, fsm.Call{RequestID: "r7", Actor: "w2"}))
+	started = must(m.Start(ctx, again, fsm.Call{RequestID: "r8", Actor: "w2"}))
+	complete, call := lifecycle.CompleteInput{Result: fsm.MustJSON("1")}, fsm.Call{RequestID: "r9", Actor: "w2"}
+	done := must(m.Complete(ctx, started, complete, call))
+	if replay := must(m.Complete(ctx, started, complete, call)); !replay.Replayed || !replay.Record.Equal(done.Record) {
 		t.Errorf("the same request gave %+v", replay)
 	}
 	complete.Result = fsm.MustJSON("2")
-	refused(fsm.ErrRequestReused)(m.Complete(ctx, started, complete))
+	refused(fsm.ErrRequestReused)(m.Complete(ctx, started, complete, call))
 
-	outs, err := m.EnqueueMany(ctx, []lifecycle.EnqueueRequest{{RequestID: "b1"}, {RequestID: "b2"}, {RequestID: "b3"}})
+	outs, err := m.Batch(ctx, func(m *lifecycle.Machine) error {
+		for _, id := range []string{"b1", "b2", "b3"} {
+			if _, err := m.Enqueue(ctx, "", lifecycle.EnqueueInput{}, fsm.Call{RequestID: id}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil || len(outs) != 3 {
-		t.Fatalf("EnqueueMany made %d records: %v", len(outs), err)
+		t.Fatalf("Batch made %d records: %v", len(outs), err)
 	}
-	outs, err = m.ClaimNextN(ctx, 5, lifecycle.ClaimNextRequest{RequestID: "c", Actor: "w3", Lease: lease()})
+	outs, err = m.ClaimNextN(ctx, 5, lifecycle.ClaimNextInput{Lease: lease()}, fsm.Call{RequestID: "c", Actor: "w3"})
 	if err != nil || len(outs) != 3 {
 		t.Fatalf("ClaimNextN took %d records: %v", len(outs), err)
 	}
-	outs, err = m.StartMany(ctx, []lifecycle.StartItem{
-		{At: outs[0], Request: lifecycle.StartRequest{RequestID: "s1", Actor: "w3"}},
-		{At: outs[1], Request: lifecycle.StartRequest{RequestID: "s2", Actor: "w3"}},
+	taken := outs
+	outs, err = m.Batch(ctx, func(m *lifecycle.Machine) error {
+		_, one := m.Start(ctx, taken[0], fsm.Call{RequestID: "s1", Actor: "w3"})
+		_, two := m.Start(ctx, taken[1], fsm.Call{RequestID: "s2", Actor: "w3"})
+		return errors.Join(one, two)
 	})
 	if err != nil || len(outs) != 2 {
-		t.Fatalf("StartMany took %d records: %v", len(outs), err)
+		t.Fatalf("Batch took %d records: %v", len(outs), err)
 	}
 	counts, err := m.Count(ctx, lifecycle.StateRunning, lifecycle.StateClaimed, lifecycle.StateSucceeded)
 	if err != nil || len(counts) != 3 || counts[lifecycle.StateRunning] != 2 || counts[lifecycle.StateClaimed] != 1 || counts[lifecycle.StateSucceeded] != 1 {

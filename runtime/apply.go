@@ -18,6 +18,10 @@ import (
 // otherwise not what is stored, counts as the Ref that it is: a decision stands
 // only on the stored record.
 func (m *Machine[R]) Apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Call[R]) (Outcome[R], error) {
+	if m.batch != nil {
+		m.batch.items = append(m.batch.items, fsmimpl.Item[R]{At: at, Call: c})
+		return Outcome[R]{}, nil
+	}
 	return watched(ctx, m, observed(&c, idOf[R](at)), func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c, false) }, seenOne)
 }
 

@@ -12,6 +12,22 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
+// Call says who makes a call, and why. All of it stands in the event.
+type Call struct {
+	// RequestID names the request, so that the same call made again replays. Whether it
+	// has to be there, the specification says (`requests:`). It must not begin with "sys:".
+	RequestID string
+	// Actor is who asks. An operation that the specification gives to the system takes none.
+	Actor string
+	// Reason is why. An operator has to give one.
+	Reason string
+	// At is when. The zero time is the machine's clock; another one is refused with
+	// ErrTimeGiven, unless the machine was opened with WithCallerTime.
+	At time.Time
+	// Labels are kept with the event; no rule reads them.
+	Labels map[string]string
+}
+
 // request is one call on its way through the engine.
 type request[R any] struct {
 	fsmimpl.Call[R]
@@ -47,6 +63,9 @@ func (m *Machine[R]) prepare(c fsmimpl.Call[R], id string, engine bool) (*reques
 	case op.By == fsmimpl.BySystem:
 		if c.RequestID != "" {
 			return nil, invalid("request_id", "a system operation gets its own")
+		}
+		if c.Actor != "" && c.Actor != driver.SystemActor {
+			return nil, invalid("actor", "the system runs the operation, so nobody else does")
 		}
 		q.Actor = driver.SystemActor
 	case c.RequestID == "" && !engine && m.schema.RequestID == driver.Required:

@@ -14,6 +14,10 @@ import (
 // same dedupe value is returned as it is (Existing); then an id that is taken is
 // refused with ErrExists. Without an ID in the call the engine makes one.
 func (m *Machine[R]) Create(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R], error) {
+	if m.batch != nil {
+		m.batch.made = append(m.batch.made, c)
+		return Outcome[R]{}, nil
+	}
 	return watched(ctx, m, observed(&c, c.ID), func(ctx context.Context) (Outcome[R], error) { return m.create(ctx, c) }, seenOne)
 }
 

@@ -21,16 +21,16 @@ func Example() {
 	jobs, err := lifecycle.Open(ctx, store)
 	agreed(err)
 
-	order := lifecycle.EnqueueRequest{RequestID: "order-17", Payload: fsm.Some(fsm.MustJSON(`{"item":4711}`))}
-	first, err := jobs.Enqueue(ctx, order)
+	order, call := lifecycle.EnqueueInput{Payload: fsm.Some(fsm.MustJSON(`{"item":4711}`))}, fsm.Call{RequestID: "order-17"}
+	first, err := jobs.Enqueue(ctx, "", order, call)
 	agreed(err)
-	again, err := jobs.Enqueue(ctx, order) // the answer was lost, so the caller repeats the call
+	again, err := jobs.Enqueue(ctx, "", order, call) // the answer was lost, so the caller repeats the call
 	agreed(err)
 	fmt.Println(first.Record.State, first.Replayed)
 	fmt.Println(again.Record.State, again.Replayed, again.Record.ID == first.Record.ID)
 
 	order.Payload = fsm.Some(fsm.MustJSON(`{"item":12}`))
-	_, err = jobs.Enqueue(ctx, order) // another request under the same id
+	_, err = jobs.Enqueue(ctx, "", order, call) // another request under the same id
 	fmt.Println(errors.Is(err, fsm.ErrRequestReused))
 	// Output:
 	// queued false
@@ -41,16 +41,15 @@ func Example() {
 // The pure form of an operation has no store and no clock: it changes a record, or refuses and leaves it alone.
 func Example_pure() {
 	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
-	job, _, err := lifecycle.Enqueue("job-1", lifecycle.EnqueueRequest{}, now)
+	job, _, err := lifecycle.Enqueue("job-1", lifecycle.EnqueueInput{}, now)
 	agreed(err)
 
-	claim := lifecycle.ClaimNextRequest{Actor: "w1", Lease: now.Add(time.Minute)}
-	event, err := job.ClaimNext(claim, now)
+	event, err := job.ClaimNext(lifecycle.ClaimNextInput{Lease: now.Add(time.Minute)}, "w1", now)
 	agreed(err)
 	fmt.Println(event.From, "->", event.To, job.Owner, job.Attempt)
 
 	before := job
-	_, err = job.Start(lifecycle.StartRequest{Actor: "w2"}, now)
+	_, err = job.Start("w2", now)
 	fmt.Println(err)
 	fmt.Println(job == before)
 	// Output:
@@ -65,14 +64,14 @@ func ExampleRefusal_Retry() {
 	agreed(lifecycle.Migrate(ctx, store))
 	jobs, err := lifecycle.Open(ctx, store)
 	agreed(err)
-	made, err := jobs.Enqueue(ctx, lifecycle.EnqueueRequest{ID: "job-1", RequestID: "order-17"})
+	made, err := jobs.Enqueue(ctx, "job-1", lifecycle.EnqueueInput{}, fsm.Call{RequestID: "order-17"})
 	agreed(err)
 	lease := time.Now().Add(time.Minute)
-	_, err = jobs.As("w1").ClaimNext(ctx, lifecycle.ClaimNextRequest{Lease: lease})
+	_, err = jobs.As("w1").ClaimNext(ctx, lifecycle.ClaimNextInput{Lease: lease}, fsm.Call{})
 	agreed(err)
 
 	// This caller has the record from before the claim.
-	_, err = jobs.Start(ctx, made, lifecycle.StartRequest{RequestID: "start-1", Actor: "w2"})
+	_, err = jobs.Start(ctx, made, fsm.Call{RequestID: "start-1", Actor: "w2"})
 	var refusal *fsm.Refusal
 	if errors.As(err, &refusal) {
 		switch refusal.Retry() {
@@ -99,7 +98,7 @@ func ExampleNewWorker() {
 	agreed(lifecycle.Migrate(ctx, store))
 	jobs, err := lifecycle.Open(ctx, store)
 	agreed(err)
-	_, err = jobs.Enqueue(ctx, lifecycle.EnqueueRequest{ID: "job-1", RequestID: "order-17"})
+	_, err = jobs.Enqueue(ctx, "job-1", lifecycle.EnqueueInput{}, fsm.Call{RequestID: "order-17"})
 	agreed(err)
 
 	ctx, stop := context.WithCancel(ctx)
@@ -110,7 +109,7 @@ func ExampleNewWorker() {
 			if err != nil {
 				return err
 			}
-			_, err = running.Complete(ctx, fsm.MustJSON(`{"sum":42}`))
+			_, err = running.Complete(ctx, lifecycle.CompleteInput{Result: fsm.MustJSON(`{"sum":42}`)})
 			stop() // one job is enough here
 			return err
 		},
@@ -142,7 +141,7 @@ func Example_redact() {
 	agreed(lifecycle.Migrate(ctx, store))
 	jobs, err := lifecycle.Open(ctx, store)
 	agreed(err)
-	made, err := jobs.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: "order-17", Payload: fsm.Some(fsm.MustJSON(`{"mail":"ann@example.com"}`))})
+	made, err := jobs.Enqueue(ctx, "", lifecycle.EnqueueInput{Payload: fsm.Some(fsm.MustJSON(`{"mail":"ann@example.com"}`))}, fsm.Call{RequestID: "order-17"})
 	agreed(err)
 
 	job, redacted, err := audit.Redact(ctx, jobs.Core(), made.Record.ID, audit.RedactOptions{Fields: []string{"payload"}, Actor: "desk", Reason: "ticket 4711"})
@@ -170,18 +169,18 @@ func Example_forget() {
 	agreed(err)
 	done, err := fsmtest.Arrange(ctx, store, jobs.Core(), lifecycle.Job{State: lifecycle.StateSucceeded, Result: fsm.Some(fsm.MustJSON("1"))})
 	agreed(err)
-	request := lifecycle.EnqueueRequest{ID: done.ID, RequestID: "order-17"}
+	call := fsm.Call{RequestID: "order-17"}
 
 	clock.Advance(30 * 24 * time.Hour)
 	purged, err := audit.Purge(ctx, jobs.Core(), audit.PurgeOptions{Before: clock.Now(), Actor: "retention", Reason: "30 days"})
 	agreed(err)
-	_, err = jobs.Enqueue(ctx, request) // a late retry
+	_, err = jobs.Enqueue(ctx, done.ID, lifecycle.EnqueueInput{}, call) // a late retry
 	fmt.Println(purged, errors.Is(err, fsm.ErrPurged))
 
 	clock.Advance(365 * 24 * time.Hour) // nobody retries any more
 	forgotten, err := audit.Forget(ctx, jobs.Core(), audit.ForgetOptions{Before: clock.Now()})
 	agreed(err)
-	again, err := jobs.Enqueue(ctx, request)
+	again, err := jobs.Enqueue(ctx, done.ID, lifecycle.EnqueueInput{}, call)
 	agreed(err)
 	fmt.Println(forgotten, again.Record.Rev, again.Replayed)
 	// Output:

@@ -59,6 +59,9 @@ type joined struct {
 // has none of these; prefer it where it serves. Nothing is run again here, so
 // two transactions that meet are told ErrBusy or ErrStale.
 func (m *Machine[R]) In(ctx context.Context, tx Joined) (*Machine[R], error) {
+	if err := m.unbatched("In"); err != nil {
+		return nil, err
+	}
 	switch {
 	case m.joined != nil:
 		return nil, fmt.Errorf("%s: the machine is in a transaction already: %w", m.schema.Machine, ErrJoined)
@@ -77,11 +80,9 @@ func (m *Machine[R]) In(ctx context.Context, tx Joined) (*Machine[R], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Machine[R]{
-		d: m.d, schema: m.schema, store: m.store, effects: m.effects, options: m.options,
-		byName: m.byName, byStored: m.byStored, indexed: m.indexed, leave: m.leave, recovers: m.recovers,
-		quarantine: m.quarantine, health: m.health, table: joinedTable{m.table, adopted}, joined: &joined{tx: adopted},
-	}, nil
+	in := m.shared()
+	in.table, in.joined = joinedTable{m.table, adopted}, &joined{tx: adopted}
+	return in, nil
 }
 
 // runJoined does the work once, in the caller's transaction.
@@ -107,6 +108,9 @@ func (m *Machine[R]) runJoined(ctx context.Context, u unit) error {
 
 // alone refuses what runs transactions of its own.
 func (m *Machine[R]) alone(what string) error {
+	if err := m.unbatched(what); err != nil {
+		return err
+	}
 	if m.joined == nil {
 		return nil
 	}

@@ -25,9 +25,10 @@ type Machine[R any] struct {
 
 	byName   map[string]*fsmimpl.Operation[R] // by the name in the specification
 	byStored map[string]*fsmimpl.Operation[R]
-	joined   *joined // the caller's transaction; nil: its own ones
-	indexed  [][]int // the columns of each index that hold texts
-	leave    bool    // every at-least-once effect is of no use once the record has moved on
+	joined   *joined   // the caller's transaction; nil: its own ones
+	batch    *batch[R] // collects calls; nil: they are made at once
+	indexed  [][]int   // the columns of each index that hold texts
+	leave    bool      // every at-least-once effect is of no use once the record has moved on
 
 	picks    map[*fsmimpl.Operation[R]]*picking[R] // calls that wait to be taken along
 	recovers bool                                  // has startup triggers and effects to deliver

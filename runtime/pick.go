@@ -19,6 +19,9 @@ import (
 // request id, whose scope is the machine: the same call again gives the same
 // records. Finding none is ErrNothingToDo, which is not remembered.
 func (m *Machine[R]) Pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outcome[R], error) {
+	if err := m.unbatched(c.Operation.Name); err != nil {
+		return nil, err
+	}
 	return watched(ctx, m, observed(&c, ""), func(ctx context.Context) ([]Outcome[R], error) { return m.pick(ctx, n, c) }, seenMany)
 }
 

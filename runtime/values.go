@@ -56,6 +56,13 @@ type Set = driver.Set
 // NewSet returns the set of the given strings.
 func NewSet(items ...string) Set { return driver.NewSet(items...) }
 
+// Optional is a value that may be absent. The zero Optional is absent. Copies
+// share nothing, and making one allocates nothing.
+type Optional[T any] = driver.Optional[T]
+
+// Some returns a present value.
+func Some[T any](v T) Optional[T] { return driver.Some(v) }
+
 var (
 	// ErrClosed is what a call gets after the store was closed.
 	ErrClosed = driver.ErrClosed

@@ -16,6 +16,7 @@ import (
 
 	"example.com/shop/job"
 
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/worker"
 )
@@ -43,7 +44,7 @@ func run(ctx context.Context, path string, addresses []string, out io.Writer) er
 		return err
 	}
 	for _, a := range addresses {
-		if _, err := jobs.As("shop").Submit(ctx, job.SubmitRequest{Address: a}); err != nil {
+		if _, err := jobs.As("shop").Submit(ctx, "", job.SubmitInput{Address: a}, fsm.Call{}); err != nil {
 			return err
 		}
 	}
@@ -58,7 +59,7 @@ func work(ctx context.Context, jobs *job.Machine, out io.Writer) error {
 		Work:    func(ctx context.Context, j job.RunningJob) error { return send(ctx, j, out) },
 		Failed: func(ctx context.Context, j job.AnyJob, cause error) error {
 			return j.Switch(nil, func(j job.RunningJob) error {
-				_, err := j.Fail(ctx, cause.Error())
+				_, err := j.Fail(ctx, job.FailInput{Problem: cause.Error()})
 				return err
 			}, nil, nil)
 		},

@@ -59,7 +59,7 @@ func TestDeadWorker(t *testing.T) {
 	if got, want := out.String(), "sent to 12 Elm Street\n"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
-	if _, err := jobs.Finish(ctx, held, job.FinishRequest{RequestID: "late", Actor: "dead"}); !errors.Is(err, fsm.ErrStale) {
+	if _, err := jobs.Finish(ctx, held, fsm.Call{RequestID: "late", Actor: "dead"}); !errors.Is(err, fsm.ErrStale) {
 		t.Errorf("the dead worker comes back: %v, want ErrStale", err)
 	}
 }

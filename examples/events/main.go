@@ -110,29 +110,30 @@ func apply(ctx context.Context, m *jobstate.Machine, e event) (jobstate.Outcome,
 	if e.Trace != "" {
 		labels = map[string]string{"trace": e.Trace}
 	}
+	call := fsm.Call{RequestID: e.ID, Labels: labels}
 	switch e.Kind {
 	case "plan":
-		req := jobstate.CreateRequest{ID: e.Job, RequestID: e.ID, Labels: labels, Expected: fsm.NewSet(e.Expected...)}
+		in := jobstate.CreateInput{Expected: fsm.NewSet(e.Expected...)}
 		if e.Policy != "" {
-			req.CompensationPolicy = fsm.Some(e.Policy)
+			in.CompensationPolicy = fsm.Some(e.Policy)
 		}
-		return m.Create(ctx, req)
+		return m.Create(ctx, e.Job, in, call)
 	case "kick":
-		return m.JobKick(ctx, at, jobstate.JobKickRequest{RequestID: e.ID, Labels: labels})
+		return m.JobKick(ctx, at, call)
 	case "expected":
-		return m.ExpectedEvent(ctx, at, jobstate.ExpectedEventRequest{RequestID: e.ID, Labels: labels, Name: e.Name})
+		return m.ExpectedEvent(ctx, at, jobstate.ExpectedEventInput{Name: e.Name}, call)
 	case "error":
-		return m.ErrorEvent(ctx, at, jobstate.ErrorEventRequest{RequestID: e.ID, Labels: labels})
+		return m.ErrorEvent(ctx, at, jobstate.ErrorEventInput{}, call)
 	case "compensation":
-		req := jobstate.CompensationEventRequest{RequestID: e.ID, Labels: labels}
+		var in jobstate.CompensationEventInput
 		if e.Decision != "" { // without one the event is recorded only
 			var decision jobstate.CompensationEventDecision
 			if err := decision.UnmarshalText([]byte(e.Decision)); err != nil {
 				return jobstate.Outcome{}, err
 			}
-			req.Decision = fsm.Some(decision)
+			in.Decision = fsm.Some(decision)
 		}
-		return m.CompensationEvent(ctx, at, req)
+		return m.CompensationEvent(ctx, at, in, call)
 	}
 	return jobstate.Outcome{}, fmt.Errorf("unknown kind %q; expected plan, kick, expected, error or compensation", e.Kind)
 }

@@ -89,19 +89,17 @@ func openSafe(ctx context.Context, store *sqlstore.Store, clock func() time.Time
 }
 
 func (s *safe) lease(ctx context.Context, exec, job, worker string, until time.Time) error {
-	out, err := s.m.Lease(ctx, execution.LeaseRequest{
-		ID: exec, RequestID: "lease-" + exec, Actor: worker, JobID: job, LeaseExpiresAt: until,
-	})
+	out, err := s.m.Lease(ctx, exec, execution.LeaseInput{JobID: job, LeaseExpiresAt: until}, fsm.Call{RequestID: "lease-" + exec, Actor: worker})
 	return s.hold(out, err)
 }
 
 func (s *safe) start(ctx context.Context, exec, worker string) error {
-	out, err := s.m.Start(ctx, s.held[exec], execution.StartRequest{RequestID: "start", Actor: worker})
+	out, err := s.m.Start(ctx, s.held[exec], fsm.Call{RequestID: "start", Actor: worker})
 	return s.hold(out, err)
 }
 
 func (s *safe) commit(ctx context.Context, exec, worker string) error {
-	out, err := s.m.Commit(ctx, s.held[exec], execution.CommitRequest{RequestID: "commit", Actor: worker})
+	out, err := s.m.Commit(ctx, s.held[exec], execution.CommitInput{}, fsm.Call{RequestID: "commit", Actor: worker})
 	return s.hold(out, err)
 }
 
@@ -142,19 +140,17 @@ func openUnsafe(ctx context.Context, store *sqlstore.Store, clock func() time.Ti
 }
 
 func (u *unsafe) lease(ctx context.Context, exec, job, worker string, until time.Time) error {
-	out, err := u.m.Lease(ctx, naive.LeaseRequest{
-		ID: exec, RequestID: "lease-" + exec, Actor: worker, JobID: job, LeaseExpiresAt: until,
-	})
+	out, err := u.m.Lease(ctx, exec, naive.LeaseInput{JobID: job, LeaseExpiresAt: until}, fsm.Call{RequestID: "lease-" + exec, Actor: worker})
 	return u.hold(out, err)
 }
 
 func (u *unsafe) start(ctx context.Context, exec, worker string) error {
-	out, err := u.m.Start(ctx, u.held[exec], naive.StartRequest{RequestID: "start", Actor: worker})
+	out, err := u.m.Start(ctx, u.held[exec], fsm.Call{RequestID: "start", Actor: worker})
 	return u.hold(out, err)
 }
 
 func (u *unsafe) commit(ctx context.Context, exec, worker string) error {
-	out, err := u.m.Commit(ctx, u.held[exec], naive.CommitRequest{RequestID: "commit", Actor: worker})
+	out, err := u.m.Commit(ctx, u.held[exec], fsm.Call{RequestID: "commit", Actor: worker})
 	return u.hold(out, err)
 }
 

@@ -56,7 +56,7 @@ func run(ctx context.Context, store fsm.Store, out io.Writer) error {
 		return err
 	}
 	for _, id := range []string{"fine", "broken", "silent"} {
-		if _, err := m.Enqueue(ctx, ingest.EnqueueRequest{ID: id}); err != nil {
+		if _, err := m.Enqueue(ctx, id, fsm.Call{}); err != nil {
 			return err
 		}
 		now = now.Add(time.Second)
@@ -90,7 +90,7 @@ func run(ctx context.Context, store fsm.Store, out io.Writer) error {
 // work starts every job that is due and ends it as its document deserves.
 func work(ctx context.Context, m *ingest.Machine, now time.Time) error {
 	for {
-		job, err := m.Start(ctx, ingest.StartRequest{Actor: "worker"})
+		job, err := m.Start(ctx, fsm.Call{Actor: "worker"})
 		if errors.Is(err, fsm.ErrNothingToDo) {
 			return nil
 		}
@@ -103,7 +103,7 @@ func work(ctx context.Context, m *ingest.Machine, now time.Time) error {
 		case job.Record.ID == "broken":
 			err = retry(ctx, m, job, now)
 		default:
-			_, err = m.Succeed(ctx, job, ingest.SucceedRequest{Actor: "worker"})
+			_, err = m.Succeed(ctx, job, fsm.Call{Actor: "worker"})
 		}
 		if err != nil {
 			return err
@@ -113,27 +113,27 @@ func work(ctx context.Context, m *ingest.Machine, now time.Time) error {
 
 // retry fails the job and plans the next attempt, or gives it up.
 func retry(ctx context.Context, m *ingest.Machine, job ingest.Outcome, now time.Time) error {
-	failed, err := m.Fail(ctx, job, ingest.FailRequest{Actor: "worker", Reason: "cannot parse"})
+	failed, err := m.Fail(ctx, job, fsm.Call{Actor: "worker", Reason: "cannot parse"})
 	if err != nil {
 		return err
 	}
 	if failed.Record.Attempts >= maxAttempts {
-		_, err = m.Quarantine(ctx, failed, ingest.QuarantineRequest{Actor: "worker", Reason: "too many attempts"})
+		_, err = m.Quarantine(ctx, failed, fsm.Call{Actor: "worker", Reason: "too many attempts"})
 		return err
 	}
 	backoff := time.Duration(failed.Record.Attempts) * time.Minute
-	_, err = m.Reschedule(ctx, failed, ingest.RescheduleRequest{Actor: "worker", RunAfter: now.Add(backoff)})
+	_, err = m.Reschedule(ctx, failed, ingest.RescheduleInput{RunAfter: now.Add(backoff)}, fsm.Call{Actor: "worker"})
 	return err
 }
 
 // release is what an operator does by hand; without a name and a reason the
 // machine refuses.
 func release(ctx context.Context, m *ingest.Machine, id string) error {
-	_, err := m.Release(ctx, fsm.Ref{ID: id}, ingest.ReleaseRequest{Actor: "olivia"})
+	_, err := m.Release(ctx, fsm.Ref{ID: id}, fsm.Call{Actor: "olivia"})
 	if !errors.Is(err, fsm.ErrReasonMissing) {
 		return fmt.Errorf("a release without a reason: %w", err)
 	}
-	_, err = m.Release(ctx, fsm.Ref{ID: id}, ingest.ReleaseRequest{Actor: "olivia", Reason: "parser mended"})
+	_, err = m.Release(ctx, fsm.Ref{ID: id}, fsm.Call{Actor: "olivia", Reason: "parser mended"})
 	return err
 }
 

@@ -33,32 +33,32 @@ func TestSource(t *testing.T) {
 		return out
 	}
 	for _, id := range []string{"a", "b"} {
-		must(m.Enqueue(t.Context(), ingest.EnqueueRequest{ID: id}))
+		must(m.Enqueue(t.Context(), id, fsm.Call{}))
 	}
-	a := must(m.Start(t.Context(), ingest.StartRequest{}))
+	a := must(m.Start(t.Context(), fsm.Call{}))
 	now = now.Add(9 * time.Minute)
-	b := must(m.Start(t.Context(), ingest.StartRequest{}))
+	b := must(m.Start(t.Context(), fsm.Call{}))
 	now = now.Add(time.Minute)
 
 	list, err := stalled(t.Context(), m, now)
 	if err != nil || len(list) != 1 || list[0].ID != a.Record.ID {
 		t.Errorf("stalled are %v, %v; want %s alone", list, err, a.Record.ID)
 	}
-	if _, err := m.FailStalled(t.Context(), b, ingest.FailStalledRequest{}); !errors.Is(err, ingest.ErrNotStalled) {
+	if _, err := m.FailStalled(t.Context(), b, fsm.Call{}); !errors.Is(err, ingest.ErrNotStalled) {
 		t.Errorf("a job that just started: %v, want ErrNotStalled", err)
 	}
-	must(m.FailStalled(t.Context(), a, ingest.FailStalledRequest{}))
+	must(m.FailStalled(t.Context(), a, fsm.Call{}))
 
 	held := b.Record // twice with the same held record: the second one is a repeat
-	must(m.Succeed(t.Context(), held, ingest.SucceedRequest{RequestID: "1"}))
-	if again := must(m.Succeed(t.Context(), held, ingest.SucceedRequest{RequestID: "2"})); !again.RecordOnly || again.Replayed {
+	must(m.Succeed(t.Context(), held, fsm.Call{RequestID: "1"}))
+	if again := must(m.Succeed(t.Context(), held, fsm.Call{RequestID: "2"})); !again.RecordOnly || again.Replayed {
 		t.Errorf("the repeat: %+v", again)
 	}
-	failed := must(m.Fail(t.Context(), startedAgain(t, m, &now), ingest.FailRequest{}))
-	if _, err := m.RetryStalled(t.Context(), failed, ingest.RetryStalledRequest{}); !errors.Is(err, ingest.ErrNotStalled) {
+	failed := must(m.Fail(t.Context(), startedAgain(t, m, &now), fsm.Call{}))
+	if _, err := m.RetryStalled(t.Context(), failed, fsm.Call{}); !errors.Is(err, ingest.ErrNotStalled) {
 		t.Errorf("a job that failed otherwise: %v, want ErrNotStalled", err)
 	}
-	if _, err := m.Fail(t.Context(), held, ingest.FailRequest{RequestID: "3", Actor: "w"}); !errors.Is(err, fsm.ErrStale) {
+	if _, err := m.Fail(t.Context(), held, fsm.Call{RequestID: "3", Actor: "w"}); !errors.Is(err, fsm.ErrStale) {
 		t.Errorf("got %v", err)
 	}
 	for _, want := range []string{"fail_stalled in state running", "retry_stalled in state failed", `"3" by "w"`} {
@@ -72,7 +72,7 @@ func TestSource(t *testing.T) {
 func startedAgain(t *testing.T, m *ingest.Machine, now *time.Time) ingest.Outcome {
 	t.Helper()
 	*now = now.Add(time.Minute)
-	out, err := m.Start(t.Context(), ingest.StartRequest{})
+	out, err := m.Start(t.Context(), fsm.Call{})
 	if err != nil || out.Record.Attempts != 2 {
 		t.Fatalf("got %+v, %v", out, err)
 	}

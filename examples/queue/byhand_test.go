@@ -90,11 +90,7 @@ func events(t *testing.T, m *lifecycle.Machine) string {
 // methods of Machine.
 func (q *queue) consumeByHand(ctx context.Context, worker string) error {
 	for ctx.Err() == nil {
-		claimed, err := q.machine.ClaimNext(ctx, lifecycle.ClaimNextRequest{
-			RequestID: driver.NewID(),
-			Actor:     worker,
-			Lease:     time.Now().Add(q.lease),
-		})
+		claimed, err := q.machine.ClaimNext(ctx, lifecycle.ClaimNextInput{Lease: time.Now().Add(q.lease)}, fsm.Call{RequestID: driver.NewID(), Actor: worker})
 		if errors.Is(err, fsm.ErrNothingToDo) {
 			_ = sleep(ctx, 10*time.Millisecond)
 			continue
@@ -118,10 +114,7 @@ func (q *queue) consumeByHand(ctx context.Context, worker string) error {
 func (q *queue) workByHand(ctx context.Context, worker string, claimed lifecycle.Outcome) error {
 	// A request id is remembered as long as the record, so each attempt has its own.
 	attempt := claimed.Record.Attempt
-	running, err := q.machine.Start(ctx, claimed, lifecycle.StartRequest{
-		RequestID: fmt.Sprintf("start-%d", attempt),
-		Actor:     worker,
-	})
+	running, err := q.machine.Start(ctx, claimed, fsm.Call{RequestID: fmt.Sprintf("start-%d", attempt), Actor: worker})
 	if err != nil {
 		return err
 	}
@@ -143,11 +136,7 @@ func (q *queue) workByHand(ctx context.Context, worker string, claimed lifecycle
 	if err := q.ledger.apply(ctx, running.Record.ID, worker); err != nil {
 		return err
 	}
-	done, err := q.machine.Complete(ctx, job.outcome, lifecycle.CompleteRequest{
-		RequestID: fmt.Sprintf("complete-%d", attempt),
-		Actor:     worker,
-		Result:    fsm.MustJSON(`{"ok":true}`),
-	})
+	done, err := q.machine.Complete(ctx, job.outcome, lifecycle.CompleteInput{Result: fsm.MustJSON(`{"ok":true}`)}, fsm.Call{RequestID: fmt.Sprintf("complete-%d", attempt), Actor: worker})
 	if err != nil {
 		return err
 	}
@@ -161,11 +150,7 @@ type held struct{ outcome lifecycle.Outcome }
 // heartbeat renews the lease until ctx ends or the job is lost.
 func (q *queue) heartbeat(ctx context.Context, worker string, job *held) {
 	for sleep(ctx, q.lease/4) == nil {
-		out, err := q.machine.Heartbeat(context.WithoutCancel(ctx), job.outcome, lifecycle.HeartbeatRequest{
-			RequestID: driver.NewID(),
-			Actor:     worker,
-			Lease:     time.Now().Add(q.lease),
-		})
+		out, err := q.machine.Heartbeat(context.WithoutCancel(ctx), job.outcome, lifecycle.HeartbeatInput{Lease: time.Now().Add(q.lease)}, fsm.Call{RequestID: driver.NewID(), Actor: worker})
 		if err != nil {
 			return // Complete will be told why
 		}

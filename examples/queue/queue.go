@@ -90,12 +90,7 @@ var errAllDone = errors.New("all jobs have ended")
 // twice.
 func (q *queue) produce(ctx context.Context, producer int) error {
 	for n := producer; n < q.jobs; n += q.producers {
-		out, err := q.machine.Enqueue(ctx, lifecycle.EnqueueRequest{
-			RequestID: fmt.Sprintf("enqueue-%d", n),
-			Actor:     fmt.Sprintf("producer-%d", producer),
-			DedupeKey: fsm.Some(fmt.Sprintf("job-%d", n)),
-			Payload:   fsm.Some(fsm.MustJSON(fmt.Sprintf(`{"number":%d}`, n))),
-		})
+		out, err := q.machine.Enqueue(ctx, "", lifecycle.EnqueueInput{DedupeKey: fsm.Some(fmt.Sprintf("job-%d", n)), Payload: fsm.Some(fsm.MustJSON(fmt.Sprintf(`{"number":%d}`, n)))}, fsm.Call{RequestID: fmt.Sprintf("enqueue-%d", n), Actor: fmt.Sprintf("producer-%d", producer)})
 		if err != nil {
 			return err
 		}
@@ -114,11 +109,7 @@ func (q *queue) sweep(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			out, err := q.machine.RequeueStalled(ctx, job, lifecycle.RequeueStalledRequest{
-				RequestID: fmt.Sprintf("requeue %s at %d", job.ID, job.Rev), // the same by every process
-				Actor:     "sweeper",
-				Reason:    "the lease ended",
-			})
+			out, err := q.machine.RequeueStalled(ctx, job, fsm.Call{RequestID: fmt.Sprintf("requeue %s at %d", job.ID, job.Rev), Actor: "sweeper", Reason: "the lease ended"})
 			if errors.Is(err, fsm.ErrStale) {
 				continue // a worker has claimed it meanwhile
 			}

@@ -40,19 +40,19 @@ func TestSource(t *testing.T) {
 		}
 	}
 	ctx := t.Context()
-	job := must(m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: "1", ID: "a"}))
+	job := must(m.Enqueue(ctx, "a", lifecycle.EnqueueInput{}, fsm.Call{RequestID: "1"}))
 	claim := func(id string, d time.Duration) (lifecycle.Outcome, error) {
-		return m.ClaimNextOf(ctx, job, lifecycle.ClaimNextRequest{RequestID: id, Actor: "w", Lease: clock.Now().Add(d)})
+		return m.ClaimNextOf(ctx, job, lifecycle.ClaimNextInput{Lease: clock.Now().Add(d)}, fsm.Call{RequestID: id, Actor: "w"})
 	}
 	refused(lifecycle.ErrLeaseInThePast)(claim("2", 0))
 	job = must(claim("3", time.Minute))
 	beat := func(id string, d time.Duration) (lifecycle.Outcome, error) {
-		return m.Heartbeat(ctx, job, lifecycle.HeartbeatRequest{RequestID: id, Actor: "w", Lease: clock.Now().Add(d)})
+		return m.Heartbeat(ctx, job, lifecycle.HeartbeatInput{Lease: clock.Now().Add(d)}, fsm.Call{RequestID: id, Actor: "w"})
 	}
 	refused(lifecycle.ErrLeaseShortened)(beat("4", time.Minute-time.Microsecond))
 	refused(lifecycle.ErrLeaseInThePast)(beat("5", -time.Second))
 	stall := func(id, who string) (lifecycle.Outcome, error) {
-		return m.Stall(ctx, job, lifecycle.StallRequest{RequestID: id, Actor: who})
+		return m.Stall(ctx, job, fsm.Call{RequestID: id, Actor: who})
 	}
 	refused(lifecycle.ErrLeaseStillLive)(stall("6", "w"))
 	held := job
@@ -66,7 +66,7 @@ func TestSource(t *testing.T) {
 	if e := job.Events[0]; e.Name != "stalled" || e.Actor != "anna" {
 		t.Errorf("%+v", e)
 	}
-	job = must(m.RequeueStalled(ctx, job, lifecycle.RequeueStalledRequest{RequestID: "10", Actor: "berta"}))
+	job = must(m.RequeueStalled(ctx, job, fsm.Call{RequestID: "10", Actor: "berta"}))
 	if e := job.Events[0]; e.Name != "requeued" || e.Actor != "berta" {
 		t.Errorf("%+v", e)
 	}

@@ -39,7 +39,7 @@ func (q *queue) work(ctx context.Context, claimed lifecycle.ClaimedJob) error {
 	if err := q.ledger.apply(ctx, running.Record().ID, running.Owner()); err != nil {
 		return err
 	}
-	done, err := running.Complete(ctx, fsm.MustJSON(`{"ok":true}`))
+	done, err := running.Complete(ctx, lifecycle.CompleteInput{Result: fsm.MustJSON(`{"ok":true}`)})
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func failed(ctx context.Context, j lifecycle.AnyJob, cause error) error {
 	return j.Switch(nil, nil, func(running lifecycle.RunningJob) error {
 		why, err := fsm.MarshalValue(cause.Error())
 		if err == nil {
-			_, err = running.Fail(ctx, why)
+			_, err = running.Fail(ctx, lifecycle.FailInput{Error: why})
 		}
 		return err
 	}, nil, nil, nil)

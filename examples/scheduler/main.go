@@ -74,12 +74,12 @@ func run(ctx context.Context, db string, submit, crash int, out io.Writer) error
 		fmt.Fprintf(out, "%d task(s) were running when the scheduler died: pending again\n", recovered)
 	}
 	for range submit {
-		if _, err := m.Submit(ctx, task.SubmitRequest{}); err != nil {
+		if _, err := m.Submit(ctx, "", fsm.Call{}); err != nil {
 			return err
 		}
 	}
 	for {
-		_, err := m.Start(ctx, task.StartRequest{})
+		_, err := m.Start(ctx, fsm.Call{})
 		if errors.Is(err, fsm.ErrNothingToDo) {
 			break
 		}

@@ -69,7 +69,7 @@ func TestReceiverIsLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Publish(ctx, notice.PublishRequest{RequestID: "p", Actor: "a", Topic: "order", Body: fsm.MustJSON(`{}`)}); err != nil {
+	if _, err := m.Publish(ctx, "", notice.PublishInput{Topic: "order", Body: fsm.MustJSON(`{}`)}, fsm.Call{RequestID: "p", Actor: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	var later *fsm.LaterError

@@ -76,7 +76,7 @@ func TestDeadLetter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := m.Publish(ctx, notice.PublishRequest{RequestID: "p", Actor: "a", Topic: "order\n1", Body: fsm.MustJSON(`{"x":1}`)})
+	out, err := m.Publish(ctx, "", notice.PublishInput{Topic: "order\n1", Body: fsm.MustJSON(`{"x":1}`)}, fsm.Call{RequestID: "p", Actor: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestPoisonHoldsBackNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 40 {
-		if _, err := m.Publish(ctx, notice.PublishRequest{RequestID: fmt.Sprint(n), Actor: "a", Topic: "t", Body: fsm.MustJSON("1")}); err != nil {
+		if _, err := m.Publish(ctx, "", notice.PublishInput{Topic: "t", Body: fsm.MustJSON("1")}, fsm.Call{RequestID: fmt.Sprint(n), Actor: "a"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -89,12 +89,7 @@ func send(ctx context.Context, c sendConfig, effects notice.Effects, out io.Writ
 // told the same: the request ids are.
 func (s *sender) produce(ctx context.Context) error {
 	for n := range s.publish {
-		out, err := s.m.Publish(ctx, notice.PublishRequest{
-			RequestID: fmt.Sprintf("%s-%d", s.name, n),
-			Actor:     "producer",
-			Topic:     fmt.Sprintf("order-%d", n%s.topics),
-			Body:      fsm.MustJSON(fmt.Sprintf(`{"text":"%s-%d"}`, s.name, n)),
-		})
+		out, err := s.m.Publish(ctx, "", notice.PublishInput{Topic: fmt.Sprintf("order-%d", n%s.topics), Body: fsm.MustJSON(fmt.Sprintf(`{"text":"%s-%d"}`, s.name, n))}, fsm.Call{RequestID: fmt.Sprintf("%s-%d", s.name, n), Actor: "producer"})
 		if err != nil {
 			return err
 		}
@@ -144,9 +139,7 @@ func (s *sender) again(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.m.Retry(ctx, letter, notice.RetryRequest{
-			RequestID: fmt.Sprintf("retry-%d", letter.Rev), Actor: s.operator, Reason: s.retry,
-		})
+		_, err = s.m.Retry(ctx, letter, fsm.Call{RequestID: fmt.Sprintf("retry-%d", letter.Rev), Actor: s.operator, Reason: s.retry})
 		if err != nil {
 			return err
 		}

@@ -70,6 +70,13 @@ func (c *comparison) operation(o, n *spec.Operation) {
 	}
 	c.event(o, n)
 	c.inputs(o, n)
+	if a, b := readsActor(o), readsActor(n); a != b && o.By == n.By && n.By == spec.ByCaller {
+		word := "takes the actor now"
+		if a {
+			word = "takes no actor any more"
+		}
+		c.report("FSM703", where, "callers of the durable form change nothing", "the pure form of operation %s %s", n.Name, word)
+	}
 	if made, makes := len(o.Creates) > 0, len(n.Creates) > 0; made != makes {
 		word := "starts from a record now, it made one"
 		if makes {
@@ -119,6 +126,26 @@ func (c *comparison) event(o, n *spec.Operation) {
 	}
 }
 
+// readsActor reports whether what an operation does depends on who calls.
+func readsActor(o *spec.Operation) bool {
+	var facts []*spec.Fact
+	effects := []*spec.Effects{&o.Effects}
+	for _, r := range o.Require {
+		facts = append(facts, r.When...)
+	}
+	for _, b := range o.Choose {
+		facts, effects = append(facts, b.When...), append(effects, &b.Effects)
+	}
+	if o.Next != nil {
+		facts = append(facts, o.Next.Where...)
+	}
+	return slices.ContainsFunc(facts, func(f *spec.Fact) bool {
+		return f.Left.Kind == spec.TermActor || f.Right.Kind == spec.TermActor
+	}) || slices.ContainsFunc(effects, func(e *spec.Effects) bool {
+		return slices.ContainsFunc(slices.Concat(e.Set, e.Add), func(a spec.Assign) bool { return a.Value.Kind == spec.ValueActor })
+	})
+}
+
 // inputs compares what a call carries. An input that a field implies changes
 // with the field, which is told there.
 func (c *comparison) inputs(o, n *spec.Operation) {
@@ -126,6 +153,9 @@ func (c *comparison) inputs(o, n *spec.Operation) {
 		switch {
 		case p.next == nil:
 			c.report("FSM703", at{p.old.Pos, n.Pos}, "callers send it", "operation %s takes no input %s any more", n.Name, p.old.Name)
+		case p.old == nil && p.next.Type.Optional && len(o.Inputs) == 0:
+			c.report("FSM703", at{o.Pos, p.next.Pos}, "callers give "+spec.GoName(n.Name)+"Input{}",
+				"operation %s takes the optional input %s, its first one", n.Name, p.next.Name)
 		case p.old == nil && p.next.Type.Optional:
 			c.compatible(at{o.Pos, p.next.Pos}, "operation %s takes the optional input %s", n.Name, p.next.Name)
 		case p.old == nil:

@@ -50,7 +50,7 @@ var changes = []struct {
 
 	// FSM702
 	{"kind changed", "ingest", []swap{{"type: time ", "type: string "}, {"run_after <= now", "run_after == actor"}, {"{run_after: now}", "{run_after: actor}"}, {"{run_after: now + 60s}", "{run_after: actor}"}},
-		[]string{"FSM702 DATA", "FSM704 BEHAVIOR", "FSM705 BEHAVIOR", "FSM710 BEHAVIOR"}, "field run_after is string, it was time"},
+		[]string{"FSM702 DATA", "FSM703 SOURCE", "FSM704 BEHAVIOR", "FSM705 BEHAVIOR", "FSM710 BEHAVIOR"}, "field run_after is string, it was time"},
 	{"optional to required", "lifecycle", []swap{{"  payload:                    # not in the source: the work itself; no rule looks at it\n    type: optional json", "  payload:\n    type: json"}, {"payload: input or absent", "payload: input"}},
 		[]string{"FSM702 DATA", "FSM703 SOURCE", "FSM710 BEHAVIOR"}, "field payload is mandatory, it was optional"},
 	{"required to optional", "ingest", []swap{{"type: time ", "type: optional time "}}, []string{"FSM703 SOURCE"}, "field run_after is optional"},
@@ -75,7 +75,9 @@ var changes = []struct {
 	{"operation renamed with was", "lifecycle", []swap{{"\n  heartbeat:", "\n  beat:\n    was: heartbeat"}, {"[claim_next, heartbeat,", "[claim_next, beat,"}}, []string{"FSM703 SOURCE"}, "operation heartbeat is called beat"},
 	{"operation added", "ingest", []swap{{"  progress:  ", "  poke: {from: running, to: same}\n  progress:  "}}, []string{"FSM709 compatible", "compatible"}, "operation poke is new"},
 	{"required input added", "ingest", []swap{{"    to: same   ", "    input: {done: int}\n    to: same   "}}, []string{"FSM703 SOURCE"}, "operation progress asks for the input done"},
-	{"optional input added", "ingest", []swap{{"    to: same   ", "    input: {done: optional int}\n    to: same   "}}, []string{"compatible"}, "takes the optional input done"},
+	{"the first optional input", "ingest", []swap{{"    to: same   ", "    input: {done: optional int}\n    to: same   "}}, []string{"FSM703 SOURCE"}, "progress takes the optional input done, its first one"},
+	{"a further optional input", "lifecycle", []swap{{"    set: {result: input}", "    input: {note: optional string}\n    set: {result: input}"}}, []string{"compatible"}, "takes the optional input note"},
+	{"the actor is read", "lifecycle", []swap{{"    require: [lease_over]  ", "    require: [lease_over, owner_only]  "}}, []string{"FSM703 SOURCE", "FSM704 BEHAVIOR"}, "the pure form of operation stall takes the actor now"},
 	{"input removed", "ingest", []swap{{"set: {run_after: input}", "set: {run_after: now}"}}, []string{"FSM703 SOURCE", "FSM710 BEHAVIOR"}, "takes no input run_after"},
 	{"run by the operator", "ingest", []swap{{"by: operator ", "by: caller "}}, []string{"FSM703 SOURCE"}, "operation release is run by the caller, it was by the operator"},
 	{"error of a guard", "ingest", []swap{{"error: not_due", "error: too_early"}}, []string{"FSM703 SOURCE"}, "guard due refuses as too_early"},

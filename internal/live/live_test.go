@@ -404,7 +404,7 @@ func TestBesideAProgram(t *testing.T) {
 			break
 		}
 		if seen = append(seen, e.Name); len(seen) == 3 {
-			if _, err := m.Heartbeat(t.Context(), fsm.Ref{ID: "job-2", Rev: 3}, lifecycle.HeartbeatRequest{RequestID: "beat", Actor: "w1", Lease: time.Now().Add(time.Hour)}); err != nil {
+			if _, err := m.Heartbeat(t.Context(), fsm.Ref{ID: "job-2", Rev: 3}, lifecycle.HeartbeatInput{Lease: time.Now().Add(time.Hour)}, fsm.Call{RequestID: "beat", Actor: "w1"}); err != nil {
 				t.Fatal(err)
 			}
 		}

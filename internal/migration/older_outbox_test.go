@@ -76,7 +76,7 @@ func TestOlderOutbox(t *testing.T) {
 		if n, err := m.Count(t.Context(), notice.StateDelivered); err != nil || n[notice.StateDelivered] != 7 {
 			t.Errorf("%v are delivered, want 7: %v", n, err)
 		}
-		out, err := m.Publish(t.Context(), notice.PublishRequest{ID: "next", RequestID: "next", Topic: "a", Body: fsm.MustJSON("1")})
+		out, err := m.Publish(t.Context(), "next", notice.PublishInput{Topic: "a", Body: fsm.MustJSON("1")}, fsm.Call{RequestID: "next"})
 		if err != nil || out.Record.Number != 5 {
 			t.Errorf("the next number is %d, want 5: %v", out.Record.Number, err)
 		}

@@ -56,8 +56,7 @@ func TestOlderDatabases(t *testing.T) {
 			t.Errorf("%s: the audit finds %v, %v", dialect, f, err)
 		}
 		for i := range 12 {
-			out, err := m.Enqueue(t.Context(), lifecycle.EnqueueRequest{ID: fmt.Sprint("job-", i), RequestID: fmt.Sprint("enqueue-", i), Actor: "ann",
-				DedupeKey: fsm.Some(fmt.Sprint("key-", i)), Payload: fsm.Some(fsm.MustJSON(fmt.Sprintf(`{"n":%d}`, i))), Labels: map[string]string{"trace": "t"}})
+			out, err := m.Enqueue(t.Context(), fmt.Sprint("job-", i), lifecycle.EnqueueInput{DedupeKey: fsm.Some(fmt.Sprint("key-", i)), Payload: fsm.Some(fsm.MustJSON(fmt.Sprintf(`{"n":%d}`, i)))}, fsm.Call{RequestID: fmt.Sprint("enqueue-", i), Actor: "ann", Labels: map[string]string{"trace": "t"}})
 			if err != nil || !out.Replayed || out.Record.Rev != 1 {
 				t.Errorf("%s: the request of job %d again: revision %d, replayed %v, %v", dialect, i, out.Record.Rev, out.Replayed, err)
 			}

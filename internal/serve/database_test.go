@@ -49,7 +49,7 @@ func fill(t *testing.T, store fsm.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Enqueue(t.Context(), lifecycle.EnqueueRequest{ID: evil, RequestID: "evil"}); err != nil {
+	if _, err := m.Enqueue(t.Context(), evil, lifecycle.EnqueueInput{}, fsm.Call{RequestID: "evil"}); err != nil {
 		t.Fatal(err)
 	}
 }

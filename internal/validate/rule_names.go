@@ -24,21 +24,18 @@ var generated = []struct {
 	names       []string
 }{
 	{"package", "generated name", []string{
-		"State", "States", "Operation", "Operations", "Event", "EventName", "EventNames", "Machine", "Outcome",
-		"Open", "Migrate", "EndRollOut", "Classify", "Check", "Fold", "Project", "Hold", "Probes", "Effects", "Sources", "Schema", "Descriptor",
+		"State", "States", "Event", "Machine", "Outcome",
+		"Open", "Migrate", "EndRollOut", "Check", "Fold", "Project", "Hold", "Probes", "Effects", "Sources", "Schema", "Descriptor",
 		"Holder", "WorkerConfig", "NewWorker",
 	}},
 	{"record", "built-in field", []string{"ID", "State", "Rev", "CreatedAt", "UpdatedAt"}},
-	{"record", "generated method", []string{"Ref", "Equal", "Check", "String"}},
+	{"record", "generated method", []string{"Ref", "Equal", "Can", "Check", "String"}},
 	{"machine", "generated method", []string{
 		"Record", "List", "History", "Count", "Sweep", "Startup", "Deliver", "Audit", "Core", "Migrate",
-		"Log", "Watch", "In", "Purge", "Repair", "As",
+		"Log", "Watch", "In", "Batch", "Purge", "Repair", "As",
 	}},
 	{"handle", "generated method", []string{"Record", "Outcome", "Ref", "Held", "Switch"}},
 }
-
-// requestFields are the fields of every request struct.
-var requestFields = []string{"ID", "RequestID", "Actor", "Reason", "At", "Labels"}
 
 // identifier is one Go name that the generated package will hold.
 type identifier struct {
@@ -131,19 +128,18 @@ func addOperation(add func(scope, goName, what, name string, pos spec.Pos), op *
 		add("package", g, "operation", op.Name, op.Pos)
 	} else {
 		add("record", g, "operation", op.Name, op.Pos)
-		add("record", "Can"+g, "operation", op.Name, op.Pos)
 		add("handle", g, "operation", op.Name, op.Pos)
 		add("package", "After"+g, "operation", op.Name, op.Pos)
 	}
-	for _, suffix := range []string{"Request", "Peers", "Item", "Source"} {
+	for _, suffix := range []string{"Input", "Peers"} {
 		add("package", g+suffix, "operation", op.Name, op.Pos)
 	}
 	for _, private := range []string{"Op" + g, g + "Call", g + "States"} { // opStart, startCall, startStates
 		add("unexported", private, "operation", op.Name, op.Pos)
 	}
-	suffixes := []string{"", "Many"}
+	suffixes := []string{""}
 	if op.Next != nil {
-		suffixes = []string{"", "N", "Of", "OfMany"}
+		suffixes = []string{"", "N", "Of"}
 	}
 	for _, suffix := range suffixes {
 		add("machine", g+suffix, "operation", op.Name, op.Pos)
@@ -155,10 +151,7 @@ func addOperation(add func(scope, goName, what, name string, pos spec.Pos), op *
 	}
 	add("package", "Event"+spec.GoName(op.Event), "event", op.Event, pos)
 
-	scope := "request of " + op.Name
-	for _, n := range requestFields {
-		add(scope, n, "field of every request", "", spec.Pos{})
-	}
+	scope := "inputs of " + op.Name
 	for _, in := range op.Inputs {
 		add(scope, spec.GoName(in.Name), "input", in.Name, in.Pos)
 		if in.Type.Kind == spec.KindEnum && in.Field == nil {

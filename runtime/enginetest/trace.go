@@ -88,7 +88,11 @@ func tracePure[R any](s *oracle.Suite[R], o *oracle.Op, c oracle.Case) TraceLine
 		l.Outcome = traceRefusal(s, err)
 	} else {
 		l.Outcome = TraceOutcome{Row: traceRow(s.D.Descriptor.Encode(&r)), RecordOnly: ev.RecordOnly, Guard: ev.Guard}
-		l.Outcome.Events = []TraceEvent{{Operation: ev.Operation, Name: ev.Name, From: ev.From, To: ev.To, Rev: ev.Rev, Guard: ev.Guard}}
+		name := ev.Name
+		if name == o.EventName {
+			name = o.Event // as the specification has it
+		}
+		l.Outcome.Events = []TraceEvent{{Operation: o.Name, Name: name, From: ev.From, To: ev.To, Rev: s.D.Descriptor.Encode(&r).Rev, Guard: ev.Guard}}
 	}
 	return l
 }

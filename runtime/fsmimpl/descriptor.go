@@ -64,10 +64,8 @@ type EffectInfo[R any] struct {
 	Key    func(r *R) string // the idempotency key; nil: machine/id/rev
 }
 
-// Call is one request: what a generated durable method hands to the engine.
-type Call[R any] struct {
-	Operation *Operation[R]
-	ID        string // of a creation; empty: the engine makes one
+// Caller is who makes a call, and why: fsm.Call.
+type Caller struct {
 	// RequestID makes a retry safe. Callers may not begin it with "sys:". A
 	// system operation, and a trigger, leave it empty and get "sys:<stored operation>:<rev>";
 	// a call without one gets "sys:call:<uuid>", by which the engine finds out
@@ -77,7 +75,14 @@ type Call[R any] struct {
 	Reason    string
 	At        time.Time // zero: the clock's time when the call is decided; another one needs WithCallerTime
 	Labels    map[string]string
-	Inputs    []driver.Input
+}
+
+// Call is one request: what a generated durable method hands to the engine.
+type Call[R any] struct {
+	Operation *Operation[R]
+	Caller
+	ID     string // of a creation; empty: the engine makes one
+	Inputs []driver.Input
 	// Decide runs the pure method on r. For a creation r is zero and is filled.
 	// peers holds the answers to Peers, in its order.
 	Decide func(r *R, id string, peers []int64, now time.Time) (Step, error)

@@ -6,9 +6,9 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// Generated1 is the handshake with generated code: a package that fsmgen wrote
+// Generated2 is the handshake with generated code: a package that fsmgen wrote
 // for another generation of this runtime does not compile against it.
-const Generated1 = 1
+const Generated2 = 2
 
 // Migrate creates what the store lacks for the machine, or brings it to this
 // specification. It works before NewMachine, which refuses a store without it.

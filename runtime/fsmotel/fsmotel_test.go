@@ -218,7 +218,7 @@ func TestWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"good", "bad", "worse"} {
-		if _, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: id, ID: id, Actor: "ann"}); err != nil {
+		if _, err := m.Enqueue(ctx, id, lifecycle.EnqueueInput{}, fsm.Call{RequestID: id, Actor: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -236,7 +236,7 @@ func TestWorker(t *testing.T) {
 			case "worse":
 				panic("on fire")
 			}
-			_, err = running.Complete(ctx, fsm.MustJSON(`{}`))
+			_, err = running.Complete(ctx, lifecycle.CompleteInput{Result: fsm.MustJSON(`{}`)})
 			return err
 		}),
 		Failed: func(ctx context.Context, j lifecycle.AnyJob, cause error) error { return nil },

@@ -28,7 +28,7 @@ func ExampleArrange() {
 	clock.Advance(2 * time.Minute)
 	_, err = jobs.Sweep(ctx)
 	check(err)
-	_, err = jobs.Start(ctx, claimed, lifecycle.StartRequest{RequestID: "start", Actor: "w1"})
+	_, err = jobs.Start(ctx, claimed, fsm.Call{RequestID: "start", Actor: "w1"})
 	fmt.Println(errors.Is(err, fsm.ErrStale))
 	// Output:
 	// claimed 1
@@ -45,12 +45,12 @@ func ExampleFaulty() {
 	check(err)
 
 	faults.Cut()
-	req := lifecycle.EnqueueRequest{RequestID: "order-17"}
-	_, err = jobs.Enqueue(ctx, req)
+	call := fsm.Call{RequestID: "order-17"}
+	_, err = jobs.Enqueue(ctx, "", lifecycle.EnqueueInput{}, call)
 	fmt.Println(errors.Is(err, fsm.ErrAmbiguous))
 
 	faults.Down(false)
-	out, err := jobs.Enqueue(ctx, req)
+	out, err := jobs.Enqueue(ctx, "", lifecycle.EnqueueInput{}, call)
 	check(err)
 	fmt.Println(out.Record.State, out.Replayed)
 	// Output:

@@ -41,13 +41,13 @@ func TestFaulty(t *testing.T) {
 			j := fsmtest.Given(t, store, jobs.Core(), lifecycle.Job{State: lifecycle.StateClaimed, Owner: fsm.Some("w1"), Lease: fsm.Some(fsmtest.Start.Add(time.Second))})
 			clock.Advance(time.Minute)
 			tt.order(f, func() {
-				if _, err := jobs.Stall(t.Context(), j, lifecycle.StallRequest{RequestID: "other"}); err != nil {
+				if _, err := jobs.Stall(t.Context(), j, fsm.Call{RequestID: "other"}); err != nil {
 					t.Error(err)
 				}
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
-			out, err := jobs.Start(ctx, j, lifecycle.StartRequest{RequestID: "r", Actor: "w1"})
+			out, err := jobs.Start(ctx, j, fsm.Call{RequestID: "r", Actor: "w1"})
 			if !errors.Is(err, tt.is) {
 				t.Errorf("the caller is told %v, want %v", err, tt.is)
 			}

@@ -120,6 +120,6 @@ func TestArrange(t *testing.T) {
 }
 
 // never is the source of the rescuer's inputs, which no test here asks for.
-var never = riverjob.Sources{Rescue: func(riverjob.Job, time.Time) (riverjob.RescueRequest, error) {
-	return riverjob.RescueRequest{}, errors.New("nobody rescues here")
+var never = riverjob.Sources{Rescue: func(riverjob.Job, time.Time) (riverjob.RescueInput, error) {
+	return riverjob.RescueInput{}, errors.New("nobody rescues here")
 }}

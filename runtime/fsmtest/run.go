@@ -19,7 +19,6 @@ func Run[R any](t *testing.T, table Table, d Driver[R]) {
 	t.Run("forbidden", s.Forbidden)
 	t.Run("invariants", s.Invariants)
 	t.Run("stateless", s.Stateless)
-	t.Run("classify", s.Classify)
 	t.Run("ends", s.Ends)
 	t.Run("words", s.Words)
 	if table.Projection != nil {

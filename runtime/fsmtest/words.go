@@ -1,8 +1,6 @@
 package fsmtest
 
 import (
-	"database/sql"
-	"database/sql/driver"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -20,11 +18,9 @@ func Words[T interface {
 	Valid() bool
 	fmt.Stringer
 	encoding.TextMarshaler
-	driver.Valuer
 }, P interface {
 	*T
 	encoding.TextUnmarshaler
-	sql.Scanner
 }](name string, values []T, names, stored string) Vocabulary {
 	return oracle.Vocabulary{Name: name, Test: func(t *testing.T) {
 		want, words := oracle.List(names), oracle.List(oracle.Or(stored, names))
@@ -54,16 +50,6 @@ func Words[T interface {
 			if err := json.Unmarshal(b, &m); err != nil || m["v"] != v {
 				t.Errorf("%s read back from JSON is %v (%v)", v, m["v"], err)
 			}
-			column, err := v.Value()
-			if err != nil || column != words[i] {
-				t.Errorf("%s as a column is %v (%v), want %q", v, column, err, words[i])
-			}
-			for _, src := range []any{words[i], []byte(words[i])} {
-				var scanned T
-				if err := P(&scanned).Scan(src); err != nil || scanned != v {
-					t.Errorf("column %T %s is read as %v (%v), want %s", src, src, scanned, err, v)
-				}
-			}
 		}
 		for _, no := range []T{0, T(len(values) + 1), ^T(0)} {
 			if no.Valid() {
@@ -77,22 +63,10 @@ func Words[T interface {
 		if text, err := zero.MarshalText(); err == nil {
 			t.Errorf("the zero value, which is no word, is written %q", text)
 		}
-		if column, err := zero.Value(); err == nil {
-			t.Errorf("the zero value, which is no word, is the column %v", column)
-		}
 		for _, text := range []string{"", "no such word", strings.ToUpper(words[0]), words[0] + " "} {
 			v := values[0]
 			if err := P(&v).UnmarshalText([]byte(text)); err == nil {
 				t.Errorf("%q is read as %v, want an error", text, v)
-			}
-			if err := P(&v).Scan(text); err == nil {
-				t.Errorf("column %q is read as %v, want an error", text, v)
-			}
-		}
-		for _, src := range []any{nil, int64(1), 1.5} {
-			v := values[0]
-			if err := P(&v).Scan(src); err == nil {
-				t.Errorf("column %T is read as %v, want an error", src, v)
 			}
 		}
 	}}

@@ -144,12 +144,12 @@ func runningJobs(b *testing.B, m *lifecycle.Machine, n int) []*beat {
 	for i := range jobs {
 		id := driver.NewID()
 		lease := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
-		out, err := m.Enqueue(b.Context(), lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id, Payload: fsm.Some(fsm.MustJSON(`{"url":"https://example.com/"}`))})
+		out, err := m.Enqueue(b.Context(), id, lifecycle.EnqueueInput{Payload: fsm.Some(fsm.MustJSON(`{"url":"https://example.com/"}`))}, fsm.Call{RequestID: "enqueue " + id})
 		if err == nil {
-			out, err = m.ClaimNextOf(b.Context(), out, lifecycle.ClaimNextRequest{RequestID: "claim", Actor: "w", Lease: lease})
+			out, err = m.ClaimNextOf(b.Context(), out, lifecycle.ClaimNextInput{Lease: lease}, fsm.Call{RequestID: "claim", Actor: "w"})
 		}
 		if err == nil {
-			out, err = m.Start(b.Context(), out, lifecycle.StartRequest{RequestID: "start", Actor: "w"})
+			out, err = m.Start(b.Context(), out, fsm.Call{RequestID: "start", Actor: "w"})
 		}
 		if err != nil {
 			b.Fatal(err)
@@ -168,7 +168,7 @@ func (j *beat) next() string {
 
 func (j *beat) ours(m *lifecycle.Machine) error {
 	request := j.next()
-	out, err := m.Heartbeat(context.Background(), j.held, lifecycle.HeartbeatRequest{RequestID: request, Actor: "w", Lease: j.lease})
+	out, err := m.Heartbeat(context.Background(), j.held, lifecycle.HeartbeatInput{Lease: j.lease}, fsm.Call{RequestID: request, Actor: "w"})
 	if err == nil {
 		j.held = out
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
@@ -27,7 +28,7 @@ func TestReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := writer.Enqueue(t.Context(), lifecycle.EnqueueRequest{ID: "a", RequestID: "r"}); err != nil {
+	if _, err := writer.Enqueue(t.Context(), "a", lifecycle.EnqueueInput{}, fsm.Call{RequestID: "r"}); err != nil {
 		t.Fatal(err)
 	}
 	store, err := postgres.Open(t.Context(), dsn, quiet, postgres.WithReadOnly())
@@ -45,7 +46,7 @@ func TestReadOnly(t *testing.T) {
 	if j, err := reader.Record(t.Context(), "a"); err != nil || j.Rev != 1 {
 		t.Errorf("the record is %+v, %v", j, err)
 	}
-	if _, err := reader.Enqueue(t.Context(), lifecycle.EnqueueRequest{ID: "b", RequestID: "s"}); !errors.Is(err, sqlstore.ErrReadOnly) {
+	if _, err := reader.Enqueue(t.Context(), "b", lifecycle.EnqueueInput{}, fsm.Call{RequestID: "s"}); !errors.Is(err, sqlstore.ErrReadOnly) {
 		t.Errorf("a creation: %v, want ErrReadOnly", err)
 	}
 	if store, err := postgres.Open(t.Context(), dsn+"&default_transaction_read_only=on", quiet); err == nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -25,7 +26,7 @@ func Example_audit() {
 	agreed(lifecycle.Migrate(ctx, store))
 	jobs, err := lifecycle.Open(ctx, store)
 	agreed(err)
-	_, err = jobs.Enqueue(ctx, lifecycle.EnqueueRequest{ID: "job-1", RequestID: "order-17"})
+	_, err = jobs.Enqueue(ctx, "job-1", lifecycle.EnqueueInput{}, fsm.Call{RequestID: "order-17"})
 	agreed(err)
 
 	db, err := sqlite.OpenDB(path)

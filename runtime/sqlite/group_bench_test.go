@@ -116,12 +116,12 @@ func runningJobs(b *testing.B, m *lifecycle.Machine, n int) []*beating {
 	for i := range jobs {
 		id := driver.NewID()
 		lease := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
-		out, err := m.Enqueue(b.Context(), lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id, Payload: fsm.Some(fsm.MustJSON(`{"url":"https://example.com/"}`))})
+		out, err := m.Enqueue(b.Context(), id, lifecycle.EnqueueInput{Payload: fsm.Some(fsm.MustJSON(`{"url":"https://example.com/"}`))}, fsm.Call{RequestID: "enqueue " + id})
 		if err == nil {
-			out, err = m.ClaimNextOf(b.Context(), out, lifecycle.ClaimNextRequest{RequestID: "claim", Actor: "w", Lease: lease})
+			out, err = m.ClaimNextOf(b.Context(), out, lifecycle.ClaimNextInput{Lease: lease}, fsm.Call{RequestID: "claim", Actor: "w"})
 		}
 		if err == nil {
-			out, err = m.Start(b.Context(), out, lifecycle.StartRequest{RequestID: "start", Actor: "w"})
+			out, err = m.Start(b.Context(), out, fsm.Call{RequestID: "start", Actor: "w"})
 		}
 		if err != nil {
 			b.Fatal(err)
@@ -134,7 +134,7 @@ func runningJobs(b *testing.B, m *lifecycle.Machine, n int) []*beating {
 func (j *beating) ours(m *lifecycle.Machine) error {
 	j.n++
 	j.lease = j.lease.Add(time.Second)
-	out, err := m.Heartbeat(context.Background(), j.held, lifecycle.HeartbeatRequest{RequestID: fmt.Sprint("beat ", j.n), Actor: "w", Lease: j.lease})
+	out, err := m.Heartbeat(context.Background(), j.held, lifecycle.HeartbeatInput{Lease: j.lease}, fsm.Call{RequestID: fmt.Sprint("beat ", j.n), Actor: "w"})
 	if err == nil {
 		j.held = out
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -42,7 +43,7 @@ func TestReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	enqueue := func(m *lifecycle.Machine, id string) error {
-		_, err := m.Enqueue(t.Context(), lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id})
+		_, err := m.Enqueue(t.Context(), id, lifecycle.EnqueueInput{}, fsm.Call{RequestID: "enqueue " + id})
 		return err
 	}
 	if err := enqueue(writer, "a"); err != nil {

@@ -87,7 +87,7 @@ type Meta struct {
 
 func (m Meta) call(op *fsmimpl.Operation[Parcel], inputs ...driver.Input) fsmimpl.Call[Parcel] {
 	return fsmimpl.Call[Parcel]{
-		Operation: op, RequestID: m.RequestID, Actor: m.Actor, Reason: m.Reason, At: m.At, Labels: m.Labels, Inputs: inputs,
+		Operation: op, Caller: fsmimpl.Caller{RequestID: m.RequestID, Actor: m.Actor, Reason: m.Reason, At: m.At, Labels: m.Labels}, Inputs: inputs,
 	}
 }
 

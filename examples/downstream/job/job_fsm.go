@@ -8,9 +8,7 @@
 package job
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -21,7 +19,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -50,10 +48,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -63,57 +58,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "queued":
-		*s = StateQueued
-	case "running":
-		*s = StateRunning
-	case "done":
-		*s = StateDone
-	case "failed":
-		*s = StateFailed
-	default:
-		return fmt.Errorf("unknown state %q; expected queued, running, done or failed", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateQueued,
-		StateRunning,
-		StateDone,
-		StateFailed,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -121,185 +76,27 @@ func (s State) Terminal() bool {
 	return s == StateDone || s == StateFailed
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpSubmit Operation = iota + 1
-	OpClaim
-	OpHeartbeat
-	OpFinish
-	OpFail
-	OpReclaim
+	OpSubmit    = "submit"
+	OpClaim     = "claim"
+	OpHeartbeat = "heartbeat"
+	OpFinish    = "finish"
+	OpFail      = "fail"
+	OpReclaim   = "reclaim"
 )
 
-var operationNames = [...]string{
-	OpSubmit:    "submit",
-	OpClaim:     "claim",
-	OpHeartbeat: "heartbeat",
-	OpFinish:    "finish",
-	OpFail:      "fail",
-	OpReclaim:   "reclaim",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "submit":
-		*o = OpSubmit
-	case "claim":
-		*o = OpClaim
-	case "heartbeat":
-		*o = OpHeartbeat
-	case "finish":
-		*o = OpFinish
-	case "fail":
-		*o = OpFail
-	case "reclaim":
-		*o = OpReclaim
-	default:
-		return fmt.Errorf("unknown operation %q; expected submit, claim, heartbeat, finish, fail or reclaim", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpSubmit,
-		OpClaim,
-		OpHeartbeat,
-		OpFinish,
-		OpFail,
-		OpReclaim,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventSubmitted EventName = iota + 1
-	EventClaimed
-	EventHeartbeat
-	EventFinished
-	EventFailed
-	EventReclaimed
+	EventSubmitted = "submitted"
+	EventClaimed   = "claimed"
+	EventHeartbeat = "heartbeat"
+	EventFinished  = "finished"
+	EventFailed    = "failed"
+	EventReclaimed = "reclaimed"
 )
-
-var eventNameNames = [...]string{
-	EventSubmitted: "submitted",
-	EventClaimed:   "claimed",
-	EventHeartbeat: "heartbeat",
-	EventFinished:  "finished",
-	EventFailed:    "failed",
-	EventReclaimed: "reclaimed",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "submitted":
-		*e = EventSubmitted
-	case "claimed":
-		*e = EventClaimed
-	case "heartbeat":
-		*e = EventHeartbeat
-	case "finished":
-		*e = EventFinished
-	case "failed":
-		*e = EventFailed
-	case "reclaimed":
-		*e = EventReclaimed
-	default:
-		return fmt.Errorf("unknown event %q; expected submitted, claimed, heartbeat, finished, failed or reclaimed", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
@@ -355,72 +152,56 @@ func (j Job) Equal(other Job) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// SubmitRequest is the request of Submit.
-type SubmitRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// SubmitInput holds the inputs of Submit.
+type SubmitInput struct {
 	Address string
 }
 
 // Submit makes a Job in state queued.
-func Submit(id string, req SubmitRequest, now time.Time) (Job, Event, error) {
+func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if req.Address == "" {
-		return Job{}, Event{}, j.refuseInput(OpSubmit, "address", "it is required and empty")
+	if in.Address == "" {
+		return Job{}, Event{}, j.refuseInput("submit", "address", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Address); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpSubmit, "address", err.Error())
+	if err := driver.CheckText(in.Address); err != nil {
+		return Job{}, Event{}, j.refuseInput("submit", "address", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpSubmit, "id", err.Error())
+		return Job{}, Event{}, j.refuseInput("submit", "id", err.Error())
 	}
-	j.Address = req.Address
+	j.Address = in.Address
 	j.move(StateQueued, now)
-	return j, Event{Operation: OpSubmit, Name: EventSubmitted, To: StateQueued, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventSubmitted, To: StateQueued}, nil
 }
 
-// ClaimRequest is the request of Claim.
-type ClaimRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// ClaimInput holds the inputs of Claim.
+type ClaimInput struct {
 	Lease time.Time
 }
 
 // Claim moves a Job from queued to running.
-func (j *Job) Claim(req ClaimRequest, now time.Time) (Event, error) {
+func (j *Job) Claim(in ClaimInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpClaim, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("claim", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpClaim, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("claim", "actor", err.Error())
 	}
-	req.Lease = driver.Time(req.Lease)
-	if req.Lease.IsZero() {
-		return Event{}, j.refuseInput(OpClaim, "lease", "it is required and zero")
+	in.Lease = driver.Time(in.Lease)
+	if in.Lease.IsZero() {
+		return Event{}, j.refuseInput("claim", "lease", "it is required and zero")
 	}
-	if !inYears(req.Lease) {
-		return Event{}, j.refuseInput(OpClaim, "lease", "it is outside the years 1 to 9999")
+	if !inYears(in.Lease) {
+		return Event{}, j.refuseInput("claim", "lease", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StateQueued:
@@ -428,36 +209,24 @@ func (j *Job) Claim(req ClaimRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpClaim)
 	}
 	if j.Attempts == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpClaim, "attempts")
+		return Event{}, j.refuseOverflow("claim", "attempts")
 	}
 	if j.Problem.Present() {
-		return Event{}, j.refuseInvariant(OpClaim, "problem is absent")
+		return Event{}, j.refuseInvariant("claim", "problem is absent")
 	}
 	if j.Attempts+1 < 1 {
-		return Event{}, j.refuseInvariant(OpClaim, "attempts >= 1")
+		return Event{}, j.refuseInvariant("claim", "attempts >= 1")
 	}
-	j.Owner = fsm.Some(req.Actor)
-	j.Lease = fsm.Some(req.Lease)
+	j.Owner = fsm.Some(actor)
+	j.Lease = fsm.Some(in.Lease)
 	j.Attempts++
 	from := j.State
 	j.move(StateRunning, now)
-	return Event{Operation: OpClaim, Name: EventClaimed, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventClaimed, From: from, To: StateRunning}, nil
 }
 
-// CanClaim reports what Claim would answer, and changes nothing.
-func (j Job) CanClaim(req ClaimRequest, now time.Time) error {
-	_, err := j.Claim(req, now)
-	return err
-}
-
-// HeartbeatRequest is the request of Heartbeat.
-type HeartbeatRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// HeartbeatInput holds the inputs of Heartbeat.
+type HeartbeatInput struct {
 	Lease time.Time
 }
 
@@ -465,99 +234,72 @@ type HeartbeatRequest struct {
 //
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
-func (j *Job) Heartbeat(req HeartbeatRequest, now time.Time) (Event, error) {
+func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpHeartbeat, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("heartbeat", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpHeartbeat, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("heartbeat", "actor", err.Error())
 	}
-	req.Lease = driver.Time(req.Lease)
-	if req.Lease.IsZero() {
-		return Event{}, j.refuseInput(OpHeartbeat, "lease", "it is required and zero")
+	in.Lease = driver.Time(in.Lease)
+	if in.Lease.IsZero() {
+		return Event{}, j.refuseInput("heartbeat", "lease", "it is required and zero")
 	}
-	if !inYears(req.Lease) {
-		return Event{}, j.refuseInput(OpHeartbeat, "lease", "it is outside the years 1 to 9999")
+	if !inYears(in.Lease) {
+		return Event{}, j.refuseInput("heartbeat", "lease", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StateRunning:
 	default:
 		return Event{}, j.refuseState(OpHeartbeat)
 	}
-	if j.Owner != fsm.Some(req.Actor) {
+	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseOn(&groundHeartbeatOwnerOnly)
 	}
 	if j.Problem.Present() {
-		return Event{}, j.refuseInvariant(OpHeartbeat, "problem is absent")
+		return Event{}, j.refuseInvariant("heartbeat", "problem is absent")
 	}
 	if j.Attempts < 1 {
-		return Event{}, j.refuseInvariant(OpHeartbeat, "attempts >= 1")
+		return Event{}, j.refuseInvariant("heartbeat", "attempts >= 1")
 	}
-	j.Lease = fsm.Some(req.Lease)
+	j.Lease = fsm.Some(in.Lease)
 	j.move(j.State, now)
-	return Event{Operation: OpHeartbeat, Name: EventHeartbeat, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanHeartbeat reports what Heartbeat would answer, and changes nothing.
-func (j Job) CanHeartbeat(req HeartbeatRequest, now time.Time) error {
-	_, err := j.Heartbeat(req, now)
-	return err
-}
-
-// FinishRequest is the request of Finish.
-type FinishRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventHeartbeat, From: j.State, To: j.State}, nil
 }
 
 // Finish moves a Job from running to done.
 //
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
-func (j *Job) Finish(req FinishRequest, now time.Time) (Event, error) {
+func (j *Job) Finish(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpFinish, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("finish", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpFinish, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("finish", "actor", err.Error())
 	}
 	switch j.State {
 	case StateRunning:
 	default:
 		return Event{}, j.refuseState(OpFinish)
 	}
-	if j.Owner != fsm.Some(req.Actor) {
+	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseOn(&groundFinishOwnerOnly)
 	}
 	if j.Problem.Present() {
-		return Event{}, j.refuseInvariant(OpFinish, "problem is absent")
+		return Event{}, j.refuseInvariant("finish", "problem is absent")
 	}
 	j.Owner = fsm.Optional[string]{}
 	j.Lease = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateDone, now)
-	return Event{Operation: OpFinish, Name: EventFinished, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventFinished, From: from, To: StateDone}, nil
 }
 
-// CanFinish reports what Finish would answer, and changes nothing.
-func (j Job) CanFinish(req FinishRequest, now time.Time) error {
-	_, err := j.Finish(req, now)
-	return err
-}
-
-// FailRequest is the request of Fail.
-type FailRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// FailInput holds the inputs of Fail.
+type FailInput struct {
 	Problem string
 }
 
@@ -565,53 +307,40 @@ type FailRequest struct {
 //
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
-func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
+func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpFail, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("fail", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpFail, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("fail", "actor", err.Error())
 	}
-	if req.Problem == "" {
-		return Event{}, j.refuseInput(OpFail, "problem", "it is required and empty")
+	if in.Problem == "" {
+		return Event{}, j.refuseInput("fail", "problem", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Problem); err != nil {
-		return Event{}, j.refuseInput(OpFail, "problem", err.Error())
+	if err := driver.CheckText(in.Problem); err != nil {
+		return Event{}, j.refuseInput("fail", "problem", err.Error())
 	}
 	switch j.State {
 	case StateRunning:
 	default:
 		return Event{}, j.refuseState(OpFail)
 	}
-	if j.Owner != fsm.Some(req.Actor) {
+	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseOn(&groundFailOwnerOnly)
 	}
-	j.Problem = fsm.Some(req.Problem)
+	j.Problem = fsm.Some(in.Problem)
 	j.Owner = fsm.Optional[string]{}
 	j.Lease = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
-}
-
-// CanFail reports what Fail would answer, and changes nothing.
-func (j Job) CanFail(req FailRequest, now time.Time) error {
-	_, err := j.Fail(req, now)
-	return err
-}
-
-// ReclaimRequest is the request of Reclaim.
-type ReclaimRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventFailed, From: from, To: StateFailed}, nil
 }
 
 // Reclaim moves a Job from running to queued.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Job) Reclaim(req ReclaimRequest, now time.Time) (Event, error) {
+func (j *Job) Reclaim(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -619,53 +348,30 @@ func (j *Job) Reclaim(req ReclaimRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpReclaim)
 	}
 	if j.Problem.Present() {
-		return Event{}, j.refuseInvariant(OpReclaim, "problem is absent")
+		return Event{}, j.refuseInvariant("reclaim", "problem is absent")
 	}
 	j.Owner = fsm.Optional[string]{}
 	j.Lease = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateQueued, now)
-	return Event{Operation: OpReclaim, Name: EventReclaimed, From: from, To: StateQueued, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventReclaimed, From: from, To: StateQueued}, nil
 }
 
-// CanReclaim reports what Reclaim would answer, and changes nothing.
-func (j Job) CanReclaim(req ReclaimRequest, now time.Time) error {
-	_, err := j.Reclaim(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Job: nil, or
+// the refusal that its method returns. Guards and inputs are not looked at; to
+// try these, call the method on a copy.
+func (j Job) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpClaim:
-		switch s {
-		case StateQueued:
-			return fsmimpl.ClassTransition
-		}
-	case OpHeartbeat:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpFinish:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpFail:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpReclaim:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateQueued
+	case OpHeartbeat, OpFinish, OpFail, OpReclaim:
+		possible = j.State == StateRunning
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -733,25 +439,28 @@ func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Job) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "job", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "job", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -759,7 +468,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -767,7 +476,7 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Job) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -784,7 +493,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpClaim:     {Code: fsm.ErrWrongState, Machine: "job", Operation: "claim", Allowed: claimStates},
 	OpHeartbeat: {Code: fsm.ErrWrongState, Machine: "job", Operation: "heartbeat", Allowed: heartbeatStates},
 	OpFinish:    {Code: fsm.ErrWrongState, Machine: "job", Operation: "finish", Allowed: finishStates},
@@ -793,7 +502,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpClaim:     {Code: fsm.ErrTerminal, Machine: "job", Operation: "claim", Allowed: claimStates},
 	OpHeartbeat: {Code: fsm.ErrTerminal, Machine: "job", Operation: "heartbeat", Allowed: heartbeatStates},
 	OpFinish:    {Code: fsm.ErrTerminal, Machine: "job", Operation: "finish", Allowed: finishStates},

@@ -9,7 +9,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/worker"
 )
@@ -118,60 +117,55 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Errors: map[string]error{
 		"not_owner": ErrNotOwner,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "queued, running, done, failed", ""),
-		fsmtest.Words("Operation", Operations(), "submit, claim, heartbeat, finish, fail, reclaim", ""),
-		fsmtest.Words("EventName", []EventName{EventSubmitted, EventClaimed, EventHeartbeat, EventFinished, EventFailed, EventReclaimed}, "submitted, claimed, heartbeat, finished, failed, reclaimed", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Job]{
 		"submit": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Submit(c.ID, testSubmitRequest(c), c.Now())
+				made, e, err := Submit(c.ID, testSubmitInput(c), c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"claim": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Claim(testClaimRequest(c), c.Now())
+				e, err := r.Claim(testClaimInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanClaim(testClaimRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpClaim) },
 		},
 		"heartbeat": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Heartbeat(testHeartbeatRequest(c), c.Now())
+				e, err := r.Heartbeat(testHeartbeatInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanHeartbeat(testHeartbeatRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpHeartbeat) },
 		},
 		"finish": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Finish(testFinishRequest(c), c.Now())
+				e, err := r.Finish(c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanFinish(testFinishRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpFinish) },
 		},
 		"fail": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fail(testFailRequest(c), c.Now())
+				e, err := r.Fail(testFailInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanFail(testFailRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpFail) },
 		},
 		"reclaim": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Reclaim(testReclaimRequest(c), c.Now())
+				e, err := r.Reclaim(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanReclaim(testReclaimRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpReclaim) },
 		},
 	},
 	Migrate: Migrate,
@@ -182,73 +176,34 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testSubmitRequest(c fsmtest.Call) SubmitRequest {
-	return SubmitRequest{
-		ID:        c.ID,
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Address:   c.Text("address"),
+func testSubmitInput(c fsmtest.Call) SubmitInput {
+	return SubmitInput{
+		Address: c.Text("address"),
 	}
 }
 
-func testClaimRequest(c fsmtest.Call) ClaimRequest {
-	return ClaimRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Lease:     c.Time("lease"),
+func testClaimInput(c fsmtest.Call) ClaimInput {
+	return ClaimInput{
+		Lease: c.Time("lease"),
 	}
 }
 
-func testHeartbeatRequest(c fsmtest.Call) HeartbeatRequest {
-	return HeartbeatRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Lease:     c.Time("lease"),
+func testHeartbeatInput(c fsmtest.Call) HeartbeatInput {
+	return HeartbeatInput{
+		Lease: c.Time("lease"),
 	}
 }
 
-func testFinishRequest(c fsmtest.Call) FinishRequest {
-	return FinishRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testFailRequest(c fsmtest.Call) FailRequest {
-	return FailRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Problem:   c.Text("problem"),
-	}
-}
-
-func testReclaimRequest(c fsmtest.Call) ReclaimRequest {
-	return ReclaimRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
+func testFailInput(c fsmtest.Call) FailInput {
+	return FailInput{
+		Problem: c.Text("problem"),
 	}
 }
 
@@ -276,6 +231,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			return m.Audit(ctx)
 		},
 		Sweep: m.Sweep,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -324,19 +282,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 		Operations: map[string]fsmtest.Durably[Job]{
 			"submit": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Submit(ctx, testSubmitRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var reqs []SubmitRequest
-					for _, c := range calls {
-						reqs = append(reqs, testSubmitRequest(c))
-					}
-					return m.SubmitMany(ctx, reqs)
+					return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Submit(ctx, testSubmitRequest(c))
+					j, err := h.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -345,38 +296,37 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"claim": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.ClaimOf(ctx, at, testClaimRequest(c))
+					return m.ClaimOf(ctx, at, testClaimInput(c), c.Given())
 				},
 				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					if n > 0 {
-						return m.ClaimN(ctx, n, testClaimRequest(c))
+						return m.ClaimN(ctx, n, testClaimInput(c), c.Given())
 					}
-					out, err := m.Claim(ctx, testClaimRequest(c))
+					out, err := m.Claim(ctx, testClaimInput(c), c.Given())
 					return []fsm.Outcome[Job]{out}, err
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
-						list, err := h.ClaimN(ctx, n, testClaimRequest(c))
+						list, err := h.ClaimN(ctx, n, testClaimInput(c), c.Given())
 						var outs []fsm.Outcome[Job]
 						for _, j := range list {
 							outs = append(outs, j.Outcome())
 						}
 						return outs, err
 					}
-					j, err := h.Claim(ctx, testClaimRequest(c))
+					j, err := h.Claim(ctx, testClaimInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testClaimRequest(c)
 					switch h.Held().State {
 					case StateQueued:
 						j := QueuedJob{handle{h}}
-						next, err := j.Claim(ctx, req.Lease)
+						next, err := j.Claim(ctx, testClaimInput(c))
 						return next.Outcome(), "running", err
 					}
 					return out, end, err
@@ -384,21 +334,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"heartbeat": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Heartbeat(ctx, at, testHeartbeatRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []HeartbeatItem
-					for i, c := range calls {
-						items = append(items, HeartbeatItem{At: at[i], Request: testHeartbeatRequest(c)})
-					}
-					return m.HeartbeatMany(ctx, items)
+					return m.Heartbeat(ctx, at, testHeartbeatInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testHeartbeatRequest(c)
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
-						err := j.Heartbeat(ctx, req.Lease)
+						err := j.Heartbeat(ctx, testHeartbeatInput(c))
 						return j.Outcome(), "running", err
 					}
 					return out, end, err
@@ -406,14 +348,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"finish": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Finish(ctx, at, testFinishRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []FinishItem
-					for i, c := range calls {
-						items = append(items, FinishItem{At: at[i], Request: testFinishRequest(c)})
-					}
-					return m.FinishMany(ctx, items)
+					return m.Finish(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -427,21 +362,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"fail": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Fail(ctx, at, testFailRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []FailItem
-					for i, c := range calls {
-						items = append(items, FailItem{At: at[i], Request: testFailRequest(c)})
-					}
-					return m.FailMany(ctx, items)
+					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testFailRequest(c)
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
-						next, err := j.Fail(ctx, req.Problem)
+						next, err := j.Fail(ctx, testFailInput(c))
 						return next, "failed", err
 					}
 					return out, end, err
@@ -449,7 +376,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"reclaim": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Reclaim(ctx, at, testReclaimRequest(c))
+					return m.Reclaim(ctx, at, c.GivenBySystem())
 				},
 			},
 		},

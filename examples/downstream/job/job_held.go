@@ -37,14 +37,14 @@ func Hold(m *Machine, j Job, actor string) AnyJob {
 }
 
 // Submit is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Submit(ctx context.Context, req SubmitRequest) (QueuedJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Submit(ctx context.Context, id string, in SubmitInput, c fsm.Call) (QueuedJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Submit(ctx, req)
+	out, err := h.m.Submit(ctx, id, in, c)
 	if err != nil {
 		return QueuedJob{}, err
 	}
@@ -52,14 +52,14 @@ func (h Holder) Submit(ctx context.Context, req SubmitRequest) (QueuedJob, error
 }
 
 // Claim is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Claim(ctx context.Context, req ClaimRequest) (RunningJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Claim(ctx context.Context, in ClaimInput, c fsm.Call) (RunningJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Claim(ctx, req)
+	out, err := h.m.Claim(ctx, in, c)
 	if err != nil {
 		return RunningJob{}, err
 	}
@@ -67,14 +67,14 @@ func (h Holder) Claim(ctx context.Context, req ClaimRequest) (RunningJob, error)
 }
 
 // ClaimN is the machine's, with handles for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) ClaimN(ctx context.Context, n int, req ClaimRequest) ([]RunningJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) ClaimN(ctx context.Context, n int, in ClaimInput, c fsm.Call) ([]RunningJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	outs, err := h.m.ClaimN(ctx, n, req)
+	outs, err := h.m.ClaimN(ctx, n, in, c)
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +154,8 @@ type QueuedJob struct {
 }
 
 // Claim moves the Job to running.
-func (j QueuedJob) Claim(ctx context.Context, lease time.Time) (RunningJob, error) {
-	next, err := j.held.Move(ctx, ClaimRequest{Actor: j.held.Actor(), Lease: lease}.call(opClaim))
+func (j QueuedJob) Claim(ctx context.Context, in ClaimInput) (RunningJob, error) {
+	next, err := j.held.Move(ctx, claimCall(opClaim, in, fsm.Call{Actor: j.held.Actor()}))
 	return RunningJob{handle{next}}, err
 }
 
@@ -178,19 +178,19 @@ func (j RunningJob) Lease() time.Time {
 }
 
 // Heartbeat keeps the Job running; the handle holds the new revision.
-func (j RunningJob) Heartbeat(ctx context.Context, lease time.Time) error {
-	return j.held.Stay(ctx, HeartbeatRequest{Actor: j.held.Actor(), Lease: lease}.call(opHeartbeat))
+func (j RunningJob) Heartbeat(ctx context.Context, in HeartbeatInput) error {
+	return j.held.Stay(ctx, heartbeatCall(opHeartbeat, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Finish moves the Job to done.
 func (j RunningJob) Finish(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, FinishRequest{Actor: j.held.Actor()}.call(opFinish))
+	next, err := j.held.Move(ctx, finishCall(opFinish, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
 // Fail moves the Job to failed.
-func (j RunningJob) Fail(ctx context.Context, problem string) (Outcome, error) {
-	next, err := j.held.Move(ctx, FailRequest{Actor: j.held.Actor(), Problem: problem}.call(opFail))
+func (j RunningJob) Fail(ctx context.Context, in FailInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, failCall(opFail, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -219,10 +219,10 @@ type WorkerConfig struct {
 func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], error) {
 	do := worker.Funcs[Job]{
 		Claim: func(ctx context.Context, n int, until time.Time) ([]Outcome, error) {
-			return m.ClaimN(ctx, n, ClaimRequest{RequestID: driver.NewID(), Actor: actor, Lease: until})
+			return m.ClaimN(ctx, n, ClaimInput{Lease: until}, fsm.Call{RequestID: driver.NewID(), Actor: actor})
 		},
 		Beat: func(ctx context.Context, h *fsm.Held[Job], until time.Time) error {
-			return h.Stay(ctx, HeartbeatRequest{Actor: h.Actor(), Lease: until}.call(opHeartbeat))
+			return h.Stay(ctx, heartbeatCall(opHeartbeat, HeartbeatInput{Lease: until}, fsm.Call{Actor: h.Actor()}))
 		},
 		Beats: func(j *Job) bool {
 			return j.State == StateRunning

@@ -5,8 +5,6 @@ package job
 import (
 	"context"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -87,25 +85,15 @@ func Fold(events []fsm.Event) (Job, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Submit makes a Job in state queued.
-func (m *Machine) Submit(ctx context.Context, req SubmitRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opSubmit))
-}
-
-// SubmitMany is Submit for each request, in one transaction: all of them or
-// none.
-func (m *Machine) SubmitMany(ctx context.Context, reqs []SubmitRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Job], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opSubmit)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Submit makes a Job in state queued. An empty id stands for a new one.
+func (m *Machine) Submit(ctx context.Context, id string, in SubmitInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, submitCall(opSubmit, id, in, c))
 }
 
 // Claim picks the first Job that fits and moves it from queued to running.
 // Without one it returns fsm.ErrNothingToDo.
-func (m *Machine) Claim(ctx context.Context, req ClaimRequest) (Outcome, error) {
-	outs, err := m.core.Pick(ctx, 1, req.call(opClaim))
+func (m *Machine) Claim(ctx context.Context, in ClaimInput, c fsm.Call) (Outcome, error) {
+	outs, err := m.core.Pick(ctx, 1, claimCall(opClaim, in, c))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -114,80 +102,34 @@ func (m *Machine) Claim(ctx context.Context, req ClaimRequest) (Outcome, error) 
 
 // ClaimN picks up to n records at once, under one request id. Without any it
 // returns fsm.ErrNothingToDo.
-func (m *Machine) ClaimN(ctx context.Context, n int, req ClaimRequest) ([]Outcome, error) {
-	return m.core.Pick(ctx, n, req.call(opClaim))
+func (m *Machine) ClaimN(ctx context.Context, n int, in ClaimInput, c fsm.Call) ([]Outcome, error) {
+	return m.core.Pick(ctx, n, claimCall(opClaim, in, c))
 }
 
 // ClaimOf is Claim for the Job that the caller names.
-func (m *Machine) ClaimOf(ctx context.Context, at fsm.Target, req ClaimRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opClaim))
+func (m *Machine) ClaimOf(ctx context.Context, at fsm.Target, in ClaimInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, claimCall(opClaim, in, c))
 }
 
 // Heartbeat keeps a Job running.
-func (m *Machine) Heartbeat(ctx context.Context, at fsm.Target, req HeartbeatRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opHeartbeat))
-}
-
-// HeartbeatItem is one item of HeartbeatMany.
-type HeartbeatItem struct {
-	At      fsm.Target
-	Request HeartbeatRequest
-}
-
-// HeartbeatMany is Heartbeat for each item, in one transaction: all of them or
-// none.
-func (m *Machine) HeartbeatMany(ctx context.Context, items []HeartbeatItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opHeartbeat)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Heartbeat(ctx context.Context, at fsm.Target, in HeartbeatInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, heartbeatCall(opHeartbeat, in, c))
 }
 
 // Finish moves a Job from running to done.
-func (m *Machine) Finish(ctx context.Context, at fsm.Target, req FinishRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFinish))
-}
-
-// FinishItem is one item of FinishMany.
-type FinishItem struct {
-	At      fsm.Target
-	Request FinishRequest
-}
-
-// FinishMany is Finish for each item, in one transaction: all of them or none.
-func (m *Machine) FinishMany(ctx context.Context, items []FinishItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFinish)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Finish(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, finishCall(opFinish, c))
 }
 
 // Fail moves a Job from running to failed.
-func (m *Machine) Fail(ctx context.Context, at fsm.Target, req FailRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFail))
-}
-
-// FailItem is one item of FailMany.
-type FailItem struct {
-	At      fsm.Target
-	Request FailRequest
-}
-
-// FailMany is Fail for each item, in one transaction: all of them or none.
-func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Fail(ctx context.Context, at fsm.Target, in FailInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, failCall(opFail, in, c))
 }
 
 // Reclaim moves a Job from running to queued. Its request id is made of
 // operation and revision, so two that run it converge.
-func (m *Machine) Reclaim(ctx context.Context, at fsm.Target, req ReclaimRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opReclaim))
+func (m *Machine) Reclaim(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, reclaimCall(opReclaim, c))
 }
 
 // Record returns a Job as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -263,9 +205,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Job]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -365,7 +321,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "lease"}},
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
-			return ReclaimRequest{}.call(nil), nil
+			return reclaimCall(nil, fsm.Call{}), nil
 		},
 	}
 )
@@ -388,99 +344,77 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	},
 }
 
-func (req SubmitRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func submitCall(op *fsmimpl.Operation[Job], id string, in SubmitInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "address", Value: req.Address, Kind: driver.KindString},
+			{Name: "address", Value: in.Address, Kind: driver.KindString},
 		},
 		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Submit(id, req, now)
+			made, e, err := Submit(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req ClaimRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func claimCall(op *fsmimpl.Operation[Job], in ClaimInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "lease", Value: driver.Time(req.Lease), Kind: driver.KindTime, Loose: true},
+			{Name: "lease", Value: driver.Time(in.Lease), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Claim(req, now))
+			return step(j.Claim(in, c.Actor, now))
 		},
 	}
 }
 
-func (req HeartbeatRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func heartbeatCall(op *fsmimpl.Operation[Job], in HeartbeatInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "lease", Value: driver.Time(req.Lease), Kind: driver.KindTime, Loose: true},
+			{Name: "lease", Value: driver.Time(in.Lease), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Heartbeat(req, now))
+			return step(j.Heartbeat(in, c.Actor, now))
 		},
 	}
 }
 
-func (req FinishRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func finishCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Finish(req, now))
+			return step(j.Finish(c.Actor, now))
 		},
 	}
 }
 
-func (req FailRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func failCall(op *fsmimpl.Operation[Job], in FailInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "problem", Value: req.Problem, Kind: driver.KindString},
+			{Name: "problem", Value: in.Problem, Kind: driver.KindString},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Fail(req, now))
+			return step(j.Fail(in, c.Actor, now))
 		},
 	}
 }
 
-func (req ReclaimRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func reclaimCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Reclaim(req, now))
+			return step(j.Reclaim(now))
 		},
 	}
 }
@@ -495,9 +429,9 @@ func encode(j *Job) driver.Row {
 		UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Address,
-			column(j.Owner),
-			column(j.Lease),
-			column(j.Problem),
+			fsmimpl.Column(j.Owner),
+			fsmimpl.Column(j.Lease),
+			fsmimpl.Column(j.Problem),
 			j.Attempts,
 		},
 	}
@@ -506,20 +440,16 @@ func encode(j *Job) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Job, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Job{}, fmt.Errorf("job %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Job{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Address),
-		readOptional(r, 1, &j.Owner),
-		readOptional(r, 2, &j.Lease),
-		readOptional(r, 3, &j.Problem),
-		read(r, 4, &j.Attempts),
-	)
-	if err != nil {
-		return Job{}, fmt.Errorf("job %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Address)
+	fsmimpl.PlainOptional(rd, &j.Owner)
+	fsmimpl.PlainOptional(rd, &j.Lease)
+	fsmimpl.PlainOptional(rd, &j.Problem)
+	fsmimpl.Plain(rd, &j.Attempts)
+	if err := rd.Err(); err != nil {
+		return Job{}, err
 	}
 	return j, nil
 }
@@ -534,35 +464,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

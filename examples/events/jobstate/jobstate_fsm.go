@@ -9,9 +9,7 @@
 package jobstate
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -21,7 +19,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -54,10 +52,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -67,60 +62,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "created":
-		*s = StateCreated
-	case "running":
-		*s = StateRunning
-	case "compensating":
-		*s = StateCompensating
-	case "done":
-		*s = StateDone
-	case "failed":
-		*s = StateFailed
-	default:
-		return fmt.Errorf("unknown state %q; expected created, running, compensating, done or failed", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateCreated,
-		StateRunning,
-		StateCompensating,
-		StateDone,
-		StateFailed,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -128,176 +80,25 @@ func (s State) Terminal() bool {
 	return s == StateDone || s == StateFailed
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpCreate Operation = iota + 1
-	OpJobKick
-	OpExpectedEvent
-	OpErrorEvent
-	OpCompensationEvent
+	OpCreate            = "create"
+	OpJobKick           = "job_kick"
+	OpExpectedEvent     = "expected_event"
+	OpErrorEvent        = "error_event"
+	OpCompensationEvent = "compensation_event"
 )
 
-var operationNames = [...]string{
-	OpCreate:            "create",
-	OpJobKick:           "job_kick",
-	OpExpectedEvent:     "expected_event",
-	OpErrorEvent:        "error_event",
-	OpCompensationEvent: "compensation_event",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "create":
-		*o = OpCreate
-	case "job_kick":
-		*o = OpJobKick
-	case "expected_event":
-		*o = OpExpectedEvent
-	case "error_event":
-		*o = OpErrorEvent
-	case "compensation_event":
-		*o = OpCompensationEvent
-	default:
-		return fmt.Errorf("unknown operation %q; expected create, job_kick, expected_event, error_event or compensation_event", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpCreate,
-		OpJobKick,
-		OpExpectedEvent,
-		OpErrorEvent,
-		OpCompensationEvent,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventCreated EventName = iota + 1
-	EventJobKick
-	EventExpectedEvent
-	EventErrorEvent
-	EventCompensationEvent
+	EventCreated           = "created"
+	EventJobKick           = "job_kick"
+	EventExpectedEvent     = "expected_event"
+	EventErrorEvent        = "error_event"
+	EventCompensationEvent = "compensation_event"
 )
-
-var eventNameNames = [...]string{
-	EventCreated:           "created",
-	EventJobKick:           "job_kick",
-	EventExpectedEvent:     "expected_event",
-	EventErrorEvent:        "error_event",
-	EventCompensationEvent: "compensation_event",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "created":
-		*e = EventCreated
-	case "job_kick":
-		*e = EventJobKick
-	case "expected_event":
-		*e = EventExpectedEvent
-	case "error_event":
-		*e = EventErrorEvent
-	case "compensation_event":
-		*e = EventCompensationEvent
-	default:
-		return fmt.Errorf("unknown event %q; expected created, job_kick, expected_event, error_event or compensation_event", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // ErrorEventVerdict is a value of the input verdict of error_event. The zero
 // ErrorEventVerdict is none.
@@ -316,10 +117,7 @@ var errorEventVerdictNames = [...]string{
 
 // String returns the name in the specification.
 func (e ErrorEventVerdict) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("ErrorEventVerdict(%d)", uint8(e))
-	}
-	return errorEventVerdictNames[e]
+	return fsmimpl.Name(errorEventVerdictNames[:], e, "ErrorEventVerdict")
 }
 
 // Valid reports whether e is one of the values of the specification.
@@ -329,43 +127,12 @@ func (e ErrorEventVerdict) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (e ErrorEventVerdict) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(e))
-	}
-	return []byte(errorEventVerdictNames[e]), nil
+	return fsmimpl.Text(errorEventVerdictNames[:], e, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (e *ErrorEventVerdict) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "stands":
-		*e = ErrorEventVerdictStands
-	case "ignored":
-		*e = ErrorEventVerdictIgnored
-	default:
-		return fmt.Errorf("unknown value %q; expected stands or ignored", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e ErrorEventVerdict) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *ErrorEventVerdict) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(errorEventVerdictNames[:], text, e, "value")
 }
 
 // CompensationEventDecision is a value of the input decision of
@@ -387,10 +154,7 @@ var compensationEventDecisionNames = [...]string{
 
 // String returns the name in the specification.
 func (c CompensationEventDecision) String() string {
-	if !c.Valid() {
-		return fmt.Sprintf("CompensationEventDecision(%d)", uint8(c))
-	}
-	return compensationEventDecisionNames[c]
+	return fsmimpl.Name(compensationEventDecisionNames[:], c, "CompensationEventDecision")
 }
 
 // Valid reports whether c is one of the values of the specification.
@@ -400,45 +164,12 @@ func (c CompensationEventDecision) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (c CompensationEventDecision) MarshalText() ([]byte, error) {
-	if !c.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(c))
-	}
-	return []byte(compensationEventDecisionNames[c]), nil
+	return fsmimpl.Text(compensationEventDecisionNames[:], c, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (c *CompensationEventDecision) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "done":
-		*c = CompensationEventDecisionDone
-	case "failed":
-		*c = CompensationEventDecisionFailed
-	case "undecided":
-		*c = CompensationEventDecisionUndecided
-	default:
-		return fmt.Errorf("unknown value %q; expected done, failed or undecided", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (c CompensationEventDecision) Value() (sqldriver.Value, error) {
-	text, err := c.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (c *CompensationEventDecision) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return c.UnmarshalText([]byte(text))
-	case []byte:
-		return c.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(compensationEventDecisionNames[:], text, c, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -491,25 +222,15 @@ func (j Job) Equal(other Job) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// CreateRequest is the request of Create.
-type CreateRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CreateInput holds the inputs of Create.
+type CreateInput struct {
 	Expected           fsm.Set
 	CompensationPolicy fsm.Optional[string] // may be absent
 }
@@ -520,37 +241,28 @@ type CreateRequest struct {
 //
 // It is refused unless:
 //   - has_plan: input.expected is present (ErrEmptyPlan)
-func Create(id string, req CreateRequest, now time.Time) (Job, Event, error) {
+func Create(id string, in CreateInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if err := driver.CheckSet(req.Expected); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpCreate, "expected", err.Error())
+	if err := driver.CheckSet(in.Expected); err != nil {
+		return Job{}, Event{}, j.refuseInput("create", "expected", err.Error())
 	}
-	if err := driver.CheckText(req.CompensationPolicy.Or("")); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpCreate, "compensation_policy", err.Error())
+	if err := driver.CheckText(in.CompensationPolicy.Or("")); err != nil {
+		return Job{}, Event{}, j.refuseInput("create", "compensation_policy", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
+		return Job{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
-	if req.Expected.IsZero() {
+	if in.Expected.IsZero() {
 		return Job{}, Event{}, j.refuseOn(&groundCreateHasPlan)
 	}
-	if req.Expected.IsZero() {
-		return Job{}, Event{}, j.refuseInvariant(OpCreate, "expected is present")
+	if in.Expected.IsZero() {
+		return Job{}, Event{}, j.refuseInvariant("create", "expected is present")
 	}
-	j.Expected = req.Expected
-	j.CompensationPolicy = req.CompensationPolicy
+	j.Expected = in.Expected
+	j.CompensationPolicy = in.CompensationPolicy
 	j.move(StateCreated, now)
-	return j, Event{Operation: OpCreate, Name: EventCreated, To: StateCreated, Rev: j.Rev, At: now}, nil
-}
-
-// JobKickRequest is the request of JobKick.
-type JobKickRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return j, Event{Name: EventCreated, To: StateCreated}, nil
 }
 
 // JobKick moves a Job from created to running.
@@ -560,34 +272,22 @@ type JobKickRequest struct {
 //
 // In running, compensating, done and failed the call is recorded and changes
 // nothing.
-func (j *Job) JobKick(req JobKickRequest, now time.Time) (Event, error) {
+func (j *Job) JobKick(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateCreated:
 	case StateRunning, StateCompensating, StateDone, StateFailed:
-		return j.note(OpJobKick, EventJobKick, "", now), nil
+		return j.note(EventJobKick, ""), nil
 	default:
 		return Event{}, j.refuseState(OpJobKick)
 	}
 	from := j.State
 	j.move(StateRunning, now)
-	return Event{Operation: OpJobKick, Name: EventJobKick, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventJobKick, From: from, To: StateRunning}, nil
 }
 
-// CanJobKick reports what JobKick would answer, and changes nothing.
-func (j Job) CanJobKick(req JobKickRequest, now time.Time) error {
-	_, err := j.JobKick(req, now)
-	return err
-}
-
-// ExpectedEventRequest is the request of ExpectedEvent.
-type ExpectedEventRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// ExpectedEventInput holds the inputs of ExpectedEvent.
+type ExpectedEventInput struct {
 	Name string // the name of the event
 }
 
@@ -604,54 +304,41 @@ type ExpectedEventRequest struct {
 //
 // In created, compensating, done and failed the call is recorded and changes
 // nothing.
-func (j *Job) ExpectedEvent(req ExpectedEventRequest, now time.Time) (Event, error) {
+func (j *Job) ExpectedEvent(in ExpectedEventInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Name == "" {
-		return Event{}, j.refuseInput(OpExpectedEvent, "name", "it is required and empty")
+	if in.Name == "" {
+		return Event{}, j.refuseInput("expected_event", "name", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Name); err != nil {
-		return Event{}, j.refuseInput(OpExpectedEvent, "name", err.Error())
+	if err := driver.CheckText(in.Name); err != nil {
+		return Event{}, j.refuseInput("expected_event", "name", err.Error())
 	}
 	switch j.State {
 	case StateRunning:
 	case StateCreated, StateCompensating, StateDone, StateFailed:
-		return j.note(OpExpectedEvent, EventExpectedEvent, "", now), nil
+		return j.note(EventExpectedEvent, ""), nil
 	default:
 		return Event{}, j.refuseState(OpExpectedEvent)
 	}
-	if !j.Expected.Has(req.Name) {
-		return j.note(OpExpectedEvent, EventExpectedEvent, "is_expected", now), nil
+	if !j.Expected.Has(in.Name) {
+		return j.note(EventExpectedEvent, "is_expected"), nil
 	}
-	newSatisfied := j.Satisfied.With(req.Name)
+	newSatisfied := j.Satisfied.With(in.Name)
 	switch {
 	case newSatisfied.Covers(j.Expected):
 		j.Satisfied = newSatisfied
 		from := j.State
 		j.move(StateDone, now)
-		return Event{Operation: OpExpectedEvent, Name: EventExpectedEvent, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventExpectedEvent, From: from, To: StateDone}, nil
 	default:
 		j.Satisfied = newSatisfied
 		from := j.State
 		j.move(StateRunning, now)
-		return Event{Operation: OpExpectedEvent, Name: EventExpectedEvent, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventExpectedEvent, From: from, To: StateRunning}, nil
 	}
 }
 
-// CanExpectedEvent reports what ExpectedEvent would answer, and changes
-// nothing.
-func (j Job) CanExpectedEvent(req ExpectedEventRequest, now time.Time) error {
-	_, err := j.ExpectedEvent(req, now)
-	return err
-}
-
-// ErrorEventRequest is the request of ErrorEvent.
-type ErrorEventRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// ErrorEventInput holds the inputs of ErrorEvent.
+type ErrorEventInput struct {
 	Verdict fsm.Optional[ErrorEventVerdict] // what the policy made of the event. Without one the error stands
 }
 
@@ -667,46 +354,34 @@ type ErrorEventRequest struct {
 //
 // In created, compensating, done and failed the call is recorded and changes
 // nothing.
-func (j *Job) ErrorEvent(req ErrorEventRequest, now time.Time) (Event, error) {
+func (j *Job) ErrorEvent(in ErrorEventInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if v, ok := req.Verdict.Get(); ok && !v.Valid() {
-		return Event{}, j.refuseInput(OpErrorEvent, "verdict", "expected stands or ignored")
+	if v, ok := in.Verdict.Get(); ok && !v.Valid() {
+		return Event{}, j.refuseInput("error_event", "verdict", "expected stands or ignored")
 	}
 	switch j.State {
 	case StateRunning:
 	case StateCreated, StateCompensating, StateDone, StateFailed:
-		return j.note(OpErrorEvent, EventErrorEvent, "", now), nil
+		return j.note(EventErrorEvent, ""), nil
 	default:
 		return Event{}, j.refuseState(OpErrorEvent)
 	}
 	switch {
-	case req.Verdict == fsm.Some(ErrorEventVerdictIgnored):
-		return j.note(OpErrorEvent, EventErrorEvent, "", now), nil
+	case in.Verdict == fsm.Some(ErrorEventVerdictIgnored):
+		return j.note(EventErrorEvent, ""), nil
 	case j.CompensationPolicy.Present():
 		from := j.State
 		j.move(StateCompensating, now)
-		return Event{Operation: OpErrorEvent, Name: EventErrorEvent, From: from, To: StateCompensating, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventErrorEvent, From: from, To: StateCompensating}, nil
 	default:
 		from := j.State
 		j.move(StateFailed, now)
-		return Event{Operation: OpErrorEvent, Name: EventErrorEvent, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventErrorEvent, From: from, To: StateFailed}, nil
 	}
 }
 
-// CanErrorEvent reports what ErrorEvent would answer, and changes nothing.
-func (j Job) CanErrorEvent(req ErrorEventRequest, now time.Time) error {
-	_, err := j.ErrorEvent(req, now)
-	return err
-}
-
-// CompensationEventRequest is the request of CompensationEvent.
-type CompensationEventRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CompensationEventInput holds the inputs of CompensationEvent.
+type CompensationEventInput struct {
 	Decision fsm.Optional[CompensationEventDecision] // what the policy of the job made of the event
 }
 
@@ -721,74 +396,45 @@ type CompensationEventRequest struct {
 //
 // In created, running, done and failed the call is recorded and changes
 // nothing.
-func (j *Job) CompensationEvent(req CompensationEventRequest, now time.Time) (Event, error) {
+func (j *Job) CompensationEvent(in CompensationEventInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if v, ok := req.Decision.Get(); ok && !v.Valid() {
-		return Event{}, j.refuseInput(OpCompensationEvent, "decision", "expected done, failed or undecided")
+	if v, ok := in.Decision.Get(); ok && !v.Valid() {
+		return Event{}, j.refuseInput("compensation_event", "decision", "expected done, failed or undecided")
 	}
 	switch j.State {
 	case StateCompensating:
 	case StateCreated, StateRunning, StateDone, StateFailed:
-		return j.note(OpCompensationEvent, EventCompensationEvent, "", now), nil
+		return j.note(EventCompensationEvent, ""), nil
 	default:
 		return Event{}, j.refuseState(OpCompensationEvent)
 	}
-	switch req.Decision {
+	switch in.Decision {
 	case fsm.Some(CompensationEventDecisionDone):
 		from := j.State
 		j.move(StateDone, now)
-		return Event{Operation: OpCompensationEvent, Name: EventCompensationEvent, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventCompensationEvent, From: from, To: StateDone}, nil
 	case fsm.Some(CompensationEventDecisionFailed):
 		from := j.State
 		j.move(StateFailed, now)
-		return Event{Operation: OpCompensationEvent, Name: EventCompensationEvent, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventCompensationEvent, From: from, To: StateFailed}, nil
 	default:
-		return j.note(OpCompensationEvent, EventCompensationEvent, "", now), nil
+		return j.note(EventCompensationEvent, ""), nil
 	}
 }
 
-// CanCompensationEvent reports what CompensationEvent would answer, and changes
-// nothing.
-func (j Job) CanCompensationEvent(req CompensationEventRequest, now time.Time) error {
-	_, err := j.CompensationEvent(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
-	case OpJobKick:
-		switch s {
-		case StateCreated:
-			return fsmimpl.ClassTransition
-		case StateRunning, StateCompensating, StateDone, StateFailed:
-			return fsmimpl.ClassRecordOnly
-		}
-	case OpExpectedEvent:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		case StateCreated, StateCompensating, StateDone, StateFailed:
-			return fsmimpl.ClassRecordOnly
-		}
-	case OpErrorEvent:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		case StateCreated, StateCompensating, StateDone, StateFailed:
-			return fsmimpl.ClassRecordOnly
-		}
-	case OpCompensationEvent:
-		switch s {
-		case StateCompensating:
-			return fsmimpl.ClassTransition
-		case StateCreated, StateRunning, StateDone, StateFailed:
-			return fsmimpl.ClassRecordOnly
-		}
+// Can reports whether an operation is possible in the state of the Job: nil, or
+// the refusal that its method returns. Guards and inputs are not looked at; to
+// try these, call the method on a copy.
+func (j Job) Can(operation string) error {
+	possible := false
+	switch operation {
+	case OpJobKick, OpExpectedEvent, OpErrorEvent, OpCompensationEvent:
+		possible = j.State == StateCreated || j.State == StateRunning || j.State == StateCompensating || j.State == StateDone || j.State == StateFailed
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -822,8 +468,8 @@ func (j *Job) move(to State, now time.Time) {
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Job) note(op Operation, name EventName, guard string, now time.Time) Event {
-	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
+func (j *Job) note(name, guard string) Event {
+	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
 // refuseOn refuses on a ground that is known before the call.
@@ -836,22 +482,25 @@ func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation) *fsm.Refusal {
-	return j.refuseOn(&wrongState[op])
+func (j *Job) refuseState(op string) *fsm.Refusal {
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "jobstate", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "jobstate", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -859,7 +508,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -875,7 +524,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpJobKick:           {Code: fsm.ErrWrongState, Machine: "jobstate", Operation: "job_kick", Allowed: jobKickStates},
 	OpExpectedEvent:     {Code: fsm.ErrWrongState, Machine: "jobstate", Operation: "expected_event", Allowed: expectedEventStates},
 	OpErrorEvent:        {Code: fsm.ErrWrongState, Machine: "jobstate", Operation: "error_event", Allowed: errorEventStates},

@@ -11,7 +11,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -137,58 +136,51 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Errors: map[string]error{
 		"empty_plan":   ErrEmptyPlan,
 		"not_expected": ErrNotExpected,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "created, running, compensating, done, failed", ""),
-		fsmtest.Words("Operation", Operations(), "create, job_kick, expected_event, error_event, compensation_event", ""),
-		fsmtest.Words("EventName", []EventName{EventCreated, EventJobKick, EventExpectedEvent, EventErrorEvent, EventCompensationEvent}, "created, job_kick, expected_event, error_event, compensation_event", ""),
 		fsmtest.Words("ErrorEventVerdict", []ErrorEventVerdict{ErrorEventVerdictStands, ErrorEventVerdictIgnored}, "stands, ignored", ""),
 		fsmtest.Words("CompensationEventDecision", []CompensationEventDecision{CompensationEventDecisionDone, CompensationEventDecisionFailed, CompensationEventDecisionUndecided}, "done, failed, undecided", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Job]{
 		"create": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Create(c.ID, testCreateRequest(c), c.Now())
+				made, e, err := Create(c.ID, testCreateInput(c), c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"job_kick": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.JobKick(testJobKickRequest(c), c.Now())
+				e, err := r.JobKick(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanJobKick(testJobKickRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpJobKick) },
 		},
 		"expected_event": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ExpectedEvent(testExpectedEventRequest(c), c.Now())
+				e, err := r.ExpectedEvent(testExpectedEventInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanExpectedEvent(testExpectedEventRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpExpectedEvent) },
 		},
 		"error_event": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ErrorEvent(testErrorEventRequest(c), c.Now())
+				e, err := r.ErrorEvent(testErrorEventInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanErrorEvent(testErrorEventRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpErrorEvent) },
 		},
 		"compensation_event": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.CompensationEvent(testCompensationEventRequest(c), c.Now())
+				e, err := r.CompensationEvent(testCompensationEventInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error {
-				return r.CanCompensationEvent(testCompensationEventRequest(c), c.Now())
-			},
+			Can: func(r Job) error { return r.Can(OpCompensationEvent) },
 		},
 	},
 	Migrate: Migrate,
@@ -203,66 +195,35 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testCreateRequest(c fsmtest.Call) CreateRequest {
-	return CreateRequest{
-		ID:                 c.ID,
-		RequestID:          c.RequestID,
-		Actor:              c.Actor,
-		Reason:             c.Reason,
-		At:                 c.Now(),
-		Labels:             c.Labels,
+func testCreateInput(c fsmtest.Call) CreateInput {
+	return CreateInput{
 		Expected:           c.Set("expected"),
 		CompensationPolicy: fsmtest.Opt(c, "compensation_policy", fsmtest.Call.Text),
 	}
 }
 
-func testJobKickRequest(c fsmtest.Call) JobKickRequest {
-	return JobKickRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testExpectedEventInput(c fsmtest.Call) ExpectedEventInput {
+	return ExpectedEventInput{
+		Name: c.Text("name"),
 	}
 }
 
-func testExpectedEventRequest(c fsmtest.Call) ExpectedEventRequest {
-	return ExpectedEventRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Name:      c.Text("name"),
+func testErrorEventInput(c fsmtest.Call) ErrorEventInput {
+	return ErrorEventInput{
+		Verdict: fsmtest.Opt(c, "verdict", fsmtest.Word[ErrorEventVerdict]),
 	}
 }
 
-func testErrorEventRequest(c fsmtest.Call) ErrorEventRequest {
-	return ErrorEventRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Verdict:   fsmtest.Opt(c, "verdict", fsmtest.Word[ErrorEventVerdict]),
-	}
-}
-
-func testCompensationEventRequest(c fsmtest.Call) CompensationEventRequest {
-	return CompensationEventRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Decision:  fsmtest.Opt(c, "decision", fsmtest.Word[CompensationEventDecision]),
+func testCompensationEventInput(c fsmtest.Call) CompensationEventInput {
+	return CompensationEventInput{
+		Decision: fsmtest.Opt(c, "decision", fsmtest.Word[CompensationEventDecision]),
 	}
 }
 
@@ -289,6 +250,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
 			return m.Audit(ctx)
 		},
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -299,62 +263,27 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 		Operations: map[string]fsmtest.Durably[Job]{
 			"create": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Create(ctx, testCreateRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var reqs []CreateRequest
-					for _, c := range calls {
-						reqs = append(reqs, testCreateRequest(c))
-					}
-					return m.CreateMany(ctx, reqs)
+					return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
 				},
 			},
 			"job_kick": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.JobKick(ctx, at, testJobKickRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []JobKickItem
-					for i, c := range calls {
-						items = append(items, JobKickItem{At: at[i], Request: testJobKickRequest(c)})
-					}
-					return m.JobKickMany(ctx, items)
+					return m.JobKick(ctx, at, c.Given())
 				},
 			},
 			"expected_event": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.ExpectedEvent(ctx, at, testExpectedEventRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []ExpectedEventItem
-					for i, c := range calls {
-						items = append(items, ExpectedEventItem{At: at[i], Request: testExpectedEventRequest(c)})
-					}
-					return m.ExpectedEventMany(ctx, items)
+					return m.ExpectedEvent(ctx, at, testExpectedEventInput(c), c.Given())
 				},
 			},
 			"error_event": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.ErrorEvent(ctx, at, testErrorEventRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []ErrorEventItem
-					for i, c := range calls {
-						items = append(items, ErrorEventItem{At: at[i], Request: testErrorEventRequest(c)})
-					}
-					return m.ErrorEventMany(ctx, items)
+					return m.ErrorEvent(ctx, at, testErrorEventInput(c), c.Given())
 				},
 			},
 			"compensation_event": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.CompensationEvent(ctx, at, testCompensationEventRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []CompensationEventItem
-					for i, c := range calls {
-						items = append(items, CompensationEventItem{At: at[i], Request: testCompensationEventRequest(c)})
-					}
-					return m.CompensationEventMany(ctx, items)
+					return m.CompensationEvent(ctx, at, testCompensationEventInput(c), c.Given())
 				},
 			},
 		},

@@ -4,10 +4,7 @@ package jobstate
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -83,103 +80,29 @@ func Fold(events []fsm.Event) (Job, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Create makes a Job in state created.
-func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opCreate))
-}
-
-// CreateMany is Create for each request, in one transaction: all of them or
-// none.
-func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Job], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opCreate)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Create makes a Job in state created. An empty id stands for a new one.
+func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
 // JobKick moves a Job from created to running.
-func (m *Machine) JobKick(ctx context.Context, at fsm.Target, req JobKickRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opJobKick))
-}
-
-// JobKickItem is one item of JobKickMany.
-type JobKickItem struct {
-	At      fsm.Target
-	Request JobKickRequest
-}
-
-// JobKickMany is JobKick for each item, in one transaction: all of them or
-// none.
-func (m *Machine) JobKickMany(ctx context.Context, items []JobKickItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opJobKick)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) JobKick(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, jobKickCall(opJobKick, c))
 }
 
 // ExpectedEvent moves a Job from running to done or running.
-func (m *Machine) ExpectedEvent(ctx context.Context, at fsm.Target, req ExpectedEventRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opExpectedEvent))
-}
-
-// ExpectedEventItem is one item of ExpectedEventMany.
-type ExpectedEventItem struct {
-	At      fsm.Target
-	Request ExpectedEventRequest
-}
-
-// ExpectedEventMany is ExpectedEvent for each item, in one transaction: all of
-// them or none.
-func (m *Machine) ExpectedEventMany(ctx context.Context, items []ExpectedEventItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opExpectedEvent)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) ExpectedEvent(ctx context.Context, at fsm.Target, in ExpectedEventInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, expectedEventCall(opExpectedEvent, in, c))
 }
 
 // ErrorEvent moves a Job from running to compensating or failed.
-func (m *Machine) ErrorEvent(ctx context.Context, at fsm.Target, req ErrorEventRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opErrorEvent))
-}
-
-// ErrorEventItem is one item of ErrorEventMany.
-type ErrorEventItem struct {
-	At      fsm.Target
-	Request ErrorEventRequest
-}
-
-// ErrorEventMany is ErrorEvent for each item, in one transaction: all of them
-// or none.
-func (m *Machine) ErrorEventMany(ctx context.Context, items []ErrorEventItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opErrorEvent)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) ErrorEvent(ctx context.Context, at fsm.Target, in ErrorEventInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, errorEventCall(opErrorEvent, in, c))
 }
 
 // CompensationEvent moves a Job from compensating to done or failed.
-func (m *Machine) CompensationEvent(ctx context.Context, at fsm.Target, req CompensationEventRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCompensationEvent))
-}
-
-// CompensationEventItem is one item of CompensationEventMany.
-type CompensationEventItem struct {
-	At      fsm.Target
-	Request CompensationEventRequest
-}
-
-// CompensationEventMany is CompensationEvent for each item, in one transaction:
-// all of them or none.
-func (m *Machine) CompensationEventMany(ctx context.Context, items []CompensationEventItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opCompensationEvent)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) CompensationEvent(ctx context.Context, at fsm.Target, in CompensationEventInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, compensationEventCall(opCompensationEvent, in, c))
 }
 
 // Record returns a Job as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -249,9 +172,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Job]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -355,88 +292,68 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	},
 }
 
-func (req CreateRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func createCall(op *fsmimpl.Operation[Job], id string, in CreateInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "expected", Value: req.Expected.Text(), Kind: driver.KindSet},
-			{Name: "compensation_policy", Value: column(req.CompensationPolicy), Kind: driver.KindString},
+			{Name: "expected", Value: in.Expected.Text(), Kind: driver.KindSet},
+			{Name: "compensation_policy", Value: fsmimpl.Column(in.CompensationPolicy), Kind: driver.KindString},
 		},
 		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Create(id, req, now)
+			made, e, err := Create(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req JobKickRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func jobKickCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.JobKick(req, now))
+			return step(j.JobKick(now))
 		},
 	}
 }
 
-func (req ExpectedEventRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func expectedEventCall(op *fsmimpl.Operation[Job], in ExpectedEventInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "name", Value: req.Name, Kind: driver.KindString},
+			{Name: "name", Value: in.Name, Kind: driver.KindString},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.ExpectedEvent(req, now))
+			return step(j.ExpectedEvent(in, now))
 		},
 	}
 }
 
-func (req ErrorEventRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func errorEventCall(op *fsmimpl.Operation[Job], in ErrorEventInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "verdict", Value: columnOf(req.Verdict, ErrorEventVerdict.String), Kind: driver.KindEnum},
+			{Name: "verdict", Value: fsmimpl.ColumnOf(in.Verdict, ErrorEventVerdict.String), Kind: driver.KindEnum},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.ErrorEvent(req, now))
+			return step(j.ErrorEvent(in, now))
 		},
 	}
 }
 
-func (req CompensationEventRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func compensationEventCall(op *fsmimpl.Operation[Job], in CompensationEventInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "decision", Value: columnOf(req.Decision, CompensationEventDecision.String), Kind: driver.KindEnum},
+			{Name: "decision", Value: fsmimpl.ColumnOf(in.Decision, CompensationEventDecision.String), Kind: driver.KindEnum},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.CompensationEvent(req, now))
+			return step(j.CompensationEvent(in, now))
 		},
 	}
 }
@@ -452,7 +369,7 @@ func encode(j *Job) driver.Row {
 		Values: []any{
 			j.Expected.Text(),
 			j.Satisfied.Text(),
-			column(j.CompensationPolicy),
+			fsmimpl.Column(j.CompensationPolicy),
 		},
 	}
 }
@@ -460,18 +377,14 @@ func encode(j *Job) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Job, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Job{}, fmt.Errorf("jobstate %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Job{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		scan(r, 0, &j.Expected),
-		scan(r, 1, &j.Satisfied),
-		readOptional(r, 2, &j.CompensationPolicy),
-	)
-	if err != nil {
-		return Job{}, fmt.Errorf("jobstate %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Scan(rd, &j.Expected)
+	fsmimpl.Scan(rd, &j.Satisfied)
+	fsmimpl.PlainOptional(rd, &j.CompensationPolicy)
+	if err := rd.Err(); err != nil {
+		return Job{}, err
 	}
 	return j, nil
 }
@@ -486,45 +399,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
 }

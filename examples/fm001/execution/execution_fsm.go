@@ -10,9 +10,7 @@
 package execution
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -23,7 +21,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of an Execution. The zero State is no state.
 type State uint8
@@ -57,10 +55,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -70,60 +65,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "leased":
-		*s = StateLeased
-	case "in_progress":
-		*s = StateInProgress
-	case "committed":
-		*s = StateCommitted
-	case "done":
-		*s = StateDone
-	case "aborted":
-		*s = StateAborted
-	default:
-		return fmt.Errorf("unknown state %q; expected leased, in_progress, committed, done or aborted", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateLeased,
-		StateInProgress,
-		StateCommitted,
-		StateDone,
-		StateAborted,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -131,176 +83,25 @@ func (s State) Terminal() bool {
 	return s == StateDone || s == StateAborted
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpLease Operation = iota + 1
-	OpStart
-	OpCommit
-	OpFinish
-	OpExpire
+	OpLease  = "lease"
+	OpStart  = "start"
+	OpCommit = "commit"
+	OpFinish = "finish"
+	OpExpire = "expire"
 )
 
-var operationNames = [...]string{
-	OpLease:  "lease",
-	OpStart:  "start",
-	OpCommit: "commit",
-	OpFinish: "finish",
-	OpExpire: "expire",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "lease":
-		*o = OpLease
-	case "start":
-		*o = OpStart
-	case "commit":
-		*o = OpCommit
-	case "finish":
-		*o = OpFinish
-	case "expire":
-		*o = OpExpire
-	default:
-		return fmt.Errorf("unknown operation %q; expected lease, start, commit, finish or expire", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpLease,
-		OpStart,
-		OpCommit,
-		OpFinish,
-		OpExpire,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventLeased EventName = iota + 1
-	EventStarted
-	EventCommitted
-	EventDone
-	EventAborted
+	EventLeased    = "leased"
+	EventStarted   = "started"
+	EventCommitted = "committed"
+	EventDone      = "done"
+	EventAborted   = "aborted"
 )
-
-var eventNameNames = [...]string{
-	EventLeased:    "leased",
-	EventStarted:   "started",
-	EventCommitted: "committed",
-	EventDone:      "done",
-	EventAborted:   "aborted",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "leased":
-		*e = EventLeased
-	case "started":
-		*e = EventStarted
-	case "committed":
-		*e = EventCommitted
-	case "done":
-		*e = EventDone
-	case "aborted":
-		*e = EventAborted
-	default:
-		return fmt.Errorf("unknown event %q; expected leased, started, committed, done or aborted", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
@@ -381,25 +182,15 @@ func (j Execution) Equal(other Execution) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// LeaseRequest is the request of Lease.
-type LeaseRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// LeaseInput holds the inputs of Lease.
+type LeaseInput struct {
 	JobID          string
 	LeaseExpiresAt time.Time
 	Payload        fsm.Optional[fsm.JSON] // may be absent
@@ -425,38 +216,38 @@ type LeasePeers struct {
 //     in_progress (ErrJobAlreadyLeased)
 //   - attempts_left: fewer than 5 other records with the same job_id are
 //     aborted (ErrJobFailed)
-func Lease(id string, req LeaseRequest, peers LeasePeers, now time.Time) (Execution, Event, error) {
+func Lease(id string, in LeaseInput, peers LeasePeers, actor string, now time.Time) (Execution, Event, error) {
 	now = driver.Time(now)
 	j := Execution{ID: id, CreatedAt: now}
-	if req.Actor == "" {
-		return Execution{}, Event{}, j.refuse(OpLease, fsm.ErrActorMissing)
+	if actor == "" {
+		return Execution{}, Event{}, j.refuse("lease", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Execution{}, Event{}, j.refuseInput(OpLease, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Execution{}, Event{}, j.refuseInput("lease", "actor", err.Error())
 	}
-	if req.JobID == "" {
-		return Execution{}, Event{}, j.refuseInput(OpLease, "job_id", "it is required and empty")
+	if in.JobID == "" {
+		return Execution{}, Event{}, j.refuseInput("lease", "job_id", "it is required and empty")
 	}
-	if err := driver.CheckText(req.JobID); err != nil {
-		return Execution{}, Event{}, j.refuseInput(OpLease, "job_id", err.Error())
+	if err := driver.CheckText(in.JobID); err != nil {
+		return Execution{}, Event{}, j.refuseInput("lease", "job_id", err.Error())
 	}
-	req.LeaseExpiresAt = driver.Time(req.LeaseExpiresAt)
-	if req.LeaseExpiresAt.IsZero() {
-		return Execution{}, Event{}, j.refuseInput(OpLease, "lease_expires_at", "it is required and zero")
+	in.LeaseExpiresAt = driver.Time(in.LeaseExpiresAt)
+	if in.LeaseExpiresAt.IsZero() {
+		return Execution{}, Event{}, j.refuseInput("lease", "lease_expires_at", "it is required and zero")
 	}
-	if !inYears(req.LeaseExpiresAt) {
-		return Execution{}, Event{}, j.refuseInput(OpLease, "lease_expires_at", "it is outside the years 1 to 9999")
+	if !inYears(in.LeaseExpiresAt) {
+		return Execution{}, Event{}, j.refuseInput("lease", "lease_expires_at", "it is outside the years 1 to 9999")
 	}
-	if v, ok := req.Payload.Get(); ok {
+	if v, ok := in.Payload.Get(); ok {
 		if v.IsZero() {
-			return Execution{}, Event{}, j.refuseInput(OpLease, "payload", "it is no JSON text")
+			return Execution{}, Event{}, j.refuseInput("lease", "payload", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Execution{}, Event{}, j.refuseInput(OpLease, "payload", err.Error())
+			return Execution{}, Event{}, j.refuseInput("lease", "payload", err.Error())
 		}
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Execution{}, Event{}, j.refuseInput(OpLease, "id", err.Error())
+		return Execution{}, Event{}, j.refuseInput("lease", "id", err.Error())
 	}
 	if peers.JobNotCommitted > 0 {
 		return Execution{}, Event{}, j.refuseOn(&groundLeaseJobNotCommitted)
@@ -468,24 +259,15 @@ func Lease(id string, req LeaseRequest, peers LeasePeers, now time.Time) (Execut
 		return Execution{}, Event{}, j.refuseOn(&groundLeaseAttemptsLeft)
 	}
 	if peers.Attempt < 1 {
-		return Execution{}, Event{}, j.refuseOverflow(OpLease, "attempt")
+		return Execution{}, Event{}, j.refuseOverflow("lease", "attempt")
 	}
 	j.Attempt = peers.Attempt
-	j.JobID = req.JobID
-	j.LeaseOwner = req.Actor
-	j.LeaseExpiresAt = req.LeaseExpiresAt
-	j.Payload = req.Payload
+	j.JobID = in.JobID
+	j.LeaseOwner = actor
+	j.LeaseExpiresAt = in.LeaseExpiresAt
+	j.Payload = in.Payload
 	j.move(StateLeased, now)
-	return j, Event{Operation: OpLease, Name: EventLeased, To: StateLeased, Rev: j.Rev, At: now}, nil
-}
-
-// StartRequest is the request of Start.
-type StartRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return j, Event{Name: EventLeased, To: StateLeased}, nil
 }
 
 // Start moves an Execution from leased to in_progress.
@@ -495,48 +277,36 @@ type StartRequest struct {
 // It is refused unless:
 //   - holds_lease: lease_owner == actor (ErrNotLeaseOwner)
 //   - lease_live: now < lease_expires_at (ErrLeaseExpired)
-func (j *Execution) Start(req StartRequest, now time.Time) (Event, error) {
+func (j *Execution) Start(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpStart, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("start", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpStart, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("start", "actor", err.Error())
 	}
 	switch j.State {
 	case StateLeased:
 	default:
 		return Event{}, j.refuseState(OpStart)
 	}
-	if j.LeaseOwner != req.Actor {
+	if j.LeaseOwner != actor {
 		return Event{}, j.refuseOn(&groundStartHoldsLease)
 	}
 	if !now.Before(j.LeaseExpiresAt) {
 		return Event{}, j.refuseOn(&groundStartLeaseLive)
 	}
 	if j.FinishedAt.Present() {
-		return Event{}, j.refuseInvariant(OpStart, "finished_at is absent")
+		return Event{}, j.refuseInvariant("start", "finished_at is absent")
 	}
 	j.StartedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateInProgress, now)
-	return Event{Operation: OpStart, Name: EventStarted, From: from, To: StateInProgress, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventStarted, From: from, To: StateInProgress}, nil
 }
 
-// CanStart reports what Start would answer, and changes nothing.
-func (j Execution) CanStart(req StartRequest, now time.Time) error {
-	_, err := j.Start(req, now)
-	return err
-}
-
-// CommitRequest is the request of Commit.
-type CommitRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CommitInput holds the inputs of Commit.
+type CommitInput struct {
 	Output fsm.Optional[fsm.JSON] // may be absent
 }
 
@@ -550,58 +320,45 @@ type CommitRequest struct {
 //   - lease_live: now < lease_expires_at (ErrLeaseExpired)
 //
 // In committed and done the call is recorded and changes nothing.
-func (j *Execution) Commit(req CommitRequest, now time.Time) (Event, error) {
+func (j *Execution) Commit(in CommitInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpCommit, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("commit", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpCommit, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("commit", "actor", err.Error())
 	}
-	if v, ok := req.Output.Get(); ok {
+	if v, ok := in.Output.Get(); ok {
 		if v.IsZero() {
-			return Event{}, j.refuseInput(OpCommit, "output", "it is no JSON text")
+			return Event{}, j.refuseInput("commit", "output", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput(OpCommit, "output", err.Error())
+			return Event{}, j.refuseInput("commit", "output", err.Error())
 		}
 	}
 	switch j.State {
 	case StateInProgress:
 	case StateCommitted, StateDone:
-		return j.note(OpCommit, EventCommitted, "", now), nil
+		return j.note(EventCommitted, ""), nil
 	default:
 		return Event{}, j.refuseState(OpCommit)
 	}
-	if j.LeaseOwner != req.Actor {
+	if j.LeaseOwner != actor {
 		return Event{}, j.refuseOn(&groundCommitHoldsLease)
 	}
 	if !now.Before(j.LeaseExpiresAt) {
 		return Event{}, j.refuseOn(&groundCommitLeaseLive)
 	}
 	if !j.StartedAt.Present() {
-		return Event{}, j.refuseInvariant(OpCommit, "started_at is present")
+		return Event{}, j.refuseInvariant("commit", "started_at is present")
 	}
 	if j.FinishedAt.Present() {
-		return Event{}, j.refuseInvariant(OpCommit, "finished_at is absent")
+		return Event{}, j.refuseInvariant("commit", "finished_at is absent")
 	}
-	j.Output = req.Output
+	j.Output = in.Output
 	from := j.State
 	j.move(StateCommitted, now)
-	return Event{Operation: OpCommit, Name: EventCommitted, From: from, To: StateCommitted, Rev: j.Rev, At: now}, nil
-}
-
-// CanCommit reports what Commit would answer, and changes nothing.
-func (j Execution) CanCommit(req CommitRequest, now time.Time) error {
-	_, err := j.Commit(req, now)
-	return err
-}
-
-// FinishRequest is the request of Finish.
-type FinishRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventCommitted, From: from, To: StateCommitted}, nil
 }
 
 // Finish moves an Execution from committed to done.
@@ -612,35 +369,22 @@ type FinishRequest struct {
 // It is run by the system, never on a caller's behalf.
 //
 // In done the call is recorded and changes nothing.
-func (j *Execution) Finish(req FinishRequest, now time.Time) (Event, error) {
+func (j *Execution) Finish(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateCommitted:
 	case StateDone:
-		return j.note(OpFinish, EventDone, "", now), nil
+		return j.note(EventDone, ""), nil
 	default:
 		return Event{}, j.refuseState(OpFinish)
 	}
 	if !j.StartedAt.Present() {
-		return Event{}, j.refuseInvariant(OpFinish, "started_at is present")
+		return Event{}, j.refuseInvariant("finish", "started_at is present")
 	}
 	j.FinishedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateDone, now)
-	return Event{Operation: OpFinish, Name: EventDone, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
-}
-
-// CanFinish reports what Finish would answer, and changes nothing.
-func (j Execution) CanFinish(req FinishRequest, now time.Time) error {
-	_, err := j.Finish(req, now)
-	return err
-}
-
-// ExpireRequest is the request of Expire.
-type ExpireRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventDone, From: from, To: StateDone}, nil
 }
 
 // Expire moves an Execution from leased or in_progress to aborted.
@@ -652,7 +396,7 @@ type ExpireRequest struct {
 //
 // It is refused unless:
 //   - lease_over: lease_expires_at <= now (ErrLeaseStillLive)
-func (j *Execution) Expire(req ExpireRequest, now time.Time) (Event, error) {
+func (j *Execution) Expire(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateLeased, StateInProgress:
@@ -665,46 +409,28 @@ func (j *Execution) Expire(req ExpireRequest, now time.Time) (Event, error) {
 	j.FinishedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateAborted, now)
-	return Event{Operation: OpExpire, Name: EventAborted, From: from, To: StateAborted, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventAborted, From: from, To: StateAborted}, nil
 }
 
-// CanExpire reports what Expire would answer, and changes nothing.
-func (j Execution) CanExpire(req ExpireRequest, now time.Time) error {
-	_, err := j.Expire(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Execution:
+// nil, or the refusal that its method returns. Guards and inputs are not looked
+// at; to try these, call the method on a copy.
+func (j Execution) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpStart:
-		switch s {
-		case StateLeased:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateLeased
 	case OpCommit:
-		switch s {
-		case StateInProgress:
-			return fsmimpl.ClassTransition
-		case StateCommitted, StateDone:
-			return fsmimpl.ClassRecordOnly
-		}
+		possible = j.State == StateInProgress || j.State == StateCommitted || j.State == StateDone
 	case OpFinish:
-		switch s {
-		case StateCommitted:
-			return fsmimpl.ClassTransition
-		case StateDone:
-			return fsmimpl.ClassRecordOnly
-		}
+		possible = j.State == StateCommitted || j.State == StateDone
 	case OpExpire:
-		switch s {
-		case StateLeased, StateInProgress:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateLeased || j.State == StateInProgress
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that an Execution breaks, whoever wrote it. An empty
@@ -774,10 +500,7 @@ var jobStateNames = [...]string{
 
 // String returns the name in the specification.
 func (j JobState) String() string {
-	if !j.Valid() {
-		return fmt.Sprintf("JobState(%d)", uint8(j))
-	}
-	return jobStateNames[j]
+	return fsmimpl.Name(jobStateNames[:], j, "JobState")
 }
 
 // Valid reports whether j is one of the states of the specification.
@@ -787,47 +510,12 @@ func (j JobState) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (j JobState) MarshalText() ([]byte, error) {
-	if !j.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(j))
-	}
-	return []byte(jobStateNames[j]), nil
+	return fsmimpl.Text(jobStateNames[:], j, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (j *JobState) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "succeeded":
-		*j = JobStateSucceeded
-	case "running":
-		*j = JobStateRunning
-	case "failed":
-		*j = JobStateFailed
-	case "pending":
-		*j = JobStatePending
-	default:
-		return fmt.Errorf("unknown state %q; expected succeeded, running, failed or pending", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (j JobState) Value() (sqldriver.Value, error) {
-	text, err := j.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (j *JobState) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return j.UnmarshalText([]byte(text))
-	case []byte:
-		return j.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(jobStateNames[:], text, j, "state")
 }
 
 // Leads reports whether one step of a record may move the Job from s to next.
@@ -907,8 +595,8 @@ func (j *Execution) move(to State, now time.Time) {
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Execution) note(op Operation, name EventName, guard string, now time.Time) Event {
-	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
+func (j *Execution) note(name, guard string) Event {
+	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
 // refuseOn refuses on a ground that is known before the call.
@@ -921,25 +609,28 @@ func (j *Execution) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Execution) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Execution) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Execution) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Execution) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "execution", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "execution", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Execution) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Execution) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -947,7 +638,7 @@ func (j *Execution) refuseInput(op Operation, name, problem string) *fsm.Refusal
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Execution) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Execution) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -955,7 +646,7 @@ func (j *Execution) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Execution) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Execution) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -971,7 +662,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpStart:  {Code: fsm.ErrWrongState, Machine: "execution", Operation: "start", Allowed: startStates},
 	OpCommit: {Code: fsm.ErrWrongState, Machine: "execution", Operation: "commit", Allowed: commitStates},
 	OpFinish: {Code: fsm.ErrWrongState, Machine: "execution", Operation: "finish", Allowed: finishStates},
@@ -979,7 +670,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpStart:  {Code: fsm.ErrTerminal, Machine: "execution", Operation: "start", Allowed: startStates},
 	OpCommit: {Code: fsm.ErrTerminal, Machine: "execution", Operation: "commit", Allowed: commitStates},
 	OpFinish: {Code: fsm.ErrTerminal, Machine: "execution", Operation: "finish", Allowed: finishStates},

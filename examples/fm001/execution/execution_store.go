@@ -4,10 +4,8 @@ package execution
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -115,70 +113,31 @@ func Fold(events []fsm.Event) (Execution, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Lease makes an Execution in state leased.
-func (m *Machine) Lease(ctx context.Context, req LeaseRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opLease))
-}
-
-// LeaseMany is Lease for each request, in one transaction: all of them or none.
-func (m *Machine) LeaseMany(ctx context.Context, reqs []LeaseRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Execution], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opLease)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Lease makes an Execution in state leased. An empty id stands for a new one.
+func (m *Machine) Lease(ctx context.Context, id string, in LeaseInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, leaseCall(opLease, id, in, c))
 }
 
 // Start moves an Execution from leased to in_progress.
-func (m *Machine) Start(ctx context.Context, at fsm.Target, req StartRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opStart))
-}
-
-// StartItem is one item of StartMany.
-type StartItem struct {
-	At      fsm.Target
-	Request StartRequest
-}
-
-// StartMany is Start for each item, in one transaction: all of them or none.
-func (m *Machine) StartMany(ctx context.Context, items []StartItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Execution], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Execution]{At: item.At, Call: item.Request.call(opStart)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
 // Commit moves an Execution from in_progress to committed.
-func (m *Machine) Commit(ctx context.Context, at fsm.Target, req CommitRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCommit))
-}
-
-// CommitItem is one item of CommitMany.
-type CommitItem struct {
-	At      fsm.Target
-	Request CommitRequest
-}
-
-// CommitMany is Commit for each item, in one transaction: all of them or none.
-func (m *Machine) CommitMany(ctx context.Context, items []CommitItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Execution], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Execution]{At: item.At, Call: item.Request.call(opCommit)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Commit(ctx context.Context, at fsm.Target, in CommitInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, commitCall(opCommit, in, c))
 }
 
 // Finish moves an Execution from committed to done. Its request id is made of
 // operation and revision, so two that run it converge.
-func (m *Machine) Finish(ctx context.Context, at fsm.Target, req FinishRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFinish))
+func (m *Machine) Finish(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, finishCall(opFinish, c))
 }
 
 // Expire moves an Execution from leased or in_progress to aborted. Its request
 // id is made of operation and revision, so two that run it converge.
-func (m *Machine) Expire(ctx context.Context, at fsm.Target, req ExpireRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opExpire))
+func (m *Machine) Expire(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, expireCall(opExpire, c))
 }
 
 // Record returns an Execution as it is stored, or fsm.ErrNotFound. One that
@@ -261,9 +220,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Execution]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Execution]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -343,7 +316,7 @@ var (
 		Recorded: []string{"done"},
 		Triggers: []fsmimpl.Trigger{{Startup: true}, {After: "lease_expires_at"}},
 		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
-			return FinishRequest{}.call(nil), nil
+			return finishCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -359,7 +332,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "lease_expires_at"}},
 		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
-			return ExpireRequest{}.call(nil), nil
+			return expireCall(nil, fsm.Call{}), nil
 		},
 	}
 )
@@ -397,88 +370,72 @@ var descriptor = fsmimpl.Descriptor[Execution]{
 	},
 }
 
-func (req LeaseRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+func leaseCall(op *fsmimpl.Operation[Execution], id string, in LeaseInput, c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "job_id", Value: req.JobID, Kind: driver.KindString},
-			{Name: "lease_expires_at", Value: driver.Time(req.LeaseExpiresAt), Kind: driver.KindTime, Loose: true},
-			{Name: "payload", Value: columnOf(req.Payload, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "job_id", Value: in.JobID, Kind: driver.KindString},
+			{Name: "lease_expires_at", Value: driver.Time(in.LeaseExpiresAt), Kind: driver.KindTime, Loose: true},
+			{Name: "payload", Value: fsmimpl.ColumnOf(in.Payload, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Execution, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := LeasePeers{JobNotCommitted: peers[0], JobNotLeased: peers[1], AttemptsLeft: peers[2], Attempt: peers[3]}
-			made, e, err := Lease(id, req, known, now)
+			made, e, err := Lease(id, in, known, c.Actor, now)
 			*j = made
 			return step(e, err)
 		},
 		Peers: func(_ *Execution, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
-				{Name: "job_not_committed", Columns: []string{"job_id"}, Values: []any{req.JobID}, States: []string{"committed", "done"}, Except: id},
-				{Name: "job_not_leased", Columns: []string{"job_id"}, Values: []any{req.JobID}, States: []string{"leased", "in_progress"}, Except: id},
-				{Name: "attempts_left", Columns: []string{"job_id"}, Values: []any{req.JobID}, States: []string{"aborted"}, Except: id},
-				{Name: "attempt", Sequence: true, Columns: []string{"job_id"}, Values: []any{req.JobID}, Except: id},
+				{Name: "job_not_committed", Columns: []string{"job_id"}, Values: []any{in.JobID}, States: []string{"committed", "done"}, Except: id},
+				{Name: "job_not_leased", Columns: []string{"job_id"}, Values: []any{in.JobID}, States: []string{"leased", "in_progress"}, Except: id},
+				{Name: "attempts_left", Columns: []string{"job_id"}, Values: []any{in.JobID}, States: []string{"aborted"}, Except: id},
+				{Name: "attempt", Sequence: true, Columns: []string{"job_id"}, Values: []any{in.JobID}, Except: id},
 			}
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+func startCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Start(req, now))
+			return step(j.Start(c.Actor, now))
 		},
 	}
 }
 
-func (req CommitRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+func commitCall(op *fsmimpl.Operation[Execution], in CommitInput, c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "output", Value: fsmimpl.ColumnOf(in.Output, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Commit(req, now))
-		},
-	}
-}
-
-func (req FinishRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
-	return fsmimpl.Call[Execution]{
-		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
-		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Finish(req, now))
+			return step(j.Commit(in, c.Actor, now))
 		},
 	}
 }
 
-func (req ExpireRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+func finishCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Expire(req, now))
+			return step(j.Finish(now))
+		},
+	}
+}
+
+func expireCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execution] {
+	return fsmimpl.Call[Execution]{
+		Operation: op,
+		Caller:    fsmimpl.Caller(c),
+		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Expire(now))
 		},
 	}
 }
@@ -492,14 +449,14 @@ func encode(j *Execution) driver.Row {
 		CreatedAt: j.CreatedAt,
 		UpdatedAt: j.UpdatedAt,
 		Values: []any{
-			columnOf(j.Payload, fsm.JSON.String),
-			columnOf(j.Output, fsm.JSON.String),
+			fsmimpl.ColumnOf(j.Payload, fsm.JSON.String),
+			fsmimpl.ColumnOf(j.Output, fsm.JSON.String),
 			j.JobID,
 			j.Attempt,
 			j.LeaseOwner,
 			j.LeaseExpiresAt,
-			column(j.StartedAt),
-			column(j.FinishedAt),
+			fsmimpl.Column(j.StartedAt),
+			fsmimpl.Column(j.FinishedAt),
 		},
 	}
 }
@@ -507,23 +464,19 @@ func encode(j *Execution) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Execution, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Execution{}, fmt.Errorf("execution %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Execution{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		scanOptional(r, 0, &j.Payload),
-		scanOptional(r, 1, &j.Output),
-		read(r, 2, &j.JobID),
-		read(r, 3, &j.Attempt),
-		read(r, 4, &j.LeaseOwner),
-		read(r, 5, &j.LeaseExpiresAt),
-		readOptional(r, 6, &j.StartedAt),
-		readOptional(r, 7, &j.FinishedAt),
-	)
-	if err != nil {
-		return Execution{}, fmt.Errorf("execution %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.ScanOptional(rd, &j.Payload)
+	fsmimpl.ScanOptional(rd, &j.Output)
+	fsmimpl.Plain(rd, &j.JobID)
+	fsmimpl.Plain(rd, &j.Attempt)
+	fsmimpl.Plain(rd, &j.LeaseOwner)
+	fsmimpl.Plain(rd, &j.LeaseExpiresAt)
+	fsmimpl.PlainOptional(rd, &j.StartedAt)
+	fsmimpl.PlainOptional(rd, &j.FinishedAt)
+	if err := rd.Err(); err != nil {
+		return Execution{}, err
 	}
 	return j, nil
 }
@@ -538,63 +491,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scanOptional reads a text column that may be absent.
-func scanOptional[T any, P interface {
-	*T
-	sql.Scanner
-}](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	var v T
-	if err := P(&v).Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

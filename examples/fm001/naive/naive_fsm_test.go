@@ -13,7 +13,6 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -109,53 +108,48 @@ var testDriver = fsmtest.Driver[Execution]{
 	Check:      Check,
 	Equal:      Execution.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Errors: map[string]error{
 		"lease_still_live": ErrLeaseStillLive,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "leased, in_progress, committed, done, aborted", ""),
-		fsmtest.Words("Operation", Operations(), "lease, start, commit, finish, expire", ""),
-		fsmtest.Words("EventName", []EventName{EventLeased, EventStarted, EventCommitted, EventDone, EventAborted}, "leased, started, committed, done, aborted", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Execution]{
 		"lease": {
 			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Lease(c.ID, testLeaseRequest(c), LeasePeers{Attempt: c.Peers["attempt"]}, c.Now())
+				made, e, err := Lease(c.ID, testLeaseInput(c), LeasePeers{Attempt: c.Peers["attempt"]}, c.Actor, c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"start": {
 			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(testStartRequest(c), c.Now())
+				e, err := r.Start(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Execution, c fsmtest.Call) error { return r.CanStart(testStartRequest(c), c.Now()) },
+			Can: func(r Execution) error { return r.Can(OpStart) },
 		},
 		"commit": {
 			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Commit(testCommitRequest(c), c.Now())
+				e, err := r.Commit(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Execution, c fsmtest.Call) error { return r.CanCommit(testCommitRequest(c), c.Now()) },
+			Can: func(r Execution) error { return r.Can(OpCommit) },
 		},
 		"finish": {
 			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Finish(testFinishRequest(c), c.Now())
+				e, err := r.Finish(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Execution, c fsmtest.Call) error { return r.CanFinish(testFinishRequest(c), c.Now()) },
+			Can: func(r Execution) error { return r.Can(OpFinish) },
 		},
 		"expire": {
 			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Expire(testExpireRequest(c), c.Now())
+				e, err := r.Expire(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Execution, c fsmtest.Call) error { return r.CanExpire(testExpireRequest(c), c.Now()) },
+			Can: func(r Execution) error { return r.Can(OpExpire) },
 		},
 	},
 	Migrate: Migrate,
@@ -167,59 +161,17 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testLeaseRequest(c fsmtest.Call) LeaseRequest {
-	return LeaseRequest{
-		ID:             c.ID,
-		RequestID:      c.RequestID,
-		Actor:          c.Actor,
-		Reason:         c.Reason,
-		At:             c.Now(),
-		Labels:         c.Labels,
+func testLeaseInput(c fsmtest.Call) LeaseInput {
+	return LeaseInput{
 		JobID:          c.Text("job_id"),
 		LeaseExpiresAt: c.Time("lease_expires_at"),
-	}
-}
-
-func testStartRequest(c fsmtest.Call) StartRequest {
-	return StartRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testCommitRequest(c fsmtest.Call) CommitRequest {
-	return CommitRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testFinishRequest(c fsmtest.Call) FinishRequest {
-	return FinishRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testExpireRequest(c fsmtest.Call) ExpireRequest {
-	return ExpireRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
 	}
 }
 
@@ -257,6 +209,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 		},
 		Sweep:   m.Sweep,
 		Startup: m.Startup,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Execution]) error) ([]fsm.Outcome[Execution], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Execution], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -293,19 +248,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 		Operations: map[string]fsmtest.Durably[Execution]{
 			"lease": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Lease(ctx, testLeaseRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Execution], error) {
-					var reqs []LeaseRequest
-					for _, c := range calls {
-						reqs = append(reqs, testLeaseRequest(c))
-					}
-					return m.LeaseMany(ctx, reqs)
+					return m.Lease(ctx, c.ID, testLeaseInput(c), c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Execution], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Lease(ctx, testLeaseRequest(c))
+					j, err := h.Lease(ctx, c.ID, testLeaseInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -314,14 +262,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 			},
 			"start": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Start(ctx, at, testStartRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Execution], error) {
-					var items []StartItem
-					for i, c := range calls {
-						items = append(items, StartItem{At: at[i], Request: testStartRequest(c)})
-					}
-					return m.StartMany(ctx, items)
+					return m.Start(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
 					switch h.Held().State {
@@ -335,14 +276,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 			},
 			"commit": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Commit(ctx, at, testCommitRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Execution], error) {
-					var items []CommitItem
-					for i, c := range calls {
-						items = append(items, CommitItem{At: at[i], Request: testCommitRequest(c)})
-					}
-					return m.CommitMany(ctx, items)
+					return m.Commit(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
 					switch h.Held().State {
@@ -356,12 +290,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 			},
 			"finish": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Finish(ctx, at, testFinishRequest(c))
+					return m.Finish(ctx, at, c.GivenBySystem())
 				},
 			},
 			"expire": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Expire(ctx, at, testExpireRequest(c))
+					return m.Expire(ctx, at, c.GivenBySystem())
 				},
 			},
 		},

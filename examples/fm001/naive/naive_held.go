@@ -36,14 +36,14 @@ func Hold(m *Machine, j Execution, actor string) AnyExecution {
 }
 
 // Lease is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Lease(ctx context.Context, req LeaseRequest) (LeasedExecution, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Lease(ctx context.Context, id string, in LeaseInput, c fsm.Call) (LeasedExecution, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Lease(ctx, req)
+	out, err := h.m.Lease(ctx, id, in, c)
 	if err != nil {
 		return LeasedExecution{}, err
 	}
@@ -125,7 +125,7 @@ type LeasedExecution struct {
 
 // Start moves the Execution to in_progress.
 func (j LeasedExecution) Start(ctx context.Context) (InProgressExecution, error) {
-	next, err := j.held.Move(ctx, StartRequest{Actor: j.held.Actor()}.call(opStart))
+	next, err := j.held.Move(ctx, startCall(opStart, fsm.Call{Actor: j.held.Actor()}))
 	return InProgressExecution{handle{next}}, err
 }
 
@@ -144,6 +144,6 @@ func (j InProgressExecution) StartedAt() time.Time {
 
 // Commit moves the Execution to committed.
 func (j InProgressExecution) Commit(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, CommitRequest{Actor: j.held.Actor()}.call(opCommit))
+	next, err := j.held.Move(ctx, commitCall(opCommit, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }

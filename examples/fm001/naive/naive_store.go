@@ -6,7 +6,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -109,70 +108,31 @@ func Fold(events []fsm.Event) (Execution, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Lease makes an Execution in state leased.
-func (m *Machine) Lease(ctx context.Context, req LeaseRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opLease))
-}
-
-// LeaseMany is Lease for each request, in one transaction: all of them or none.
-func (m *Machine) LeaseMany(ctx context.Context, reqs []LeaseRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Execution], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opLease)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Lease makes an Execution in state leased. An empty id stands for a new one.
+func (m *Machine) Lease(ctx context.Context, id string, in LeaseInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, leaseCall(opLease, id, in, c))
 }
 
 // Start moves an Execution from leased to in_progress.
-func (m *Machine) Start(ctx context.Context, at fsm.Target, req StartRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opStart))
-}
-
-// StartItem is one item of StartMany.
-type StartItem struct {
-	At      fsm.Target
-	Request StartRequest
-}
-
-// StartMany is Start for each item, in one transaction: all of them or none.
-func (m *Machine) StartMany(ctx context.Context, items []StartItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Execution], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Execution]{At: item.At, Call: item.Request.call(opStart)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
 // Commit moves an Execution from in_progress to committed.
-func (m *Machine) Commit(ctx context.Context, at fsm.Target, req CommitRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCommit))
-}
-
-// CommitItem is one item of CommitMany.
-type CommitItem struct {
-	At      fsm.Target
-	Request CommitRequest
-}
-
-// CommitMany is Commit for each item, in one transaction: all of them or none.
-func (m *Machine) CommitMany(ctx context.Context, items []CommitItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Execution], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Execution]{At: item.At, Call: item.Request.call(opCommit)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Commit(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, commitCall(opCommit, c))
 }
 
 // Finish moves an Execution from committed to done. Its request id is made of
 // operation and revision, so two that run it converge.
-func (m *Machine) Finish(ctx context.Context, at fsm.Target, req FinishRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFinish))
+func (m *Machine) Finish(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, finishCall(opFinish, c))
 }
 
 // Expire moves an Execution from leased or in_progress to aborted. Its request
 // id is made of operation and revision, so two that run it converge.
-func (m *Machine) Expire(ctx context.Context, at fsm.Target, req ExpireRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opExpire))
+func (m *Machine) Expire(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, expireCall(opExpire, c))
 }
 
 // Record returns an Execution as it is stored, or fsm.ErrNotFound. One that
@@ -255,9 +215,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Execution]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Execution]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -329,7 +303,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{Startup: true}, {After: "lease_expires_at"}},
 		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
-			return FinishRequest{}.call(nil), nil
+			return finishCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -345,7 +319,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "lease_expires_at"}},
 		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
-			return ExpireRequest{}.call(nil), nil
+			return expireCall(nil, fsm.Call{}), nil
 		},
 	}
 )
@@ -367,81 +341,65 @@ var descriptor = fsmimpl.Descriptor[Execution]{
 	},
 }
 
-func (req LeaseRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+func leaseCall(op *fsmimpl.Operation[Execution], id string, in LeaseInput, c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "job_id", Value: req.JobID, Kind: driver.KindString},
-			{Name: "lease_expires_at", Value: driver.Time(req.LeaseExpiresAt), Kind: driver.KindTime, Loose: true},
+			{Name: "job_id", Value: in.JobID, Kind: driver.KindString},
+			{Name: "lease_expires_at", Value: driver.Time(in.LeaseExpiresAt), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Execution, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := LeasePeers{Attempt: peers[0]}
-			made, e, err := Lease(id, req, known, now)
+			made, e, err := Lease(id, in, known, c.Actor, now)
 			*j = made
 			return step(e, err)
 		},
 		Peers: func(_ *Execution, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
-				{Name: "attempt", Sequence: true, Columns: []string{"job_id"}, Values: []any{req.JobID}, Except: id},
+				{Name: "attempt", Sequence: true, Columns: []string{"job_id"}, Values: []any{in.JobID}, Except: id},
 			}
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+func startCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Start(req, now))
+			return step(j.Start(now))
 		},
 	}
 }
 
-func (req CommitRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+func commitCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Commit(req, now))
+			return step(j.Commit(now))
 		},
 	}
 }
 
-func (req FinishRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+func finishCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Finish(req, now))
+			return step(j.Finish(now))
 		},
 	}
 }
 
-func (req ExpireRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+func expireCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Expire(req, now))
+			return step(j.Expire(now))
 		},
 	}
 }
@@ -459,8 +417,8 @@ func encode(j *Execution) driver.Row {
 			j.Attempt,
 			j.LeaseOwner,
 			j.LeaseExpiresAt,
-			column(j.StartedAt),
-			column(j.FinishedAt),
+			fsmimpl.Column(j.StartedAt),
+			fsmimpl.Column(j.FinishedAt),
 		},
 	}
 }
@@ -468,21 +426,17 @@ func encode(j *Execution) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Execution, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Execution{}, fmt.Errorf("naive %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Execution{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.JobID),
-		read(r, 1, &j.Attempt),
-		read(r, 2, &j.LeaseOwner),
-		read(r, 3, &j.LeaseExpiresAt),
-		readOptional(r, 4, &j.StartedAt),
-		readOptional(r, 5, &j.FinishedAt),
-	)
-	if err != nil {
-		return Execution{}, fmt.Errorf("naive %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.JobID)
+	fsmimpl.Plain(rd, &j.Attempt)
+	fsmimpl.Plain(rd, &j.LeaseOwner)
+	fsmimpl.Plain(rd, &j.LeaseExpiresAt)
+	fsmimpl.PlainOptional(rd, &j.StartedAt)
+	fsmimpl.PlainOptional(rd, &j.FinishedAt)
+	if err := rd.Err(); err != nil {
+		return Execution{}, err
 	}
 	return j, nil
 }
@@ -497,35 +451,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

@@ -9,8 +9,6 @@
 package batchjob
 
 import (
-	sqldriver "database/sql/driver"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -22,7 +20,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -66,10 +64,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -79,66 +74,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "submitted":
-		*s = StateSubmitted
-	case "pending":
-		*s = StatePending
-	case "runnable":
-		*s = StateRunnable
-	case "starting":
-		*s = StateStarting
-	case "running":
-		*s = StateRunning
-	case "succeeded":
-		*s = StateSucceeded
-	case "failed":
-		*s = StateFailed
-	default:
-		return fmt.Errorf("unknown state %q; expected submitted, pending, runnable, starting, running, succeeded or failed", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateSubmitted,
-		StatePending,
-		StateRunnable,
-		StateStarting,
-		StateRunning,
-		StateSucceeded,
-		StateFailed,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -146,239 +92,39 @@ func (s State) Terminal() bool {
 	return s == StateSucceeded || s == StateFailed
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpSubmit Operation = iota + 1
-	OpEvaluate
-	OpDependencySucceeded
-	OpDependencyFailed
-	OpStart
-	OpFailToStart
-	OpRun
-	OpFinish
-	OpLoseHost
-	OpTimeOut
-	OpCancel
-	OpTerminate
+	OpSubmit              = "submit"
+	OpEvaluate            = "evaluate"
+	OpDependencySucceeded = "dependency_succeeded"
+	OpDependencyFailed    = "dependency_failed"
+	OpStart               = "start"
+	OpFailToStart         = "fail_to_start"
+	OpRun                 = "run"
+	OpFinish              = "finish"
+	OpLoseHost            = "lose_host"
+	OpTimeOut             = "time_out"
+	OpCancel              = "cancel"
+	OpTerminate           = "terminate"
 )
 
-var operationNames = [...]string{
-	OpSubmit:              "submit",
-	OpEvaluate:            "evaluate",
-	OpDependencySucceeded: "dependency_succeeded",
-	OpDependencyFailed:    "dependency_failed",
-	OpStart:               "start",
-	OpFailToStart:         "fail_to_start",
-	OpRun:                 "run",
-	OpFinish:              "finish",
-	OpLoseHost:            "lose_host",
-	OpTimeOut:             "time_out",
-	OpCancel:              "cancel",
-	OpTerminate:           "terminate",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "submit":
-		*o = OpSubmit
-	case "evaluate":
-		*o = OpEvaluate
-	case "dependency_succeeded":
-		*o = OpDependencySucceeded
-	case "dependency_failed":
-		*o = OpDependencyFailed
-	case "start":
-		*o = OpStart
-	case "fail_to_start":
-		*o = OpFailToStart
-	case "run":
-		*o = OpRun
-	case "finish":
-		*o = OpFinish
-	case "lose_host":
-		*o = OpLoseHost
-	case "time_out":
-		*o = OpTimeOut
-	case "cancel":
-		*o = OpCancel
-	case "terminate":
-		*o = OpTerminate
-	default:
-		return fmt.Errorf("unknown operation %q; expected submit, evaluate, dependency_succeeded, dependency_failed, start, fail_to_start, run, finish, lose_host, time_out, cancel or terminate", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpSubmit,
-		OpEvaluate,
-		OpDependencySucceeded,
-		OpDependencyFailed,
-		OpStart,
-		OpFailToStart,
-		OpRun,
-		OpFinish,
-		OpLoseHost,
-		OpTimeOut,
-		OpCancel,
-		OpTerminate,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventSubmitted EventName = iota + 1
-	EventEvaluated
-	EventDependencySucceeded
-	EventDependencyFailed
-	EventStarting
-	EventStartFailed
-	EventRunning
-	EventFinished
-	EventHostLost
-	EventTimedOut
-	EventCancelled
-	EventTerminated
+	EventSubmitted           = "submitted"
+	EventEvaluated           = "evaluated"
+	EventDependencySucceeded = "dependency_succeeded"
+	EventDependencyFailed    = "dependency_failed"
+	EventStarting            = "starting"
+	EventStartFailed         = "start_failed"
+	EventRunning             = "running"
+	EventFinished            = "finished"
+	EventHostLost            = "host_lost"
+	EventTimedOut            = "timed_out"
+	EventCancelled           = "cancelled"
+	EventTerminated          = "terminated"
 )
-
-var eventNameNames = [...]string{
-	EventSubmitted:           "submitted",
-	EventEvaluated:           "evaluated",
-	EventDependencySucceeded: "dependency_succeeded",
-	EventDependencyFailed:    "dependency_failed",
-	EventStarting:            "starting",
-	EventStartFailed:         "start_failed",
-	EventRunning:             "running",
-	EventFinished:            "finished",
-	EventHostLost:            "host_lost",
-	EventTimedOut:            "timed_out",
-	EventCancelled:           "cancelled",
-	EventTerminated:          "terminated",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "submitted":
-		*e = EventSubmitted
-	case "evaluated":
-		*e = EventEvaluated
-	case "dependency_succeeded":
-		*e = EventDependencySucceeded
-	case "dependency_failed":
-		*e = EventDependencyFailed
-	case "starting":
-		*e = EventStarting
-	case "start_failed":
-		*e = EventStartFailed
-	case "running":
-		*e = EventRunning
-	case "finished":
-		*e = EventFinished
-	case "host_lost":
-		*e = EventHostLost
-	case "timed_out":
-		*e = EventTimedOut
-	case "cancelled":
-		*e = EventCancelled
-	case "terminated":
-		*e = EventTerminated
-	default:
-		return fmt.Errorf("unknown event %q; expected submitted, evaluated, dependency_succeeded, dependency_failed, starting, start_failed, running, finished, host_lost, timed_out, cancelled or terminated", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // Job is one record of the machine. Change it by its methods only: they keep
 // its revision and its invariants.
@@ -448,25 +194,15 @@ func (j Job) Equal(other Job) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// SubmitRequest is the request of Submit.
-type SubmitRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// SubmitInput holds the inputs of Submit.
+type SubmitInput struct {
 	JobQueue  string
 	ArrayJob  string
 	DependsOn fsm.Set
@@ -476,52 +212,45 @@ type SubmitRequest struct {
 // Submit makes a Job in state submitted.
 //
 // Puts a job into a queue.
-func Submit(id string, req SubmitRequest, now time.Time) (Job, Event, error) {
+func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if req.JobQueue == "" {
-		return Job{}, Event{}, j.refuseInput(OpSubmit, "job_queue", "it is required and empty")
+	if in.JobQueue == "" {
+		return Job{}, Event{}, j.refuseInput("submit", "job_queue", "it is required and empty")
 	}
-	if err := driver.CheckText(req.JobQueue); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpSubmit, "job_queue", err.Error())
+	if err := driver.CheckText(in.JobQueue); err != nil {
+		return Job{}, Event{}, j.refuseInput("submit", "job_queue", err.Error())
 	}
-	if req.ArrayJob == "" {
-		return Job{}, Event{}, j.refuseInput(OpSubmit, "array_job", "it is required and empty")
+	if in.ArrayJob == "" {
+		return Job{}, Event{}, j.refuseInput("submit", "array_job", "it is required and empty")
 	}
-	if err := driver.CheckText(req.ArrayJob); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpSubmit, "array_job", err.Error())
+	if err := driver.CheckText(in.ArrayJob); err != nil {
+		return Job{}, Event{}, j.refuseInput("submit", "array_job", err.Error())
 	}
-	if err := driver.CheckSet(req.DependsOn); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpSubmit, "depends_on", err.Error())
+	if err := driver.CheckSet(in.DependsOn); err != nil {
+		return Job{}, Event{}, j.refuseInput("submit", "depends_on", err.Error())
 	}
-	if req.Attempts < 1 || req.Attempts > 10 {
-		return Job{}, Event{}, j.refuseInput(OpSubmit, "attempts", "expected 1 to 10")
+	if in.Attempts < 1 || in.Attempts > 10 {
+		return Job{}, Event{}, j.refuseInput("submit", "attempts", "expected 1 to 10")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpSubmit, "id", err.Error())
+		return Job{}, Event{}, j.refuseInput("submit", "id", err.Error())
 	}
 	if !j.Satisfied.IsZero() {
-		return Job{}, Event{}, j.refuseInvariant(OpSubmit, "satisfied is absent")
+		return Job{}, Event{}, j.refuseInvariant("submit", "satisfied is absent")
 	}
-	if 0 > req.Attempts {
-		return Job{}, Event{}, j.refuseInvariant(OpSubmit, "attempt <= attempts")
+	if 0 > in.Attempts {
+		return Job{}, Event{}, j.refuseInvariant("submit", "attempt <= attempts")
 	}
-	if 0 >= req.Attempts {
-		return Job{}, Event{}, j.refuseInvariant(OpSubmit, "attempt < attempts")
+	if 0 >= in.Attempts {
+		return Job{}, Event{}, j.refuseInvariant("submit", "attempt < attempts")
 	}
-	j.JobQueue = req.JobQueue
-	j.ArrayJob = req.ArrayJob
-	j.DependsOn = req.DependsOn
-	j.Attempts = req.Attempts
+	j.JobQueue = in.JobQueue
+	j.ArrayJob = in.ArrayJob
+	j.DependsOn = in.DependsOn
+	j.Attempts = in.Attempts
 	j.move(StateSubmitted, now)
-	return j, Event{Operation: OpSubmit, Name: EventSubmitted, To: StateSubmitted, Rev: j.Rev, At: now}, nil
-}
-
-// EvaluateRequest is the request of Evaluate.
-type EvaluateRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return j, Event{Name: EventSubmitted, To: StateSubmitted}, nil
 }
 
 // Evaluate moves a Job from submitted to runnable or pending.
@@ -533,7 +262,7 @@ type EvaluateRequest struct {
 // The first of these that fits is taken:
 //   - if satisfied covers depends_on: to runnable
 //   - otherwise: to pending
-func (j *Job) Evaluate(req EvaluateRequest, now time.Time) (Event, error) {
+func (j *Job) Evaluate(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateSubmitted:
@@ -543,65 +272,53 @@ func (j *Job) Evaluate(req EvaluateRequest, now time.Time) (Event, error) {
 	switch {
 	case j.Satisfied.Covers(j.DependsOn):
 		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant(OpEvaluate, "attempts")
+			return Event{}, j.refuseInvariant("evaluate", "attempts")
 		}
 		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant(OpEvaluate, "stopped_at is absent")
+			return Event{}, j.refuseInvariant("evaluate", "stopped_at is absent")
 		}
 		if j.TimeoutAt.Present() {
-			return Event{}, j.refuseInvariant(OpEvaluate, "timeout_at is absent")
+			return Event{}, j.refuseInvariant("evaluate", "timeout_at is absent")
 		}
 		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant(OpEvaluate, "attempt <= attempts")
+			return Event{}, j.refuseInvariant("evaluate", "attempt <= attempts")
 		}
 		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant(OpEvaluate, "attempt < attempts")
+			return Event{}, j.refuseInvariant("evaluate", "attempt < attempts")
 		}
 		if !j.Satisfied.Covers(j.DependsOn) {
-			return Event{}, j.refuseInvariant(OpEvaluate, "satisfied covers depends_on")
+			return Event{}, j.refuseInvariant("evaluate", "satisfied covers depends_on")
 		}
 		from := j.State
 		j.move(StateRunnable, now)
-		return Event{Operation: OpEvaluate, Name: EventEvaluated, From: from, To: StateRunnable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventEvaluated, From: from, To: StateRunnable}, nil
 	default:
 		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant(OpEvaluate, "attempts")
+			return Event{}, j.refuseInvariant("evaluate", "attempts")
 		}
 		if j.DependsOn.IsZero() {
-			return Event{}, j.refuseInvariant(OpEvaluate, "depends_on is present")
+			return Event{}, j.refuseInvariant("evaluate", "depends_on is present")
 		}
 		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant(OpEvaluate, "stopped_at is absent")
+			return Event{}, j.refuseInvariant("evaluate", "stopped_at is absent")
 		}
 		if j.TimeoutAt.Present() {
-			return Event{}, j.refuseInvariant(OpEvaluate, "timeout_at is absent")
+			return Event{}, j.refuseInvariant("evaluate", "timeout_at is absent")
 		}
 		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant(OpEvaluate, "attempt <= attempts")
+			return Event{}, j.refuseInvariant("evaluate", "attempt <= attempts")
 		}
 		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant(OpEvaluate, "attempt < attempts")
+			return Event{}, j.refuseInvariant("evaluate", "attempt < attempts")
 		}
 		from := j.State
 		j.move(StatePending, now)
-		return Event{Operation: OpEvaluate, Name: EventEvaluated, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventEvaluated, From: from, To: StatePending}, nil
 	}
 }
 
-// CanEvaluate reports what Evaluate would answer, and changes nothing.
-func (j Job) CanEvaluate(req EvaluateRequest, now time.Time) error {
-	_, err := j.Evaluate(req, now)
-	return err
-}
-
-// DependencySucceededRequest is the request of DependencySucceeded.
-type DependencySucceededRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// DependencySucceededInput holds the inputs of DependencySucceeded.
+type DependencySucceededInput struct {
 	Job string
 }
 
@@ -612,97 +329,84 @@ type DependencySucceededRequest struct {
 // The first of these that fits is taken:
 //   - if satisfied covers depends_on: to runnable
 //   - otherwise: it stays where it is
-func (j *Job) DependencySucceeded(req DependencySucceededRequest, now time.Time) (Event, error) {
+func (j *Job) DependencySucceeded(in DependencySucceededInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Job == "" {
-		return Event{}, j.refuseInput(OpDependencySucceeded, "job", "it is required and empty")
+	if in.Job == "" {
+		return Event{}, j.refuseInput("dependency_succeeded", "job", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Job); err != nil {
-		return Event{}, j.refuseInput(OpDependencySucceeded, "job", err.Error())
+	if err := driver.CheckText(in.Job); err != nil {
+		return Event{}, j.refuseInput("dependency_succeeded", "job", err.Error())
 	}
 	switch j.State {
 	case StatePending:
 	default:
 		return Event{}, j.refuseState(OpDependencySucceeded)
 	}
-	newSatisfied := j.Satisfied.With(req.Job)
+	newSatisfied := j.Satisfied.With(in.Job)
 	switch {
 	case newSatisfied.Covers(j.DependsOn):
 		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant(OpDependencySucceeded, "attempts")
+			return Event{}, j.refuseInvariant("dependency_succeeded", "attempts")
 		}
 		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant(OpDependencySucceeded, "stopped_at is absent")
+			return Event{}, j.refuseInvariant("dependency_succeeded", "stopped_at is absent")
 		}
 		if j.TimeoutAt.Present() {
-			return Event{}, j.refuseInvariant(OpDependencySucceeded, "timeout_at is absent")
+			return Event{}, j.refuseInvariant("dependency_succeeded", "timeout_at is absent")
 		}
 		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant(OpDependencySucceeded, "attempt <= attempts")
+			return Event{}, j.refuseInvariant("dependency_succeeded", "attempt <= attempts")
 		}
 		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant(OpDependencySucceeded, "attempt < attempts")
+			return Event{}, j.refuseInvariant("dependency_succeeded", "attempt < attempts")
 		}
 		if !newSatisfied.Covers(j.DependsOn) {
-			return Event{}, j.refuseInvariant(OpDependencySucceeded, "satisfied covers depends_on")
+			return Event{}, j.refuseInvariant("dependency_succeeded", "satisfied covers depends_on")
 		}
 		j.Satisfied = newSatisfied
 		from := j.State
 		j.move(StateRunnable, now)
-		return Event{Operation: OpDependencySucceeded, Name: EventDependencySucceeded, From: from, To: StateRunnable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventDependencySucceeded, From: from, To: StateRunnable}, nil
 	default:
 		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant(OpDependencySucceeded, "attempts")
+			return Event{}, j.refuseInvariant("dependency_succeeded", "attempts")
 		}
 		if j.DependsOn.IsZero() {
-			return Event{}, j.refuseInvariant(OpDependencySucceeded, "depends_on is present")
+			return Event{}, j.refuseInvariant("dependency_succeeded", "depends_on is present")
 		}
 		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant(OpDependencySucceeded, "stopped_at is absent")
+			return Event{}, j.refuseInvariant("dependency_succeeded", "stopped_at is absent")
 		}
 		if j.TimeoutAt.Present() {
-			return Event{}, j.refuseInvariant(OpDependencySucceeded, "timeout_at is absent")
+			return Event{}, j.refuseInvariant("dependency_succeeded", "timeout_at is absent")
 		}
 		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant(OpDependencySucceeded, "attempt <= attempts")
+			return Event{}, j.refuseInvariant("dependency_succeeded", "attempt <= attempts")
 		}
 		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant(OpDependencySucceeded, "attempt < attempts")
+			return Event{}, j.refuseInvariant("dependency_succeeded", "attempt < attempts")
 		}
 		j.Satisfied = newSatisfied
 		j.move(j.State, now)
-		return Event{Operation: OpDependencySucceeded, Name: EventDependencySucceeded, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventDependencySucceeded, From: j.State, To: j.State}, nil
 	}
 }
 
-// CanDependencySucceeded reports what DependencySucceeded would answer, and
-// changes nothing.
-func (j Job) CanDependencySucceeded(req DependencySucceededRequest, now time.Time) error {
-	_, err := j.DependencySucceeded(req, now)
-	return err
-}
-
-// DependencyFailedRequest is the request of DependencyFailed.
-type DependencyFailedRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// DependencyFailedInput holds the inputs of DependencyFailed.
+type DependencyFailedInput struct {
 	StatusReason string
 }
 
 // DependencyFailed moves a Job from pending to failed.
 //
 // A job that this one waits for has failed, so this one fails, too.
-func (j *Job) DependencyFailed(req DependencyFailedRequest, now time.Time) (Event, error) {
+func (j *Job) DependencyFailed(in DependencyFailedInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.StatusReason == "" {
-		return Event{}, j.refuseInput(OpDependencyFailed, "status_reason", "it is required and empty")
+	if in.StatusReason == "" {
+		return Event{}, j.refuseInput("dependency_failed", "status_reason", "it is required and empty")
 	}
-	if err := driver.CheckText(req.StatusReason); err != nil {
-		return Event{}, j.refuseInput(OpDependencyFailed, "status_reason", err.Error())
+	if err := driver.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("dependency_failed", "status_reason", err.Error())
 	}
 	switch j.State {
 	case StatePending:
@@ -710,33 +414,19 @@ func (j *Job) DependencyFailed(req DependencyFailedRequest, now time.Time) (Even
 		return Event{}, j.refuseState(OpDependencyFailed)
 	}
 	if j.Attempts < 1 || j.Attempts > 10 {
-		return Event{}, j.refuseInvariant(OpDependencyFailed, "attempts")
+		return Event{}, j.refuseInvariant("dependency_failed", "attempts")
 	}
 	if j.TimeoutAt.Present() {
-		return Event{}, j.refuseInvariant(OpDependencyFailed, "timeout_at is absent")
+		return Event{}, j.refuseInvariant("dependency_failed", "timeout_at is absent")
 	}
 	if j.Attempt > j.Attempts {
-		return Event{}, j.refuseInvariant(OpDependencyFailed, "attempt <= attempts")
+		return Event{}, j.refuseInvariant("dependency_failed", "attempt <= attempts")
 	}
 	j.StoppedAt = fsm.Some(now)
-	j.StatusReason = fsm.Some(req.StatusReason)
+	j.StatusReason = fsm.Some(in.StatusReason)
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpDependencyFailed, Name: EventDependencyFailed, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
-}
-
-// CanDependencyFailed reports what DependencyFailed would answer, and changes
-// nothing.
-func (j Job) CanDependencyFailed(req DependencyFailedRequest, now time.Time) error {
-	_, err := j.DependencyFailed(req, now)
-	return err
-}
-
-// StartRequest is the request of Start.
-type StartRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventDependencyFailed, From: from, To: StateFailed}, nil
 }
 
 // Start moves a Job from runnable to starting.
@@ -744,7 +434,7 @@ type StartRequest struct {
 // There is a host.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
+func (j *Job) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunnable:
@@ -752,42 +442,30 @@ func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpStart)
 	}
 	if j.Attempts < 1 || j.Attempts > 10 {
-		return Event{}, j.refuseInvariant(OpStart, "attempts")
+		return Event{}, j.refuseInvariant("start", "attempts")
 	}
 	if j.StoppedAt.Present() {
-		return Event{}, j.refuseInvariant(OpStart, "stopped_at is absent")
+		return Event{}, j.refuseInvariant("start", "stopped_at is absent")
 	}
 	if j.TimeoutAt.Present() {
-		return Event{}, j.refuseInvariant(OpStart, "timeout_at is absent")
+		return Event{}, j.refuseInvariant("start", "timeout_at is absent")
 	}
 	if j.Attempt > j.Attempts {
-		return Event{}, j.refuseInvariant(OpStart, "attempt <= attempts")
+		return Event{}, j.refuseInvariant("start", "attempt <= attempts")
 	}
 	if j.Attempt >= j.Attempts {
-		return Event{}, j.refuseInvariant(OpStart, "attempt < attempts")
+		return Event{}, j.refuseInvariant("start", "attempt < attempts")
 	}
 	if !j.Satisfied.Covers(j.DependsOn) {
-		return Event{}, j.refuseInvariant(OpStart, "satisfied covers depends_on")
+		return Event{}, j.refuseInvariant("start", "satisfied covers depends_on")
 	}
 	from := j.State
 	j.move(StateStarting, now)
-	return Event{Operation: OpStart, Name: EventStarting, From: from, To: StateStarting, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventStarting, From: from, To: StateStarting}, nil
 }
 
-// CanStart reports what Start would answer, and changes nothing.
-func (j Job) CanStart(req StartRequest, now time.Time) error {
-	_, err := j.Start(req, now)
-	return err
-}
-
-// FailToStartRequest is the request of FailToStart.
-type FailToStartRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// FailToStartInput holds the inputs of FailToStart.
+type FailToStartInput struct {
 	Retry        bool
 	StatusReason string
 }
@@ -799,13 +477,13 @@ type FailToStartRequest struct {
 // The first of these that fits is taken:
 //   - if input.retry == true: to runnable
 //   - otherwise: to failed
-func (j *Job) FailToStart(req FailToStartRequest, now time.Time) (Event, error) {
+func (j *Job) FailToStart(in FailToStartInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.StatusReason == "" {
-		return Event{}, j.refuseInput(OpFailToStart, "status_reason", "it is required and empty")
+	if in.StatusReason == "" {
+		return Event{}, j.refuseInput("fail_to_start", "status_reason", "it is required and empty")
 	}
-	if err := driver.CheckText(req.StatusReason); err != nil {
-		return Event{}, j.refuseInput(OpFailToStart, "status_reason", err.Error())
+	if err := driver.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("fail_to_start", "status_reason", err.Error())
 	}
 	switch j.State {
 	case StateStarting:
@@ -813,74 +491,62 @@ func (j *Job) FailToStart(req FailToStartRequest, now time.Time) (Event, error) 
 		return Event{}, j.refuseState(OpFailToStart)
 	}
 	switch {
-	case req.Retry:
+	case in.Retry:
 		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant(OpFailToStart, "attempts")
+			return Event{}, j.refuseInvariant("fail_to_start", "attempts")
 		}
 		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant(OpFailToStart, "stopped_at is absent")
+			return Event{}, j.refuseInvariant("fail_to_start", "stopped_at is absent")
 		}
 		if j.TimeoutAt.Present() {
-			return Event{}, j.refuseInvariant(OpFailToStart, "timeout_at is absent")
+			return Event{}, j.refuseInvariant("fail_to_start", "timeout_at is absent")
 		}
 		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant(OpFailToStart, "attempt <= attempts")
+			return Event{}, j.refuseInvariant("fail_to_start", "attempt <= attempts")
 		}
 		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant(OpFailToStart, "attempt < attempts")
+			return Event{}, j.refuseInvariant("fail_to_start", "attempt < attempts")
 		}
 		if !j.Satisfied.Covers(j.DependsOn) {
-			return Event{}, j.refuseInvariant(OpFailToStart, "satisfied covers depends_on")
+			return Event{}, j.refuseInvariant("fail_to_start", "satisfied covers depends_on")
 		}
-		j.StatusReason = fsm.Some(req.StatusReason)
+		j.StatusReason = fsm.Some(in.StatusReason)
 		from := j.State
 		j.move(StateRunnable, now)
-		return Event{Operation: OpFailToStart, Name: EventStartFailed, From: from, To: StateRunnable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventStartFailed, From: from, To: StateRunnable}, nil
 	default:
 		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant(OpFailToStart, "attempts")
+			return Event{}, j.refuseInvariant("fail_to_start", "attempts")
 		}
 		if j.TimeoutAt.Present() {
-			return Event{}, j.refuseInvariant(OpFailToStart, "timeout_at is absent")
+			return Event{}, j.refuseInvariant("fail_to_start", "timeout_at is absent")
 		}
 		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant(OpFailToStart, "attempt <= attempts")
+			return Event{}, j.refuseInvariant("fail_to_start", "attempt <= attempts")
 		}
-		j.StatusReason = fsm.Some(req.StatusReason)
+		j.StatusReason = fsm.Some(in.StatusReason)
 		j.StoppedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateFailed, now)
-		return Event{Operation: OpFailToStart, Name: EventStartFailed, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventStartFailed, From: from, To: StateFailed}, nil
 	}
 }
 
-// CanFailToStart reports what FailToStart would answer, and changes nothing.
-func (j Job) CanFailToStart(req FailToStartRequest, now time.Time) error {
-	_, err := j.FailToStart(req, now)
-	return err
-}
-
-// RunRequest is the request of Run.
-type RunRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// RunInput holds the inputs of Run.
+type RunInput struct {
 	TimeoutAt fsm.Optional[time.Time] // may be absent
 }
 
 // Run moves a Job from starting to running.
 //
 // The container is up. This is what counts as an attempt.
-func (j *Job) Run(req RunRequest, now time.Time) (Event, error) {
+func (j *Job) Run(in RunInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if v, ok := req.TimeoutAt.Get(); ok {
+	if v, ok := in.TimeoutAt.Get(); ok {
 		if !inYears(v) {
-			return Event{}, j.refuseInput(OpRun, "timeout_at", "it is outside the years 1 to 9999")
+			return Event{}, j.refuseInput("run", "timeout_at", "it is outside the years 1 to 9999")
 		}
-		req.TimeoutAt = fsm.Some(driver.Time(v))
+		in.TimeoutAt = fsm.Some(driver.Time(v))
 	}
 	switch j.State {
 	case StateStarting:
@@ -888,46 +554,34 @@ func (j *Job) Run(req RunRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpRun)
 	}
 	if j.Attempt == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpRun, "attempt")
+		return Event{}, j.refuseOverflow("run", "attempt")
 	}
 	if j.Attempts < 1 || j.Attempts > 10 {
-		return Event{}, j.refuseInvariant(OpRun, "attempts")
+		return Event{}, j.refuseInvariant("run", "attempts")
 	}
 	if j.StoppedAt.Present() {
-		return Event{}, j.refuseInvariant(OpRun, "stopped_at is absent")
+		return Event{}, j.refuseInvariant("run", "stopped_at is absent")
 	}
 	if j.Attempt+1 > j.Attempts {
-		return Event{}, j.refuseInvariant(OpRun, "attempt <= attempts")
+		return Event{}, j.refuseInvariant("run", "attempt <= attempts")
 	}
 	if j.Attempt+1 < 1 {
-		return Event{}, j.refuseInvariant(OpRun, "attempt >= 1")
+		return Event{}, j.refuseInvariant("run", "attempt >= 1")
 	}
 	if !j.Satisfied.Covers(j.DependsOn) {
-		return Event{}, j.refuseInvariant(OpRun, "satisfied covers depends_on")
+		return Event{}, j.refuseInvariant("run", "satisfied covers depends_on")
 	}
 	j.StartedAt = fsm.Some(now)
-	j.TimeoutAt = req.TimeoutAt
+	j.TimeoutAt = in.TimeoutAt
 	j.ExitCode = fsm.Optional[int64]{}
 	j.Attempt++
 	from := j.State
 	j.move(StateRunning, now)
-	return Event{Operation: OpRun, Name: EventRunning, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventRunning, From: from, To: StateRunning}, nil
 }
 
-// CanRun reports what Run would answer, and changes nothing.
-func (j Job) CanRun(req RunRequest, now time.Time) error {
-	_, err := j.Run(req, now)
-	return err
-}
-
-// FinishRequest is the request of Finish.
-type FinishRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// FinishInput holds the inputs of Finish.
+type FinishInput struct {
 	Retry    bool // what evaluateOnExit of the retry strategy says; true where it says nothing
 	ExitCode int64
 }
@@ -940,7 +594,7 @@ type FinishRequest struct {
 //   - if exit_code == 0: to succeeded
 //   - if attempt < attempts and input.retry == true: to runnable
 //   - otherwise: to failed
-func (j *Job) Finish(req FinishRequest, now time.Time) (Event, error) {
+func (j *Job) Finish(in FinishInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -948,79 +602,67 @@ func (j *Job) Finish(req FinishRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpFinish)
 	}
 	switch {
-	case req.ExitCode == 0:
+	case in.ExitCode == 0:
 		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant(OpFinish, "attempts")
+			return Event{}, j.refuseInvariant("finish", "attempts")
 		}
 		if !j.StartedAt.Present() {
-			return Event{}, j.refuseInvariant(OpFinish, "started_at is present")
+			return Event{}, j.refuseInvariant("finish", "started_at is present")
 		}
 		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant(OpFinish, "attempt <= attempts")
+			return Event{}, j.refuseInvariant("finish", "attempt <= attempts")
 		}
-		if req.ExitCode != 0 {
-			return Event{}, j.refuseInvariant(OpFinish, "exit_code == 0")
+		if in.ExitCode != 0 {
+			return Event{}, j.refuseInvariant("finish", "exit_code == 0")
 		}
 		if j.Attempt < 1 {
-			return Event{}, j.refuseInvariant(OpFinish, "attempt >= 1")
+			return Event{}, j.refuseInvariant("finish", "attempt >= 1")
 		}
-		j.ExitCode = fsm.Some(req.ExitCode)
+		j.ExitCode = fsm.Some(in.ExitCode)
 		j.TimeoutAt = fsm.Optional[time.Time]{}
 		j.StoppedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateSucceeded, now)
-		return Event{Operation: OpFinish, Name: EventFinished, From: from, To: StateSucceeded, Rev: j.Rev, At: now}, nil
-	case j.Attempt < j.Attempts && req.Retry:
+		return Event{Name: EventFinished, From: from, To: StateSucceeded}, nil
+	case j.Attempt < j.Attempts && in.Retry:
 		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant(OpFinish, "attempts")
+			return Event{}, j.refuseInvariant("finish", "attempts")
 		}
 		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant(OpFinish, "stopped_at is absent")
+			return Event{}, j.refuseInvariant("finish", "stopped_at is absent")
 		}
 		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant(OpFinish, "attempt <= attempts")
+			return Event{}, j.refuseInvariant("finish", "attempt <= attempts")
 		}
 		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant(OpFinish, "attempt < attempts")
+			return Event{}, j.refuseInvariant("finish", "attempt < attempts")
 		}
 		if !j.Satisfied.Covers(j.DependsOn) {
-			return Event{}, j.refuseInvariant(OpFinish, "satisfied covers depends_on")
+			return Event{}, j.refuseInvariant("finish", "satisfied covers depends_on")
 		}
-		j.ExitCode = fsm.Some(req.ExitCode)
+		j.ExitCode = fsm.Some(in.ExitCode)
 		j.TimeoutAt = fsm.Optional[time.Time]{}
 		from := j.State
 		j.move(StateRunnable, now)
-		return Event{Operation: OpFinish, Name: EventFinished, From: from, To: StateRunnable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventFinished, From: from, To: StateRunnable}, nil
 	default:
 		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant(OpFinish, "attempts")
+			return Event{}, j.refuseInvariant("finish", "attempts")
 		}
 		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant(OpFinish, "attempt <= attempts")
+			return Event{}, j.refuseInvariant("finish", "attempt <= attempts")
 		}
-		j.ExitCode = fsm.Some(req.ExitCode)
+		j.ExitCode = fsm.Some(in.ExitCode)
 		j.TimeoutAt = fsm.Optional[time.Time]{}
 		j.StoppedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateFailed, now)
-		return Event{Operation: OpFinish, Name: EventFinished, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventFinished, From: from, To: StateFailed}, nil
 	}
 }
 
-// CanFinish reports what Finish would answer, and changes nothing.
-func (j Job) CanFinish(req FinishRequest, now time.Time) error {
-	_, err := j.Finish(req, now)
-	return err
-}
-
-// LoseHostRequest is the request of LoseHost.
-type LoseHostRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// LoseHostInput holds the inputs of LoseHost.
+type LoseHostInput struct {
 	StatusReason string
 }
 
@@ -1031,13 +673,13 @@ type LoseHostRequest struct {
 // The first of these that fits is taken:
 //   - if attempt < attempts: to runnable
 //   - otherwise: to failed
-func (j *Job) LoseHost(req LoseHostRequest, now time.Time) (Event, error) {
+func (j *Job) LoseHost(in LoseHostInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.StatusReason == "" {
-		return Event{}, j.refuseInput(OpLoseHost, "status_reason", "it is required and empty")
+	if in.StatusReason == "" {
+		return Event{}, j.refuseInput("lose_host", "status_reason", "it is required and empty")
 	}
-	if err := driver.CheckText(req.StatusReason); err != nil {
-		return Event{}, j.refuseInput(OpLoseHost, "status_reason", err.Error())
+	if err := driver.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("lose_host", "status_reason", err.Error())
 	}
 	switch j.State {
 	case StateRunning:
@@ -1047,53 +689,43 @@ func (j *Job) LoseHost(req LoseHostRequest, now time.Time) (Event, error) {
 	switch {
 	case j.Attempt < j.Attempts:
 		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant(OpLoseHost, "attempts")
+			return Event{}, j.refuseInvariant("lose_host", "attempts")
 		}
 		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant(OpLoseHost, "stopped_at is absent")
+			return Event{}, j.refuseInvariant("lose_host", "stopped_at is absent")
 		}
 		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant(OpLoseHost, "attempt <= attempts")
+			return Event{}, j.refuseInvariant("lose_host", "attempt <= attempts")
 		}
 		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant(OpLoseHost, "attempt < attempts")
+			return Event{}, j.refuseInvariant("lose_host", "attempt < attempts")
 		}
 		if !j.Satisfied.Covers(j.DependsOn) {
-			return Event{}, j.refuseInvariant(OpLoseHost, "satisfied covers depends_on")
+			return Event{}, j.refuseInvariant("lose_host", "satisfied covers depends_on")
 		}
-		j.StatusReason = fsm.Some(req.StatusReason)
+		j.StatusReason = fsm.Some(in.StatusReason)
 		j.TimeoutAt = fsm.Optional[time.Time]{}
 		from := j.State
 		j.move(StateRunnable, now)
-		return Event{Operation: OpLoseHost, Name: EventHostLost, From: from, To: StateRunnable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventHostLost, From: from, To: StateRunnable}, nil
 	default:
 		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant(OpLoseHost, "attempts")
+			return Event{}, j.refuseInvariant("lose_host", "attempts")
 		}
 		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant(OpLoseHost, "attempt <= attempts")
+			return Event{}, j.refuseInvariant("lose_host", "attempt <= attempts")
 		}
-		j.StatusReason = fsm.Some(req.StatusReason)
+		j.StatusReason = fsm.Some(in.StatusReason)
 		j.TimeoutAt = fsm.Optional[time.Time]{}
 		j.StoppedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateFailed, now)
-		return Event{Operation: OpLoseHost, Name: EventHostLost, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventHostLost, From: from, To: StateFailed}, nil
 	}
 }
 
-// CanLoseHost reports what LoseHost would answer, and changes nothing.
-func (j Job) CanLoseHost(req LoseHostRequest, now time.Time) error {
-	_, err := j.LoseHost(req, now)
-	return err
-}
-
-// TimeOutRequest is the request of TimeOut.
-type TimeOutRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// TimeOutInput holds the inputs of TimeOut.
+type TimeOutInput struct {
 	StatusReason string
 }
 
@@ -1102,13 +734,13 @@ type TimeOutRequest struct {
 // The attempt ran for too long. A job that timed out is not tried again.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Job) TimeOut(req TimeOutRequest, now time.Time) (Event, error) {
+func (j *Job) TimeOut(in TimeOutInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.StatusReason == "" {
-		return Event{}, j.refuseInput(OpTimeOut, "status_reason", "it is required and empty")
+	if in.StatusReason == "" {
+		return Event{}, j.refuseInput("time_out", "status_reason", "it is required and empty")
 	}
-	if err := driver.CheckText(req.StatusReason); err != nil {
-		return Event{}, j.refuseInput(OpTimeOut, "status_reason", err.Error())
+	if err := driver.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("time_out", "status_reason", err.Error())
 	}
 	switch j.State {
 	case StateRunning:
@@ -1116,33 +748,21 @@ func (j *Job) TimeOut(req TimeOutRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpTimeOut)
 	}
 	if j.Attempts < 1 || j.Attempts > 10 {
-		return Event{}, j.refuseInvariant(OpTimeOut, "attempts")
+		return Event{}, j.refuseInvariant("time_out", "attempts")
 	}
 	if j.Attempt > j.Attempts {
-		return Event{}, j.refuseInvariant(OpTimeOut, "attempt <= attempts")
+		return Event{}, j.refuseInvariant("time_out", "attempt <= attempts")
 	}
 	j.StoppedAt = fsm.Some(now)
-	j.StatusReason = fsm.Some(req.StatusReason)
+	j.StatusReason = fsm.Some(in.StatusReason)
 	j.TimeoutAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpTimeOut, Name: EventTimedOut, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventTimedOut, From: from, To: StateFailed}, nil
 }
 
-// CanTimeOut reports what TimeOut would answer, and changes nothing.
-func (j Job) CanTimeOut(req TimeOutRequest, now time.Time) error {
-	_, err := j.TimeOut(req, now)
-	return err
-}
-
-// CancelRequest is the request of Cancel.
-type CancelRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CancelInput holds the inputs of Cancel.
+type CancelInput struct {
 	StatusReason string
 }
 
@@ -1151,51 +771,39 @@ type CancelRequest struct {
 // Ends a job that has not started.
 //
 // In failed the call is recorded and changes nothing.
-func (j *Job) Cancel(req CancelRequest, now time.Time) (Event, error) {
+func (j *Job) Cancel(in CancelInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.StatusReason == "" {
-		return Event{}, j.refuseInput(OpCancel, "status_reason", "it is required and empty")
+	if in.StatusReason == "" {
+		return Event{}, j.refuseInput("cancel", "status_reason", "it is required and empty")
 	}
-	if err := driver.CheckText(req.StatusReason); err != nil {
-		return Event{}, j.refuseInput(OpCancel, "status_reason", err.Error())
+	if err := driver.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("cancel", "status_reason", err.Error())
 	}
 	switch j.State {
 	case StateSubmitted, StatePending, StateRunnable:
 	case StateFailed:
-		return j.note(OpCancel, EventCancelled, "", now), nil
+		return j.note(EventCancelled, ""), nil
 	default:
 		return Event{}, j.refuseState(OpCancel)
 	}
 	if j.Attempts < 1 || j.Attempts > 10 {
-		return Event{}, j.refuseInvariant(OpCancel, "attempts")
+		return Event{}, j.refuseInvariant("cancel", "attempts")
 	}
 	if j.TimeoutAt.Present() {
-		return Event{}, j.refuseInvariant(OpCancel, "timeout_at is absent")
+		return Event{}, j.refuseInvariant("cancel", "timeout_at is absent")
 	}
 	if j.Attempt > j.Attempts {
-		return Event{}, j.refuseInvariant(OpCancel, "attempt <= attempts")
+		return Event{}, j.refuseInvariant("cancel", "attempt <= attempts")
 	}
 	j.StoppedAt = fsm.Some(now)
-	j.StatusReason = fsm.Some(req.StatusReason)
+	j.StatusReason = fsm.Some(in.StatusReason)
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpCancel, Name: EventCancelled, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventCancelled, From: from, To: StateFailed}, nil
 }
 
-// CanCancel reports what Cancel would answer, and changes nothing.
-func (j Job) CanCancel(req CancelRequest, now time.Time) error {
-	_, err := j.Cancel(req, now)
-	return err
-}
-
-// TerminateRequest is the request of Terminate.
-type TerminateRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// TerminateInput holds the inputs of Terminate.
+type TerminateInput struct {
 	StatusReason string
 }
 
@@ -1205,107 +813,60 @@ type TerminateRequest struct {
 // Ends a job wherever it is; it is not tried again.
 //
 // In failed the call is recorded and changes nothing.
-func (j *Job) Terminate(req TerminateRequest, now time.Time) (Event, error) {
+func (j *Job) Terminate(in TerminateInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.StatusReason == "" {
-		return Event{}, j.refuseInput(OpTerminate, "status_reason", "it is required and empty")
+	if in.StatusReason == "" {
+		return Event{}, j.refuseInput("terminate", "status_reason", "it is required and empty")
 	}
-	if err := driver.CheckText(req.StatusReason); err != nil {
-		return Event{}, j.refuseInput(OpTerminate, "status_reason", err.Error())
+	if err := driver.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("terminate", "status_reason", err.Error())
 	}
 	switch j.State {
 	case StateSubmitted, StatePending, StateRunnable, StateStarting, StateRunning:
 	case StateFailed:
-		return j.note(OpTerminate, EventTerminated, "", now), nil
+		return j.note(EventTerminated, ""), nil
 	default:
 		return Event{}, j.refuseState(OpTerminate)
 	}
 	if j.Attempts < 1 || j.Attempts > 10 {
-		return Event{}, j.refuseInvariant(OpTerminate, "attempts")
+		return Event{}, j.refuseInvariant("terminate", "attempts")
 	}
 	if j.Attempt > j.Attempts {
-		return Event{}, j.refuseInvariant(OpTerminate, "attempt <= attempts")
+		return Event{}, j.refuseInvariant("terminate", "attempt <= attempts")
 	}
 	j.StoppedAt = fsm.Some(now)
-	j.StatusReason = fsm.Some(req.StatusReason)
+	j.StatusReason = fsm.Some(in.StatusReason)
 	j.TimeoutAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpTerminate, Name: EventTerminated, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventTerminated, From: from, To: StateFailed}, nil
 }
 
-// CanTerminate reports what Terminate would answer, and changes nothing.
-func (j Job) CanTerminate(req TerminateRequest, now time.Time) error {
-	_, err := j.Terminate(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Job: nil, or
+// the refusal that its method returns. Guards and inputs are not looked at; to
+// try these, call the method on a copy.
+func (j Job) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpEvaluate:
-		switch s {
-		case StateSubmitted:
-			return fsmimpl.ClassTransition
-		}
-	case OpDependencySucceeded:
-		switch s {
-		case StatePending:
-			return fsmimpl.ClassTransition
-		}
-	case OpDependencyFailed:
-		switch s {
-		case StatePending:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateSubmitted
+	case OpDependencySucceeded, OpDependencyFailed:
+		possible = j.State == StatePending
 	case OpStart:
-		switch s {
-		case StateRunnable:
-			return fsmimpl.ClassTransition
-		}
-	case OpFailToStart:
-		switch s {
-		case StateStarting:
-			return fsmimpl.ClassTransition
-		}
-	case OpRun:
-		switch s {
-		case StateStarting:
-			return fsmimpl.ClassTransition
-		}
-	case OpFinish:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpLoseHost:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpTimeOut:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRunnable
+	case OpFailToStart, OpRun:
+		possible = j.State == StateStarting
+	case OpFinish, OpLoseHost, OpTimeOut:
+		possible = j.State == StateRunning
 	case OpCancel:
-		switch s {
-		case StateSubmitted, StatePending, StateRunnable:
-			return fsmimpl.ClassTransition
-		case StateFailed:
-			return fsmimpl.ClassRecordOnly
-		}
+		possible = j.State == StateSubmitted || j.State == StatePending || j.State == StateRunnable || j.State == StateFailed
 	case OpTerminate:
-		switch s {
-		case StateSubmitted, StatePending, StateRunnable, StateStarting, StateRunning:
-			return fsmimpl.ClassTransition
-		case StateFailed:
-			return fsmimpl.ClassRecordOnly
-		}
+		possible = j.State == StateSubmitted || j.State == StatePending || j.State == StateRunnable || j.State == StateStarting || j.State == StateRunning || j.State == StateFailed
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -1443,10 +1004,7 @@ var arrayJobStateNames = [...]string{
 
 // String returns the name in the specification.
 func (a ArrayJobState) String() string {
-	if !a.Valid() {
-		return fmt.Sprintf("ArrayJobState(%d)", uint8(a))
-	}
-	return arrayJobStateNames[a]
+	return fsmimpl.Name(arrayJobStateNames[:], a, "ArrayJobState")
 }
 
 // Valid reports whether a is one of the states of the specification.
@@ -1456,49 +1014,12 @@ func (a ArrayJobState) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (a ArrayJobState) MarshalText() ([]byte, error) {
-	if !a.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(a))
-	}
-	return []byte(arrayJobStateNames[a]), nil
+	return fsmimpl.Text(arrayJobStateNames[:], a, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (a *ArrayJobState) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "pending":
-		*a = ArrayJobStatePending
-	case "waiting":
-		*a = ArrayJobStateWaiting
-	case "failed":
-		*a = ArrayJobStateFailed
-	case "succeeded":
-		*a = ArrayJobStateSucceeded
-	case "unknown":
-		*a = ArrayJobStateUnknown
-	default:
-		return fmt.Errorf("unknown state %q; expected pending, waiting, failed, succeeded or unknown", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (a ArrayJobState) Value() (sqldriver.Value, error) {
-	text, err := a.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (a *ArrayJobState) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return a.UnmarshalText([]byte(text))
-	case []byte:
-		return a.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(arrayJobStateNames[:], text, a, "state")
 }
 
 // ArrayJob is derived from all Job records with the same array_job; it is
@@ -1563,8 +1084,8 @@ func (j *Job) move(to State, now time.Time) {
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Job) note(op Operation, name EventName, guard string, now time.Time) Event {
-	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
+func (j *Job) note(name, guard string) Event {
+	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
 // refuseOn refuses on a ground that is known before the call.
@@ -1577,25 +1098,28 @@ func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Job) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "batchjob", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "batchjob", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -1603,7 +1127,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -1611,7 +1135,7 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Job) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -1634,7 +1158,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpEvaluate:            {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "evaluate", Allowed: evaluateStates},
 	OpDependencySucceeded: {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "dependency_succeeded", Allowed: dependencySucceededStates},
 	OpDependencyFailed:    {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "dependency_failed", Allowed: dependencyFailedStates},
@@ -1649,7 +1173,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpEvaluate:            {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "evaluate", Allowed: evaluateStates},
 	OpDependencySucceeded: {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "dependency_succeeded", Allowed: dependencySucceededStates},
 	OpDependencyFailed:    {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "dependency_failed", Allowed: dependencyFailedStates},

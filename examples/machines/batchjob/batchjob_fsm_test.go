@@ -10,7 +10,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -261,104 +260,95 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "submitted, pending, runnable, starting, running, succeeded, failed", ""),
-		fsmtest.Words("Operation", Operations(), "submit, evaluate, dependency_succeeded, dependency_failed, start, fail_to_start, run, finish, lose_host, time_out, cancel, terminate", ""),
-		fsmtest.Words("EventName", []EventName{EventSubmitted, EventEvaluated, EventDependencySucceeded, EventDependencyFailed, EventStarting, EventStartFailed, EventRunning, EventFinished, EventHostLost, EventTimedOut, EventCancelled, EventTerminated}, "submitted, evaluated, dependency_succeeded, dependency_failed, starting, start_failed, running, finished, host_lost, timed_out, cancelled, terminated", ""),
 		fsmtest.Words("ArrayJobState", []ArrayJobState{ArrayJobStatePending, ArrayJobStateWaiting, ArrayJobStateFailed, ArrayJobStateSucceeded, ArrayJobStateUnknown}, "pending, waiting, failed, succeeded, unknown", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Job]{
 		"submit": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Submit(c.ID, testSubmitRequest(c), c.Now())
+				made, e, err := Submit(c.ID, testSubmitInput(c), c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"evaluate": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Evaluate(testEvaluateRequest(c), c.Now())
+				e, err := r.Evaluate(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanEvaluate(testEvaluateRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpEvaluate) },
 		},
 		"dependency_succeeded": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.DependencySucceeded(testDependencySucceededRequest(c), c.Now())
+				e, err := r.DependencySucceeded(testDependencySucceededInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error {
-				return r.CanDependencySucceeded(testDependencySucceededRequest(c), c.Now())
-			},
+			Can: func(r Job) error { return r.Can(OpDependencySucceeded) },
 		},
 		"dependency_failed": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.DependencyFailed(testDependencyFailedRequest(c), c.Now())
+				e, err := r.DependencyFailed(testDependencyFailedInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error {
-				return r.CanDependencyFailed(testDependencyFailedRequest(c), c.Now())
-			},
+			Can: func(r Job) error { return r.Can(OpDependencyFailed) },
 		},
 		"start": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(testStartRequest(c), c.Now())
+				e, err := r.Start(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanStart(testStartRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpStart) },
 		},
 		"fail_to_start": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.FailToStart(testFailToStartRequest(c), c.Now())
+				e, err := r.FailToStart(testFailToStartInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanFailToStart(testFailToStartRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpFailToStart) },
 		},
 		"run": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Run(testRunRequest(c), c.Now())
+				e, err := r.Run(testRunInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanRun(testRunRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpRun) },
 		},
 		"finish": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Finish(testFinishRequest(c), c.Now())
+				e, err := r.Finish(testFinishInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanFinish(testFinishRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpFinish) },
 		},
 		"lose_host": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.LoseHost(testLoseHostRequest(c), c.Now())
+				e, err := r.LoseHost(testLoseHostInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanLoseHost(testLoseHostRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpLoseHost) },
 		},
 		"time_out": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.TimeOut(testTimeOutRequest(c), c.Now())
+				e, err := r.TimeOut(testTimeOutInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanTimeOut(testTimeOutRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpTimeOut) },
 		},
 		"cancel": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Cancel(testCancelRequest(c), c.Now())
+				e, err := r.Cancel(testCancelInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanCancel(testCancelRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpCancel) },
 		},
 		"terminate": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Terminate(testTerminateRequest(c), c.Now())
+				e, err := r.Terminate(testTerminateInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanTerminate(testTerminateRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpTerminate) },
 		},
 	},
 	Project: func(records []Job) fsmtest.Projected {
@@ -373,21 +363,15 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testSubmitRequest(c fsmtest.Call) SubmitRequest {
-	return SubmitRequest{
-		ID:        c.ID,
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testSubmitInput(c fsmtest.Call) SubmitInput {
+	return SubmitInput{
 		JobQueue:  c.Text("job_queue"),
 		ArrayJob:  c.Text("array_job"),
 		DependsOn: c.Set("depends_on"),
@@ -395,117 +379,58 @@ func testSubmitRequest(c fsmtest.Call) SubmitRequest {
 	}
 }
 
-func testEvaluateRequest(c fsmtest.Call) EvaluateRequest {
-	return EvaluateRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
+func testDependencySucceededInput(c fsmtest.Call) DependencySucceededInput {
+	return DependencySucceededInput{
+		Job: c.Text("job"),
 	}
 }
 
-func testDependencySucceededRequest(c fsmtest.Call) DependencySucceededRequest {
-	return DependencySucceededRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Job:       c.Text("job"),
-	}
-}
-
-func testDependencyFailedRequest(c fsmtest.Call) DependencyFailedRequest {
-	return DependencyFailedRequest{
-		RequestID:    c.RequestID,
-		Actor:        c.Actor,
-		Reason:       c.Reason,
-		At:           c.Now(),
-		Labels:       c.Labels,
+func testDependencyFailedInput(c fsmtest.Call) DependencyFailedInput {
+	return DependencyFailedInput{
 		StatusReason: c.Text("status_reason"),
 	}
 }
 
-func testStartRequest(c fsmtest.Call) StartRequest {
-	return StartRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testFailToStartRequest(c fsmtest.Call) FailToStartRequest {
-	return FailToStartRequest{
-		RequestID:    c.RequestID,
-		Actor:        c.Actor,
-		Reason:       c.Reason,
-		At:           c.Now(),
-		Labels:       c.Labels,
+func testFailToStartInput(c fsmtest.Call) FailToStartInput {
+	return FailToStartInput{
 		Retry:        c.Bool("retry"),
 		StatusReason: c.Text("status_reason"),
 	}
 }
 
-func testRunRequest(c fsmtest.Call) RunRequest {
-	return RunRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testRunInput(c fsmtest.Call) RunInput {
+	return RunInput{
 		TimeoutAt: fsmtest.Opt(c, "timeout_at", fsmtest.Call.Time),
 	}
 }
 
-func testFinishRequest(c fsmtest.Call) FinishRequest {
-	return FinishRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Retry:     c.Bool("retry"),
-		ExitCode:  c.Int("exit_code"),
+func testFinishInput(c fsmtest.Call) FinishInput {
+	return FinishInput{
+		Retry:    c.Bool("retry"),
+		ExitCode: c.Int("exit_code"),
 	}
 }
 
-func testLoseHostRequest(c fsmtest.Call) LoseHostRequest {
-	return LoseHostRequest{
-		RequestID:    c.RequestID,
-		Actor:        c.Actor,
-		Reason:       c.Reason,
-		At:           c.Now(),
-		Labels:       c.Labels,
+func testLoseHostInput(c fsmtest.Call) LoseHostInput {
+	return LoseHostInput{
 		StatusReason: c.Text("status_reason"),
 	}
 }
 
-func testTimeOutRequest(c fsmtest.Call) TimeOutRequest {
-	return TimeOutRequest{
-		Reason:       c.Reason,
-		At:           c.Now(),
-		Labels:       c.Labels,
+func testTimeOutInput(c fsmtest.Call) TimeOutInput {
+	return TimeOutInput{
 		StatusReason: c.Text("status_reason"),
 	}
 }
 
-func testCancelRequest(c fsmtest.Call) CancelRequest {
-	return CancelRequest{
-		RequestID:    c.RequestID,
-		Actor:        c.Actor,
-		Reason:       c.Reason,
-		At:           c.Now(),
-		Labels:       c.Labels,
+func testCancelInput(c fsmtest.Call) CancelInput {
+	return CancelInput{
 		StatusReason: c.Text("status_reason"),
 	}
 }
 
-func testTerminateRequest(c fsmtest.Call) TerminateRequest {
-	return TerminateRequest{
-		RequestID:    c.RequestID,
-		Actor:        c.Actor,
-		Reason:       c.Reason,
-		At:           c.Now(),
-		Labels:       c.Labels,
+func testTerminateInput(c fsmtest.Call) TerminateInput {
+	return TerminateInput{
 		StatusReason: c.Text("status_reason"),
 	}
 }
@@ -513,7 +438,7 @@ func testTerminateRequest(c fsmtest.Call) TerminateRequest {
 // testOpen opens the machine with effects that only note that they ran.
 func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
 	m, err := Open(ctx, store, Sources{
-		TimeOut: func(Job, time.Time) (TimeOutRequest, error) { return testTimeOutRequest(fx.Source("time_out")), nil },
+		TimeOut: func(Job, time.Time) (TimeOutInput, error) { return testTimeOutInput(fx.Source("time_out")), nil },
 	}, opts...)
 	if err != nil {
 		return nil, err
@@ -536,6 +461,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			return m.Audit(ctx)
 		},
 		Sweep: m.Sweep,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -580,19 +508,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 		Operations: map[string]fsmtest.Durably[Job]{
 			"submit": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Submit(ctx, testSubmitRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var reqs []SubmitRequest
-					for _, c := range calls {
-						reqs = append(reqs, testSubmitRequest(c))
-					}
-					return m.SubmitMany(ctx, reqs)
+					return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Submit(ctx, testSubmitRequest(c))
+					j, err := h.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -601,22 +522,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"evaluate": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Evaluate(ctx, at, testEvaluateRequest(c))
+					return m.Evaluate(ctx, at, c.GivenBySystem())
 				},
 			},
 			"dependency_succeeded": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.DependencySucceeded(ctx, at, testDependencySucceededRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []DependencySucceededItem
-					for i, c := range calls {
-						items = append(items, DependencySucceededItem{At: at[i], Request: testDependencySucceededRequest(c)})
-					}
-					return m.DependencySucceededMany(ctx, items)
+					return m.DependencySucceeded(ctx, at, testDependencySucceededInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testDependencySucceededRequest(c)
 					told := func(next AfterDependencySucceeded) error {
 						return next.Switch(
 							func(j PendingJob) error { out, end = j.Outcome(), "pending"; return nil },
@@ -626,7 +539,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					switch h.Held().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
-						next, err := j.DependencySucceeded(ctx, req.Job)
+						next, err := j.DependencySucceeded(ctx, testDependencySucceededInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -638,21 +551,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"dependency_failed": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.DependencyFailed(ctx, at, testDependencyFailedRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []DependencyFailedItem
-					for i, c := range calls {
-						items = append(items, DependencyFailedItem{At: at[i], Request: testDependencyFailedRequest(c)})
-					}
-					return m.DependencyFailedMany(ctx, items)
+					return m.DependencyFailed(ctx, at, testDependencyFailedInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testDependencyFailedRequest(c)
 					switch h.Held().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
-						next, err := j.DependencyFailed(ctx, req.StatusReason)
+						next, err := j.DependencyFailed(ctx, testDependencyFailedInput(c))
 						return next, "failed", err
 					}
 					return out, end, err
@@ -660,22 +565,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"start": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Start(ctx, at, testStartRequest(c))
+					return m.Start(ctx, at, c.GivenBySystem())
 				},
 			},
 			"fail_to_start": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.FailToStart(ctx, at, testFailToStartRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []FailToStartItem
-					for i, c := range calls {
-						items = append(items, FailToStartItem{At: at[i], Request: testFailToStartRequest(c)})
-					}
-					return m.FailToStartMany(ctx, items)
+					return m.FailToStart(ctx, at, testFailToStartInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testFailToStartRequest(c)
 					told := func(next AfterFailToStart) error {
 						return next.Switch(
 							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
@@ -685,7 +582,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					switch h.Held().State {
 					case StateStarting:
 						j := StartingJob{handle{h}}
-						next, err := j.FailToStart(ctx, req.Retry, req.StatusReason)
+						next, err := j.FailToStart(ctx, testFailToStartInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -697,21 +594,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"run": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Run(ctx, at, testRunRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []RunItem
-					for i, c := range calls {
-						items = append(items, RunItem{At: at[i], Request: testRunRequest(c)})
-					}
-					return m.RunMany(ctx, items)
+					return m.Run(ctx, at, testRunInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testRunRequest(c)
 					switch h.Held().State {
 					case StateStarting:
 						j := StartingJob{handle{h}}
-						next, err := j.Run(ctx, req.TimeoutAt)
+						next, err := j.Run(ctx, testRunInput(c))
 						return next.Outcome(), "running", err
 					}
 					return out, end, err
@@ -719,17 +608,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"finish": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Finish(ctx, at, testFinishRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []FinishItem
-					for i, c := range calls {
-						items = append(items, FinishItem{At: at[i], Request: testFinishRequest(c)})
-					}
-					return m.FinishMany(ctx, items)
+					return m.Finish(ctx, at, testFinishInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testFinishRequest(c)
 					told := func(next AfterFinish) error {
 						return next.Switch(
 							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
@@ -740,7 +621,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
-						next, err := j.Finish(ctx, req.Retry, req.ExitCode)
+						next, err := j.Finish(ctx, testFinishInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -752,17 +633,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"lose_host": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.LoseHost(ctx, at, testLoseHostRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []LoseHostItem
-					for i, c := range calls {
-						items = append(items, LoseHostItem{At: at[i], Request: testLoseHostRequest(c)})
-					}
-					return m.LoseHostMany(ctx, items)
+					return m.LoseHost(ctx, at, testLoseHostInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testLoseHostRequest(c)
 					told := func(next AfterLoseHost) error {
 						return next.Switch(
 							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
@@ -772,7 +645,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
-						next, err := j.LoseHost(ctx, req.StatusReason)
+						next, err := j.LoseHost(ctx, testLoseHostInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -784,34 +657,26 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"time_out": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.TimeOut(ctx, at, testTimeOutRequest(c))
+					return m.TimeOut(ctx, at, testTimeOutInput(c), c.GivenBySystem())
 				},
 			},
 			"cancel": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Cancel(ctx, at, testCancelRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []CancelItem
-					for i, c := range calls {
-						items = append(items, CancelItem{At: at[i], Request: testCancelRequest(c)})
-					}
-					return m.CancelMany(ctx, items)
+					return m.Cancel(ctx, at, testCancelInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testCancelRequest(c)
 					switch h.Held().State {
 					case StateSubmitted:
 						j := SubmittedJob{handle{h}}
-						next, err := j.Cancel(ctx, req.StatusReason)
+						next, err := j.Cancel(ctx, testCancelInput(c))
 						return next, "failed", err
 					case StatePending:
 						j := PendingJob{handle{h}}
-						next, err := j.Cancel(ctx, req.StatusReason)
+						next, err := j.Cancel(ctx, testCancelInput(c))
 						return next, "failed", err
 					case StateRunnable:
 						j := RunnableJob{handle{h}}
-						next, err := j.Cancel(ctx, req.StatusReason)
+						next, err := j.Cancel(ctx, testCancelInput(c))
 						return next, "failed", err
 					}
 					return out, end, err
@@ -819,37 +684,29 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"terminate": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Terminate(ctx, at, testTerminateRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []TerminateItem
-					for i, c := range calls {
-						items = append(items, TerminateItem{At: at[i], Request: testTerminateRequest(c)})
-					}
-					return m.TerminateMany(ctx, items)
+					return m.Terminate(ctx, at, testTerminateInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testTerminateRequest(c)
 					switch h.Held().State {
 					case StateSubmitted:
 						j := SubmittedJob{handle{h}}
-						next, err := j.Terminate(ctx, req.StatusReason)
+						next, err := j.Terminate(ctx, testTerminateInput(c))
 						return next, "failed", err
 					case StatePending:
 						j := PendingJob{handle{h}}
-						next, err := j.Terminate(ctx, req.StatusReason)
+						next, err := j.Terminate(ctx, testTerminateInput(c))
 						return next, "failed", err
 					case StateRunnable:
 						j := RunnableJob{handle{h}}
-						next, err := j.Terminate(ctx, req.StatusReason)
+						next, err := j.Terminate(ctx, testTerminateInput(c))
 						return next, "failed", err
 					case StateStarting:
 						j := StartingJob{handle{h}}
-						next, err := j.Terminate(ctx, req.StatusReason)
+						next, err := j.Terminate(ctx, testTerminateInput(c))
 						return next, "failed", err
 					case StateRunning:
 						j := RunningJob{handle{h}}
-						next, err := j.Terminate(ctx, req.StatusReason)
+						next, err := j.Terminate(ctx, testTerminateInput(c))
 						return next, "failed", err
 					}
 					return out, end, err

@@ -36,14 +36,14 @@ func Hold(m *Machine, j Job, actor string) AnyJob {
 }
 
 // Submit is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Submit(ctx context.Context, req SubmitRequest) (SubmittedJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Submit(ctx context.Context, id string, in SubmitInput, c fsm.Call) (SubmittedJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Submit(ctx, req)
+	out, err := h.m.Submit(ctx, id, in, c)
 	if err != nil {
 		return SubmittedJob{}, err
 	}
@@ -134,15 +134,15 @@ type SubmittedJob struct {
 }
 
 // Cancel moves the Job to failed. Ends a job that has not started.
-func (j SubmittedJob) Cancel(ctx context.Context, statusReason string) (Outcome, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor(), StatusReason: statusReason}.call(opCancel))
+func (j SubmittedJob) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
 // Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
 // again.
-func (j SubmittedJob) Terminate(ctx context.Context, statusReason string) (Outcome, error) {
-	next, err := j.held.Move(ctx, TerminateRequest{Actor: j.held.Actor(), StatusReason: statusReason}.call(opTerminate))
+func (j SubmittedJob) Terminate(ctx context.Context, in TerminateInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, terminateCall(opTerminate, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -154,28 +154,28 @@ type PendingJob struct {
 
 // DependencySucceeded moves the Job to runnable or pending. A job that this one
 // waits for has succeeded.
-func (j PendingJob) DependencySucceeded(ctx context.Context, job string) (AfterDependencySucceeded, error) {
-	next, err := j.held.Move(ctx, DependencySucceededRequest{Actor: j.held.Actor(), Job: job}.call(opDependencySucceeded))
+func (j PendingJob) DependencySucceeded(ctx context.Context, in DependencySucceededInput) (AfterDependencySucceeded, error) {
+	next, err := j.held.Move(ctx, dependencySucceededCall(opDependencySucceeded, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterDependencySucceeded{handle{next}}, err
 }
 
 // DependencyFailed moves the Job to failed. A job that this one waits for has
 // failed, so this one fails, too.
-func (j PendingJob) DependencyFailed(ctx context.Context, statusReason string) (Outcome, error) {
-	next, err := j.held.Move(ctx, DependencyFailedRequest{Actor: j.held.Actor(), StatusReason: statusReason}.call(opDependencyFailed))
+func (j PendingJob) DependencyFailed(ctx context.Context, in DependencyFailedInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, dependencyFailedCall(opDependencyFailed, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
 // Cancel moves the Job to failed. Ends a job that has not started.
-func (j PendingJob) Cancel(ctx context.Context, statusReason string) (Outcome, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor(), StatusReason: statusReason}.call(opCancel))
+func (j PendingJob) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
 // Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
 // again.
-func (j PendingJob) Terminate(ctx context.Context, statusReason string) (Outcome, error) {
-	next, err := j.held.Move(ctx, TerminateRequest{Actor: j.held.Actor(), StatusReason: statusReason}.call(opTerminate))
+func (j PendingJob) Terminate(ctx context.Context, in TerminateInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, terminateCall(opTerminate, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -186,15 +186,15 @@ type RunnableJob struct {
 }
 
 // Cancel moves the Job to failed. Ends a job that has not started.
-func (j RunnableJob) Cancel(ctx context.Context, statusReason string) (Outcome, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor(), StatusReason: statusReason}.call(opCancel))
+func (j RunnableJob) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
 // Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
 // again.
-func (j RunnableJob) Terminate(ctx context.Context, statusReason string) (Outcome, error) {
-	next, err := j.held.Move(ctx, TerminateRequest{Actor: j.held.Actor(), StatusReason: statusReason}.call(opTerminate))
+func (j RunnableJob) Terminate(ctx context.Context, in TerminateInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, terminateCall(opTerminate, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -206,22 +206,22 @@ type StartingJob struct {
 
 // FailToStart moves the Job to runnable or failed. The container could not be
 // set up.
-func (j StartingJob) FailToStart(ctx context.Context, retry bool, statusReason string) (AfterFailToStart, error) {
-	next, err := j.held.Move(ctx, FailToStartRequest{Actor: j.held.Actor(), Retry: retry, StatusReason: statusReason}.call(opFailToStart))
+func (j StartingJob) FailToStart(ctx context.Context, in FailToStartInput) (AfterFailToStart, error) {
+	next, err := j.held.Move(ctx, failToStartCall(opFailToStart, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterFailToStart{handle{next}}, err
 }
 
 // Run moves the Job to running. The container is up. This is what counts as an
 // attempt.
-func (j StartingJob) Run(ctx context.Context, timeoutAt fsm.Optional[time.Time]) (RunningJob, error) {
-	next, err := j.held.Move(ctx, RunRequest{Actor: j.held.Actor(), TimeoutAt: timeoutAt}.call(opRun))
+func (j StartingJob) Run(ctx context.Context, in RunInput) (RunningJob, error) {
+	next, err := j.held.Move(ctx, runCall(opRun, in, fsm.Call{Actor: j.held.Actor()}))
 	return RunningJob{handle{next}}, err
 }
 
 // Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
 // again.
-func (j StartingJob) Terminate(ctx context.Context, statusReason string) (Outcome, error) {
-	next, err := j.held.Move(ctx, TerminateRequest{Actor: j.held.Actor(), StatusReason: statusReason}.call(opTerminate))
+func (j StartingJob) Terminate(ctx context.Context, in TerminateInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, terminateCall(opTerminate, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -239,22 +239,22 @@ func (j RunningJob) StartedAt() time.Time {
 
 // Finish moves the Job to succeeded, runnable or failed. The container ended by
 // itself.
-func (j RunningJob) Finish(ctx context.Context, retry bool, exitCode int64) (AfterFinish, error) {
-	next, err := j.held.Move(ctx, FinishRequest{Actor: j.held.Actor(), Retry: retry, ExitCode: exitCode}.call(opFinish))
+func (j RunningJob) Finish(ctx context.Context, in FinishInput) (AfterFinish, error) {
+	next, err := j.held.Move(ctx, finishCall(opFinish, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterFinish{handle{next}}, err
 }
 
 // LoseHost moves the Job to runnable or failed. The instance under the
 // container ended or failed.
-func (j RunningJob) LoseHost(ctx context.Context, statusReason string) (AfterLoseHost, error) {
-	next, err := j.held.Move(ctx, LoseHostRequest{Actor: j.held.Actor(), StatusReason: statusReason}.call(opLoseHost))
+func (j RunningJob) LoseHost(ctx context.Context, in LoseHostInput) (AfterLoseHost, error) {
+	next, err := j.held.Move(ctx, loseHostCall(opLoseHost, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterLoseHost{handle{next}}, err
 }
 
 // Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
 // again.
-func (j RunningJob) Terminate(ctx context.Context, statusReason string) (Outcome, error) {
-	next, err := j.held.Move(ctx, TerminateRequest{Actor: j.held.Actor(), StatusReason: statusReason}.call(opTerminate))
+func (j RunningJob) Terminate(ctx context.Context, in TerminateInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, terminateCall(opTerminate, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 

@@ -4,10 +4,8 @@ package batchjob
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -69,7 +67,7 @@ type Outcome = fsm.Outcome[Job]
 // Sources make up the inputs of the calls that triggers issue. They run before
 // the transaction; what they return is checked and logged as any input.
 type Sources struct {
-	TimeOut func(j Job, now time.Time) (TimeOutRequest, error)
+	TimeOut func(j Job, now time.Time) (TimeOutInput, error)
 }
 
 // Machine is the machine over a store: every operation is one transaction that
@@ -93,10 +91,10 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 	d.Operations = slices.Clone(descriptor.Operations)
 	ownTimeOut := *opTimeOut
 	ownTimeOut.System = func(j *Job, now time.Time) (fsmimpl.Call[Job], error) {
-		req, err := sources.TimeOut(*j, now)
-		return req.call(nil), err
+		in, err := sources.TimeOut(*j, now)
+		return timeOutCall(nil, in, fsm.Call{}), err
 	}
-	d.Operations[OpTimeOut-1] = &ownTimeOut
+	d.Operations[9] = &ownTimeOut
 	core, err := fsm.NewMachine(ctx, store, &d, nil, opts...)
 	if err != nil {
 		return nil, err
@@ -116,203 +114,68 @@ func Fold(events []fsm.Event) (Job, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Submit makes a Job in state submitted.
-func (m *Machine) Submit(ctx context.Context, req SubmitRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opSubmit))
-}
-
-// SubmitMany is Submit for each request, in one transaction: all of them or
-// none.
-func (m *Machine) SubmitMany(ctx context.Context, reqs []SubmitRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Job], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opSubmit)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Submit makes a Job in state submitted. An empty id stands for a new one.
+func (m *Machine) Submit(ctx context.Context, id string, in SubmitInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, submitCall(opSubmit, id, in, c))
 }
 
 // Evaluate moves a Job from submitted to runnable or pending. Its request id is
 // made of operation and revision, so two that run it converge.
-func (m *Machine) Evaluate(ctx context.Context, at fsm.Target, req EvaluateRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opEvaluate))
+func (m *Machine) Evaluate(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, evaluateCall(opEvaluate, c))
 }
 
 // DependencySucceeded moves a Job from pending to runnable or pending.
-func (m *Machine) DependencySucceeded(ctx context.Context, at fsm.Target, req DependencySucceededRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDependencySucceeded))
-}
-
-// DependencySucceededItem is one item of DependencySucceededMany.
-type DependencySucceededItem struct {
-	At      fsm.Target
-	Request DependencySucceededRequest
-}
-
-// DependencySucceededMany is DependencySucceeded for each item, in one
-// transaction: all of them or none.
-func (m *Machine) DependencySucceededMany(ctx context.Context, items []DependencySucceededItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opDependencySucceeded)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) DependencySucceeded(ctx context.Context, at fsm.Target, in DependencySucceededInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, dependencySucceededCall(opDependencySucceeded, in, c))
 }
 
 // DependencyFailed moves a Job from pending to failed.
-func (m *Machine) DependencyFailed(ctx context.Context, at fsm.Target, req DependencyFailedRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDependencyFailed))
-}
-
-// DependencyFailedItem is one item of DependencyFailedMany.
-type DependencyFailedItem struct {
-	At      fsm.Target
-	Request DependencyFailedRequest
-}
-
-// DependencyFailedMany is DependencyFailed for each item, in one transaction:
-// all of them or none.
-func (m *Machine) DependencyFailedMany(ctx context.Context, items []DependencyFailedItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opDependencyFailed)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) DependencyFailed(ctx context.Context, at fsm.Target, in DependencyFailedInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, dependencyFailedCall(opDependencyFailed, in, c))
 }
 
 // Start moves a Job from runnable to starting. Its request id is made of
 // operation and revision, so two that run it converge.
-func (m *Machine) Start(ctx context.Context, at fsm.Target, req StartRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opStart))
+func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
 // FailToStart moves a Job from starting to runnable or failed.
-func (m *Machine) FailToStart(ctx context.Context, at fsm.Target, req FailToStartRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFailToStart))
-}
-
-// FailToStartItem is one item of FailToStartMany.
-type FailToStartItem struct {
-	At      fsm.Target
-	Request FailToStartRequest
-}
-
-// FailToStartMany is FailToStart for each item, in one transaction: all of them
-// or none.
-func (m *Machine) FailToStartMany(ctx context.Context, items []FailToStartItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFailToStart)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) FailToStart(ctx context.Context, at fsm.Target, in FailToStartInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, failToStartCall(opFailToStart, in, c))
 }
 
 // Run moves a Job from starting to running.
-func (m *Machine) Run(ctx context.Context, at fsm.Target, req RunRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRun))
-}
-
-// RunItem is one item of RunMany.
-type RunItem struct {
-	At      fsm.Target
-	Request RunRequest
-}
-
-// RunMany is Run for each item, in one transaction: all of them or none.
-func (m *Machine) RunMany(ctx context.Context, items []RunItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opRun)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Run(ctx context.Context, at fsm.Target, in RunInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, runCall(opRun, in, c))
 }
 
 // Finish moves a Job from running to succeeded, runnable or failed.
-func (m *Machine) Finish(ctx context.Context, at fsm.Target, req FinishRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFinish))
-}
-
-// FinishItem is one item of FinishMany.
-type FinishItem struct {
-	At      fsm.Target
-	Request FinishRequest
-}
-
-// FinishMany is Finish for each item, in one transaction: all of them or none.
-func (m *Machine) FinishMany(ctx context.Context, items []FinishItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFinish)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Finish(ctx context.Context, at fsm.Target, in FinishInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, finishCall(opFinish, in, c))
 }
 
 // LoseHost moves a Job from running to runnable or failed.
-func (m *Machine) LoseHost(ctx context.Context, at fsm.Target, req LoseHostRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opLoseHost))
-}
-
-// LoseHostItem is one item of LoseHostMany.
-type LoseHostItem struct {
-	At      fsm.Target
-	Request LoseHostRequest
-}
-
-// LoseHostMany is LoseHost for each item, in one transaction: all of them or
-// none.
-func (m *Machine) LoseHostMany(ctx context.Context, items []LoseHostItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opLoseHost)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) LoseHost(ctx context.Context, at fsm.Target, in LoseHostInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, loseHostCall(opLoseHost, in, c))
 }
 
 // TimeOut moves a Job from running to failed. Its request id is made of
 // operation and revision, so two that run it converge.
-func (m *Machine) TimeOut(ctx context.Context, at fsm.Target, req TimeOutRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(m.opTimeOut))
+func (m *Machine) TimeOut(ctx context.Context, at fsm.Target, in TimeOutInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, timeOutCall(m.opTimeOut, in, c))
 }
 
 // Cancel moves a Job from submitted, pending or runnable to failed.
-func (m *Machine) Cancel(ctx context.Context, at fsm.Target, req CancelRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCancel))
-}
-
-// CancelItem is one item of CancelMany.
-type CancelItem struct {
-	At      fsm.Target
-	Request CancelRequest
-}
-
-// CancelMany is Cancel for each item, in one transaction: all of them or none.
-func (m *Machine) CancelMany(ctx context.Context, items []CancelItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opCancel)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Cancel(ctx context.Context, at fsm.Target, in CancelInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, cancelCall(opCancel, in, c))
 }
 
 // Terminate moves a Job from submitted, pending, runnable, starting or running
 // to failed.
-func (m *Machine) Terminate(ctx context.Context, at fsm.Target, req TerminateRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opTerminate))
-}
-
-// TerminateItem is one item of TerminateMany.
-type TerminateItem struct {
-	At      fsm.Target
-	Request TerminateRequest
-}
-
-// TerminateMany is Terminate for each item, in one transaction: all of them or
-// none.
-func (m *Machine) TerminateMany(ctx context.Context, items []TerminateItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opTerminate)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Terminate(ctx context.Context, at fsm.Target, in TerminateInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, terminateCall(opTerminate, in, c))
 }
 
 // Record returns a Job as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -388,9 +251,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Job]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -622,202 +499,160 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	},
 }
 
-func (req SubmitRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func submitCall(op *fsmimpl.Operation[Job], id string, in SubmitInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "job_queue", Value: req.JobQueue, Kind: driver.KindString},
-			{Name: "array_job", Value: req.ArrayJob, Kind: driver.KindString},
-			{Name: "depends_on", Value: req.DependsOn.Text(), Kind: driver.KindSet},
-			{Name: "attempts", Value: req.Attempts, Kind: driver.KindInt},
+			{Name: "job_queue", Value: in.JobQueue, Kind: driver.KindString},
+			{Name: "array_job", Value: in.ArrayJob, Kind: driver.KindString},
+			{Name: "depends_on", Value: in.DependsOn.Text(), Kind: driver.KindSet},
+			{Name: "attempts", Value: in.Attempts, Kind: driver.KindInt},
 		},
 		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Submit(id, req, now)
+			made, e, err := Submit(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req EvaluateRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func evaluateCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Evaluate(req, now))
+			return step(j.Evaluate(now))
 		},
 	}
 }
 
-func (req DependencySucceededRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func dependencySucceededCall(op *fsmimpl.Operation[Job], in DependencySucceededInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "job", Value: req.Job, Kind: driver.KindString},
+			{Name: "job", Value: in.Job, Kind: driver.KindString},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.DependencySucceeded(req, now))
+			return step(j.DependencySucceeded(in, now))
 		},
 	}
 }
 
-func (req DependencyFailedRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func dependencyFailedCall(op *fsmimpl.Operation[Job], in DependencyFailedInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
+			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.DependencyFailed(req, now))
+			return step(j.DependencyFailed(in, now))
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func startCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Start(req, now))
+			return step(j.Start(now))
 		},
 	}
 }
 
-func (req FailToStartRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func failToStartCall(op *fsmimpl.Operation[Job], in FailToStartInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "retry", Value: req.Retry, Kind: driver.KindBool},
-			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
+			{Name: "retry", Value: in.Retry, Kind: driver.KindBool},
+			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.FailToStart(req, now))
+			return step(j.FailToStart(in, now))
 		},
 	}
 }
 
-func (req RunRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func runCall(op *fsmimpl.Operation[Job], in RunInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "timeout_at", Value: columnOf(req.TimeoutAt, driver.Time), Kind: driver.KindTime, Loose: true},
+			{Name: "timeout_at", Value: fsmimpl.ColumnOf(in.TimeoutAt, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Run(req, now))
+			return step(j.Run(in, now))
 		},
 	}
 }
 
-func (req FinishRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func finishCall(op *fsmimpl.Operation[Job], in FinishInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "retry", Value: req.Retry, Kind: driver.KindBool},
-			{Name: "exit_code", Value: req.ExitCode, Kind: driver.KindInt},
+			{Name: "retry", Value: in.Retry, Kind: driver.KindBool},
+			{Name: "exit_code", Value: in.ExitCode, Kind: driver.KindInt},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Finish(req, now))
+			return step(j.Finish(in, now))
 		},
 	}
 }
 
-func (req LoseHostRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func loseHostCall(op *fsmimpl.Operation[Job], in LoseHostInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
+			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.LoseHost(req, now))
+			return step(j.LoseHost(in, now))
 		},
 	}
 }
 
-func (req TimeOutRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func timeOutCall(op *fsmimpl.Operation[Job], in TimeOutInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString, Loose: true},
+			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString, Loose: true},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.TimeOut(req, now))
+			return step(j.TimeOut(in, now))
 		},
 	}
 }
 
-func (req CancelRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func cancelCall(op *fsmimpl.Operation[Job], in CancelInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
+			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Cancel(req, now))
+			return step(j.Cancel(in, now))
 		},
 	}
 }
 
-func (req TerminateRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func terminateCall(op *fsmimpl.Operation[Job], in TerminateInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
+			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Terminate(req, now))
+			return step(j.Terminate(in, now))
 		},
 	}
 }
@@ -837,11 +672,11 @@ func encode(j *Job) driver.Row {
 			j.Satisfied.Text(),
 			j.Attempts,
 			j.Attempt,
-			column(j.TimeoutAt),
-			column(j.ExitCode),
-			column(j.StatusReason),
-			column(j.StartedAt),
-			column(j.StoppedAt),
+			fsmimpl.Column(j.TimeoutAt),
+			fsmimpl.Column(j.ExitCode),
+			fsmimpl.Column(j.StatusReason),
+			fsmimpl.Column(j.StartedAt),
+			fsmimpl.Column(j.StoppedAt),
 		},
 	}
 }
@@ -849,26 +684,22 @@ func encode(j *Job) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Job, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Job{}, fmt.Errorf("batchjob %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Job{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.JobQueue),
-		read(r, 1, &j.ArrayJob),
-		scan(r, 2, &j.DependsOn),
-		scan(r, 3, &j.Satisfied),
-		read(r, 4, &j.Attempts),
-		read(r, 5, &j.Attempt),
-		readOptional(r, 6, &j.TimeoutAt),
-		readOptional(r, 7, &j.ExitCode),
-		readOptional(r, 8, &j.StatusReason),
-		readOptional(r, 9, &j.StartedAt),
-		readOptional(r, 10, &j.StoppedAt),
-	)
-	if err != nil {
-		return Job{}, fmt.Errorf("batchjob %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.JobQueue)
+	fsmimpl.Plain(rd, &j.ArrayJob)
+	fsmimpl.Scan(rd, &j.DependsOn)
+	fsmimpl.Scan(rd, &j.Satisfied)
+	fsmimpl.Plain(rd, &j.Attempts)
+	fsmimpl.Plain(rd, &j.Attempt)
+	fsmimpl.PlainOptional(rd, &j.TimeoutAt)
+	fsmimpl.PlainOptional(rd, &j.ExitCode)
+	fsmimpl.PlainOptional(rd, &j.StatusReason)
+	fsmimpl.PlainOptional(rd, &j.StartedAt)
+	fsmimpl.PlainOptional(rd, &j.StoppedAt)
+	if err := rd.Err(); err != nil {
+		return Job{}, err
 	}
 	return j, nil
 }
@@ -883,55 +714,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
 }

@@ -9,9 +9,7 @@
 package checkrun
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -22,7 +20,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a CheckRun. The zero State is no state.
 type State uint8
@@ -63,10 +61,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -76,63 +71,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "requested":
-		*s = StateRequested
-	case "waiting":
-		*s = StateWaiting
-	case "pending":
-		*s = StatePending
-	case "queued":
-		*s = StateQueued
-	case "in_progress":
-		*s = StateInProgress
-	case "completed":
-		*s = StateCompleted
-	default:
-		return fmt.Errorf("unknown state %q; expected requested, waiting, pending, queued, in_progress or completed", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateRequested,
-		StateWaiting,
-		StatePending,
-		StateQueued,
-		StateInProgress,
-		StateCompleted,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -146,230 +95,37 @@ func (s State) Final() bool {
 	return s == StateCompleted
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpCreate Operation = iota + 1
-	OpQueue
-	OpWait
-	OpHold
-	OpStart
-	OpDescribe
-	OpComplete
-	OpConcludeAgain
-	OpMakeStale
-	OpRerequest
-	OpReset
+	OpCreate        = "create"
+	OpQueue         = "queue"
+	OpWait          = "wait"
+	OpHold          = "hold"
+	OpStart         = "start"
+	OpDescribe      = "describe"
+	OpComplete      = "complete"
+	OpConcludeAgain = "conclude_again"
+	OpMakeStale     = "make_stale"
+	OpRerequest     = "rerequest"
+	OpReset         = "reset"
 )
 
-var operationNames = [...]string{
-	OpCreate:        "create",
-	OpQueue:         "queue",
-	OpWait:          "wait",
-	OpHold:          "hold",
-	OpStart:         "start",
-	OpDescribe:      "describe",
-	OpComplete:      "complete",
-	OpConcludeAgain: "conclude_again",
-	OpMakeStale:     "make_stale",
-	OpRerequest:     "rerequest",
-	OpReset:         "reset",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "create":
-		*o = OpCreate
-	case "queue":
-		*o = OpQueue
-	case "wait":
-		*o = OpWait
-	case "hold":
-		*o = OpHold
-	case "start":
-		*o = OpStart
-	case "describe":
-		*o = OpDescribe
-	case "complete":
-		*o = OpComplete
-	case "conclude_again":
-		*o = OpConcludeAgain
-	case "make_stale":
-		*o = OpMakeStale
-	case "rerequest":
-		*o = OpRerequest
-	case "reset":
-		*o = OpReset
-	default:
-		return fmt.Errorf("unknown operation %q; expected create, queue, wait, hold, start, describe, complete, conclude_again, make_stale, rerequest or reset", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpCreate,
-		OpQueue,
-		OpWait,
-		OpHold,
-		OpStart,
-		OpDescribe,
-		OpComplete,
-		OpConcludeAgain,
-		OpMakeStale,
-		OpRerequest,
-		OpReset,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventCreated EventName = iota + 1
-	EventQueued
-	EventWaiting
-	EventPending
-	EventStarted
-	EventDescribed
-	EventCompleted
-	EventConcludedAgain
-	EventStale
-	EventRerequested
-	EventReset
+	EventCreated        = "created"
+	EventQueued         = "queued"
+	EventWaiting        = "waiting"
+	EventPending        = "pending"
+	EventStarted        = "started"
+	EventDescribed      = "described"
+	EventCompleted      = "completed"
+	EventConcludedAgain = "concluded_again"
+	EventStale          = "stale"
+	EventRerequested    = "rerequested"
+	EventReset          = "reset"
 )
-
-var eventNameNames = [...]string{
-	EventCreated:        "created",
-	EventQueued:         "queued",
-	EventWaiting:        "waiting",
-	EventPending:        "pending",
-	EventStarted:        "started",
-	EventDescribed:      "described",
-	EventCompleted:      "completed",
-	EventConcludedAgain: "concluded_again",
-	EventStale:          "stale",
-	EventRerequested:    "rerequested",
-	EventReset:          "reset",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "created":
-		*e = EventCreated
-	case "queued":
-		*e = EventQueued
-	case "waiting":
-		*e = EventWaiting
-	case "pending":
-		*e = EventPending
-	case "started":
-		*e = EventStarted
-	case "described":
-		*e = EventDescribed
-	case "completed":
-		*e = EventCompleted
-	case "concluded_again":
-		*e = EventConcludedAgain
-	case "stale":
-		*e = EventStale
-	case "rerequested":
-		*e = EventRerequested
-	case "reset":
-		*e = EventReset
-	default:
-		return fmt.Errorf("unknown event %q; expected created, queued, waiting, pending, started, described, completed, concluded_again, stale, rerequested or reset", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // Conclusion is a value of the field conclusion. The zero Conclusion is none.
 type Conclusion uint8
@@ -401,10 +157,7 @@ var conclusionNames = [...]string{
 
 // String returns the name in the specification.
 func (c Conclusion) String() string {
-	if !c.Valid() {
-		return fmt.Sprintf("Conclusion(%d)", uint8(c))
-	}
-	return conclusionNames[c]
+	return fsmimpl.Name(conclusionNames[:], c, "Conclusion")
 }
 
 // Valid reports whether c is one of the values of the specification.
@@ -414,57 +167,12 @@ func (c Conclusion) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (c Conclusion) MarshalText() ([]byte, error) {
-	if !c.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(c))
-	}
-	return []byte(conclusionNames[c]), nil
+	return fsmimpl.Text(conclusionNames[:], c, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (c *Conclusion) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "action_required":
-		*c = ConclusionActionRequired
-	case "cancelled":
-		*c = ConclusionCancelled
-	case "failure":
-		*c = ConclusionFailure
-	case "neutral":
-		*c = ConclusionNeutral
-	case "success":
-		*c = ConclusionSuccess
-	case "skipped":
-		*c = ConclusionSkipped
-	case "stale":
-		*c = ConclusionStale
-	case "startup_failure":
-		*c = ConclusionStartupFailure
-	case "timed_out":
-		*c = ConclusionTimedOut
-	default:
-		return fmt.Errorf("unknown value %q; expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (c Conclusion) Value() (sqldriver.Value, error) {
-	text, err := c.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (c *Conclusion) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return c.UnmarshalText([]byte(text))
-	case []byte:
-		return c.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(conclusionNames[:], text, c, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -538,25 +246,15 @@ func (j CheckRun) Equal(other CheckRun) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// CreateRequest is the request of Create.
-type CreateRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CreateInput holds the inputs of Create.
+type CreateInput struct {
 	Suite     string
 	Name      string
 	HeadSha   string
@@ -571,76 +269,67 @@ type CreateRequest struct {
 // The first of these that fits is taken:
 //   - if is_actions == true: to requested
 //   - otherwise: to queued
-func Create(id string, req CreateRequest, now time.Time) (CheckRun, Event, error) {
+func Create(id string, in CreateInput, actor string, now time.Time) (CheckRun, Event, error) {
 	now = driver.Time(now)
 	j := CheckRun{ID: id, CreatedAt: now}
-	if req.Actor == "" {
-		return CheckRun{}, Event{}, j.refuse(OpCreate, fsm.ErrActorMissing)
+	if actor == "" {
+		return CheckRun{}, Event{}, j.refuse("create", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return CheckRun{}, Event{}, j.refuseInput("create", "actor", err.Error())
 	}
-	if req.Suite == "" {
-		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "suite", "it is required and empty")
+	if in.Suite == "" {
+		return CheckRun{}, Event{}, j.refuseInput("create", "suite", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Suite); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "suite", err.Error())
+	if err := driver.CheckText(in.Suite); err != nil {
+		return CheckRun{}, Event{}, j.refuseInput("create", "suite", err.Error())
 	}
-	if req.Name == "" {
-		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "name", "it is required and empty")
+	if in.Name == "" {
+		return CheckRun{}, Event{}, j.refuseInput("create", "name", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Name); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "name", err.Error())
+	if err := driver.CheckText(in.Name); err != nil {
+		return CheckRun{}, Event{}, j.refuseInput("create", "name", err.Error())
 	}
-	if req.HeadSha == "" {
-		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "head_sha", "it is required and empty")
+	if in.HeadSha == "" {
+		return CheckRun{}, Event{}, j.refuseInput("create", "head_sha", "it is required and empty")
 	}
-	if err := driver.CheckText(req.HeadSha); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "head_sha", err.Error())
+	if err := driver.CheckText(in.HeadSha); err != nil {
+		return CheckRun{}, Event{}, j.refuseInput("create", "head_sha", err.Error())
 	}
-	if v, ok := req.Output.Get(); ok {
+	if v, ok := in.Output.Get(); ok {
 		if v.IsZero() {
-			return CheckRun{}, Event{}, j.refuseInput(OpCreate, "output", "it is no JSON text")
+			return CheckRun{}, Event{}, j.refuseInput("create", "output", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return CheckRun{}, Event{}, j.refuseInput(OpCreate, "output", err.Error())
+			return CheckRun{}, Event{}, j.refuseInput("create", "output", err.Error())
 		}
 	}
 	if err := driver.CheckID(id); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
+		return CheckRun{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
 	switch {
-	case req.IsActions:
-		if !req.IsActions {
-			return CheckRun{}, Event{}, j.refuseInvariant(OpCreate, "is_actions == true")
+	case in.IsActions:
+		if !in.IsActions {
+			return CheckRun{}, Event{}, j.refuseInvariant("create", "is_actions == true")
 		}
-		j.Suite = req.Suite
-		j.App = req.Actor
-		j.Name = req.Name
-		j.HeadSha = req.HeadSha
-		j.IsActions = req.IsActions
-		j.Output = req.Output
+		j.Suite = in.Suite
+		j.App = actor
+		j.Name = in.Name
+		j.HeadSha = in.HeadSha
+		j.IsActions = in.IsActions
+		j.Output = in.Output
 		j.move(StateRequested, now)
-		return j, Event{Operation: OpCreate, Name: EventCreated, To: StateRequested, Rev: j.Rev, At: now}, nil
+		return j, Event{Name: EventCreated, To: StateRequested}, nil
 	default:
-		j.Suite = req.Suite
-		j.App = req.Actor
-		j.Name = req.Name
-		j.HeadSha = req.HeadSha
-		j.IsActions = req.IsActions
-		j.Output = req.Output
+		j.Suite = in.Suite
+		j.App = actor
+		j.Name = in.Name
+		j.HeadSha = in.HeadSha
+		j.IsActions = in.IsActions
+		j.Output = in.Output
 		j.move(StateQueued, now)
-		return j, Event{Operation: OpCreate, Name: EventCreated, To: StateQueued, Rev: j.Rev, At: now}, nil
+		return j, Event{Name: EventCreated, To: StateQueued}, nil
 	}
-}
-
-// QueueRequest is the request of Queue.
-type QueueRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Queue moves a CheckRun from requested, waiting or pending to queued.
@@ -649,49 +338,34 @@ type QueueRequest struct {
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
-func (j *CheckRun) Queue(req QueueRequest, now time.Time) (Event, error) {
+func (j *CheckRun) Queue(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpQueue, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("queue", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpQueue, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("queue", "actor", err.Error())
 	}
 	switch j.State {
 	case StateRequested, StateWaiting, StatePending:
 	default:
 		return Event{}, j.refuseState(OpQueue)
 	}
-	if j.App != req.Actor {
+	if j.App != actor {
 		return Event{}, j.refuseOn(&groundQueueOwnApp)
 	}
 	if j.Conclusion.Present() {
-		return Event{}, j.refuseInvariant(OpQueue, "conclusion is absent")
+		return Event{}, j.refuseInvariant("queue", "conclusion is absent")
 	}
 	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant(OpQueue, "completed_at is absent")
+		return Event{}, j.refuseInvariant("queue", "completed_at is absent")
 	}
 	if j.StartedAt.Present() {
-		return Event{}, j.refuseInvariant(OpQueue, "started_at is absent")
+		return Event{}, j.refuseInvariant("queue", "started_at is absent")
 	}
 	from := j.State
 	j.move(StateQueued, now)
-	return Event{Operation: OpQueue, Name: EventQueued, From: from, To: StateQueued, Rev: j.Rev, At: now}, nil
-}
-
-// CanQueue reports what Queue would answer, and changes nothing.
-func (j CheckRun) CanQueue(req QueueRequest, now time.Time) error {
-	_, err := j.Queue(req, now)
-	return err
-}
-
-// WaitRequest is the request of Wait.
-type WaitRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventQueued, From: from, To: StateQueued}, nil
 }
 
 // Wait moves a CheckRun from requested, queued or pending to waiting.
@@ -701,55 +375,40 @@ type WaitRequest struct {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - actions_only: is_actions == true (ErrActionsOnly)
-func (j *CheckRun) Wait(req WaitRequest, now time.Time) (Event, error) {
+func (j *CheckRun) Wait(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpWait, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("wait", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpWait, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("wait", "actor", err.Error())
 	}
 	switch j.State {
 	case StateRequested, StatePending, StateQueued:
 	default:
 		return Event{}, j.refuseState(OpWait)
 	}
-	if j.App != req.Actor {
+	if j.App != actor {
 		return Event{}, j.refuseOn(&groundWaitOwnApp)
 	}
 	if !j.IsActions {
 		return Event{}, j.refuseOn(&groundWaitActionsOnly)
 	}
 	if j.Conclusion.Present() {
-		return Event{}, j.refuseInvariant(OpWait, "conclusion is absent")
+		return Event{}, j.refuseInvariant("wait", "conclusion is absent")
 	}
 	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant(OpWait, "completed_at is absent")
+		return Event{}, j.refuseInvariant("wait", "completed_at is absent")
 	}
 	if j.StartedAt.Present() {
-		return Event{}, j.refuseInvariant(OpWait, "started_at is absent")
+		return Event{}, j.refuseInvariant("wait", "started_at is absent")
 	}
 	if !j.IsActions {
-		return Event{}, j.refuseInvariant(OpWait, "is_actions == true")
+		return Event{}, j.refuseInvariant("wait", "is_actions == true")
 	}
 	from := j.State
 	j.move(StateWaiting, now)
-	return Event{Operation: OpWait, Name: EventWaiting, From: from, To: StateWaiting, Rev: j.Rev, At: now}, nil
-}
-
-// CanWait reports what Wait would answer, and changes nothing.
-func (j CheckRun) CanWait(req WaitRequest, now time.Time) error {
-	_, err := j.Wait(req, now)
-	return err
-}
-
-// HoldRequest is the request of Hold.
-type HoldRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventWaiting, From: from, To: StateWaiting}, nil
 }
 
 // Hold moves a CheckRun from requested, queued or waiting to pending.
@@ -759,55 +418,40 @@ type HoldRequest struct {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - actions_only: is_actions == true (ErrActionsOnly)
-func (j *CheckRun) Hold(req HoldRequest, now time.Time) (Event, error) {
+func (j *CheckRun) Hold(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpHold, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("hold", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpHold, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("hold", "actor", err.Error())
 	}
 	switch j.State {
 	case StateRequested, StateWaiting, StateQueued:
 	default:
 		return Event{}, j.refuseState(OpHold)
 	}
-	if j.App != req.Actor {
+	if j.App != actor {
 		return Event{}, j.refuseOn(&groundHoldOwnApp)
 	}
 	if !j.IsActions {
 		return Event{}, j.refuseOn(&groundHoldActionsOnly)
 	}
 	if j.Conclusion.Present() {
-		return Event{}, j.refuseInvariant(OpHold, "conclusion is absent")
+		return Event{}, j.refuseInvariant("hold", "conclusion is absent")
 	}
 	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant(OpHold, "completed_at is absent")
+		return Event{}, j.refuseInvariant("hold", "completed_at is absent")
 	}
 	if j.StartedAt.Present() {
-		return Event{}, j.refuseInvariant(OpHold, "started_at is absent")
+		return Event{}, j.refuseInvariant("hold", "started_at is absent")
 	}
 	if !j.IsActions {
-		return Event{}, j.refuseInvariant(OpHold, "is_actions == true")
+		return Event{}, j.refuseInvariant("hold", "is_actions == true")
 	}
 	from := j.State
 	j.move(StatePending, now)
-	return Event{Operation: OpHold, Name: EventPending, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
-}
-
-// CanHold reports what Hold would answer, and changes nothing.
-func (j CheckRun) CanHold(req HoldRequest, now time.Time) error {
-	_, err := j.Hold(req, now)
-	return err
-}
-
-// StartRequest is the request of Start.
-type StartRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventPending, From: from, To: StatePending}, nil
 }
 
 // Start moves a CheckRun from queued to in_progress.
@@ -816,48 +460,36 @@ type StartRequest struct {
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
-func (j *CheckRun) Start(req StartRequest, now time.Time) (Event, error) {
+func (j *CheckRun) Start(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpStart, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("start", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpStart, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("start", "actor", err.Error())
 	}
 	switch j.State {
 	case StateQueued:
 	default:
 		return Event{}, j.refuseState(OpStart)
 	}
-	if j.App != req.Actor {
+	if j.App != actor {
 		return Event{}, j.refuseOn(&groundStartOwnApp)
 	}
 	if j.Conclusion.Present() {
-		return Event{}, j.refuseInvariant(OpStart, "conclusion is absent")
+		return Event{}, j.refuseInvariant("start", "conclusion is absent")
 	}
 	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant(OpStart, "completed_at is absent")
+		return Event{}, j.refuseInvariant("start", "completed_at is absent")
 	}
 	j.StartedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateInProgress, now)
-	return Event{Operation: OpStart, Name: EventStarted, From: from, To: StateInProgress, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventStarted, From: from, To: StateInProgress}, nil
 }
 
-// CanStart reports what Start would answer, and changes nothing.
-func (j CheckRun) CanStart(req StartRequest, now time.Time) error {
-	_, err := j.Start(req, now)
-	return err
-}
-
-// DescribeRequest is the request of Describe.
-type DescribeRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// DescribeInput holds the inputs of Describe.
+type DescribeInput struct {
 	Name   fsm.Optional[string]   // may be absent
 	Output fsm.Optional[fsm.JSON] // may be absent
 }
@@ -868,23 +500,23 @@ type DescribeRequest struct {
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
-func (j *CheckRun) Describe(req DescribeRequest, now time.Time) (Event, error) {
+func (j *CheckRun) Describe(in DescribeInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpDescribe, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("describe", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpDescribe, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("describe", "actor", err.Error())
 	}
-	if err := driver.CheckText(req.Name.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpDescribe, "name", err.Error())
+	if err := driver.CheckText(in.Name.Or("")); err != nil {
+		return Event{}, j.refuseInput("describe", "name", err.Error())
 	}
-	if v, ok := req.Output.Get(); ok {
+	if v, ok := in.Output.Get(); ok {
 		if v.IsZero() {
-			return Event{}, j.refuseInput(OpDescribe, "output", "it is no JSON text")
+			return Event{}, j.refuseInput("describe", "output", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput(OpDescribe, "output", err.Error())
+			return Event{}, j.refuseInput("describe", "output", err.Error())
 		}
 	}
 	switch j.State {
@@ -892,62 +524,50 @@ func (j *CheckRun) Describe(req DescribeRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpDescribe)
 	}
-	if j.App != req.Actor {
+	if j.App != actor {
 		return Event{}, j.refuseOn(&groundDescribeOwnApp)
 	}
 	newOutput := j.Output
-	if req.Output.Present() {
-		newOutput = req.Output
+	if in.Output.Present() {
+		newOutput = in.Output
 	}
 	switch j.State {
 	case StateQueued:
 		if j.Conclusion.Present() {
-			return Event{}, j.refuseInvariant(OpDescribe, "conclusion is absent")
+			return Event{}, j.refuseInvariant("describe", "conclusion is absent")
 		}
 		if j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant(OpDescribe, "completed_at is absent")
+			return Event{}, j.refuseInvariant("describe", "completed_at is absent")
 		}
 		if j.StartedAt.Present() {
-			return Event{}, j.refuseInvariant(OpDescribe, "started_at is absent")
+			return Event{}, j.refuseInvariant("describe", "started_at is absent")
 		}
 	case StateInProgress:
 		if !j.StartedAt.Present() {
-			return Event{}, j.refuseInvariant(OpDescribe, "started_at is present")
+			return Event{}, j.refuseInvariant("describe", "started_at is present")
 		}
 		if j.Conclusion.Present() {
-			return Event{}, j.refuseInvariant(OpDescribe, "conclusion is absent")
+			return Event{}, j.refuseInvariant("describe", "conclusion is absent")
 		}
 		if j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant(OpDescribe, "completed_at is absent")
+			return Event{}, j.refuseInvariant("describe", "completed_at is absent")
 		}
 	case StateCompleted:
 		if !j.Conclusion.Present() {
-			return Event{}, j.refuseInvariant(OpDescribe, "conclusion is present")
+			return Event{}, j.refuseInvariant("describe", "conclusion is present")
 		}
 		if !j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant(OpDescribe, "completed_at is present")
+			return Event{}, j.refuseInvariant("describe", "completed_at is present")
 		}
 	}
-	j.Name = req.Name.Or(j.Name)
+	j.Name = in.Name.Or(j.Name)
 	j.Output = newOutput
 	j.move(j.State, now)
-	return Event{Operation: OpDescribe, Name: EventDescribed, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventDescribed, From: j.State, To: j.State}, nil
 }
 
-// CanDescribe reports what Describe would answer, and changes nothing.
-func (j CheckRun) CanDescribe(req DescribeRequest, now time.Time) error {
-	_, err := j.Describe(req, now)
-	return err
-}
-
-// CompleteRequest is the request of Complete.
-type CompleteRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CompleteInput holds the inputs of Complete.
+type CompleteInput struct {
 	Conclusion Conclusion
 	Output     fsm.Optional[fsm.JSON] // may be absent
 }
@@ -960,23 +580,23 @@ type CompleteRequest struct {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - set_by_github: input.conclusion != stale (ErrStaleIsReserved)
-func (j *CheckRun) Complete(req CompleteRequest, now time.Time) (Event, error) {
+func (j *CheckRun) Complete(in CompleteInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpComplete, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("complete", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpComplete, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("complete", "actor", err.Error())
 	}
-	if !req.Conclusion.Valid() {
-		return Event{}, j.refuseInput(OpComplete, "conclusion", "expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out")
+	if !in.Conclusion.Valid() {
+		return Event{}, j.refuseInput("complete", "conclusion", "expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out")
 	}
-	if v, ok := req.Output.Get(); ok {
+	if v, ok := in.Output.Get(); ok {
 		if v.IsZero() {
-			return Event{}, j.refuseInput(OpComplete, "output", "it is no JSON text")
+			return Event{}, j.refuseInput("complete", "output", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput(OpComplete, "output", err.Error())
+			return Event{}, j.refuseInput("complete", "output", err.Error())
 		}
 	}
 	switch j.State {
@@ -984,38 +604,26 @@ func (j *CheckRun) Complete(req CompleteRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpComplete)
 	}
-	if j.App != req.Actor {
+	if j.App != actor {
 		return Event{}, j.refuseOn(&groundCompleteOwnApp)
 	}
-	if req.Conclusion == ConclusionStale {
+	if in.Conclusion == ConclusionStale {
 		return Event{}, j.refuseOn(&groundCompleteSetByGithub)
 	}
 	newOutput := j.Output
-	if req.Output.Present() {
-		newOutput = req.Output
+	if in.Output.Present() {
+		newOutput = in.Output
 	}
-	j.Conclusion = fsm.Some(req.Conclusion)
+	j.Conclusion = fsm.Some(in.Conclusion)
 	j.Output = newOutput
 	j.CompletedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateCompleted, now)
-	return Event{Operation: OpComplete, Name: EventCompleted, From: from, To: StateCompleted, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventCompleted, From: from, To: StateCompleted}, nil
 }
 
-// CanComplete reports what Complete would answer, and changes nothing.
-func (j CheckRun) CanComplete(req CompleteRequest, now time.Time) error {
-	_, err := j.Complete(req, now)
-	return err
-}
-
-// ConcludeAgainRequest is the request of ConcludeAgain.
-type ConcludeAgainRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// ConcludeAgainInput holds the inputs of ConcludeAgain.
+type ConcludeAgainInput struct {
 	Conclusion Conclusion
 	Output     fsm.Optional[fsm.JSON] // may be absent
 }
@@ -1027,23 +635,23 @@ type ConcludeAgainRequest struct {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - set_by_github: input.conclusion != stale (ErrStaleIsReserved)
-func (j *CheckRun) ConcludeAgain(req ConcludeAgainRequest, now time.Time) (Event, error) {
+func (j *CheckRun) ConcludeAgain(in ConcludeAgainInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpConcludeAgain, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("conclude_again", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpConcludeAgain, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("conclude_again", "actor", err.Error())
 	}
-	if !req.Conclusion.Valid() {
-		return Event{}, j.refuseInput(OpConcludeAgain, "conclusion", "expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out")
+	if !in.Conclusion.Valid() {
+		return Event{}, j.refuseInput("conclude_again", "conclusion", "expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out")
 	}
-	if v, ok := req.Output.Get(); ok {
+	if v, ok := in.Output.Get(); ok {
 		if v.IsZero() {
-			return Event{}, j.refuseInput(OpConcludeAgain, "output", "it is no JSON text")
+			return Event{}, j.refuseInput("conclude_again", "output", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput(OpConcludeAgain, "output", err.Error())
+			return Event{}, j.refuseInput("conclude_again", "output", err.Error())
 		}
 	}
 	switch j.State {
@@ -1051,35 +659,21 @@ func (j *CheckRun) ConcludeAgain(req ConcludeAgainRequest, now time.Time) (Event
 	default:
 		return Event{}, j.refuseState(OpConcludeAgain)
 	}
-	if j.App != req.Actor {
+	if j.App != actor {
 		return Event{}, j.refuseOn(&groundConcludeAgainOwnApp)
 	}
-	if req.Conclusion == ConclusionStale {
+	if in.Conclusion == ConclusionStale {
 		return Event{}, j.refuseOn(&groundConcludeAgainSetByGithub)
 	}
 	newOutput := j.Output
-	if req.Output.Present() {
-		newOutput = req.Output
+	if in.Output.Present() {
+		newOutput = in.Output
 	}
-	j.Conclusion = fsm.Some(req.Conclusion)
+	j.Conclusion = fsm.Some(in.Conclusion)
 	j.Output = newOutput
 	j.CompletedAt = fsm.Some(now)
 	j.move(j.State, now)
-	return Event{Operation: OpConcludeAgain, Name: EventConcludedAgain, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanConcludeAgain reports what ConcludeAgain would answer, and changes
-// nothing.
-func (j CheckRun) CanConcludeAgain(req ConcludeAgainRequest, now time.Time) error {
-	_, err := j.ConcludeAgain(req, now)
-	return err
-}
-
-// MakeStaleRequest is the request of MakeStale.
-type MakeStaleRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventConcludedAgain, From: j.State, To: j.State}, nil
 }
 
 // MakeStale moves a CheckRun from requested, waiting, pending, queued or
@@ -1088,7 +682,7 @@ type MakeStaleRequest struct {
 // GitHub gives up a check run that did not end within 14 days.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *CheckRun) MakeStale(req MakeStaleRequest, now time.Time) (Event, error) {
+func (j *CheckRun) MakeStale(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRequested, StateWaiting, StatePending, StateQueued, StateInProgress:
@@ -1099,22 +693,7 @@ func (j *CheckRun) MakeStale(req MakeStaleRequest, now time.Time) (Event, error)
 	j.CompletedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateCompleted, now)
-	return Event{Operation: OpMakeStale, Name: EventStale, From: from, To: StateCompleted, Rev: j.Rev, At: now}, nil
-}
-
-// CanMakeStale reports what MakeStale would answer, and changes nothing.
-func (j CheckRun) CanMakeStale(req MakeStaleRequest, now time.Time) error {
-	_, err := j.MakeStale(req, now)
-	return err
-}
-
-// RerequestRequest is the request of Rerequest.
-type RerequestRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // the operator; required
-	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventStale, From: from, To: StateCompleted}, nil
 }
 
 // Rerequest keeps a CheckRun completed.
@@ -1122,19 +701,19 @@ type RerequestRequest struct {
 // Somebody asks for the check again. The app is told and decides.
 //
 // It is run by an operator, who gives a reason.
-func (j *CheckRun) Rerequest(req RerequestRequest, now time.Time) (Event, error) {
+func (j *CheckRun) Rerequest(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpRerequest, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("rerequest", fsm.ErrActorMissing)
 	}
-	if req.Reason == "" {
-		return Event{}, j.refuse(OpRerequest, fsm.ErrReasonMissing)
+	if reason == "" {
+		return Event{}, j.refuse("rerequest", fsm.ErrReasonMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpRerequest, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("rerequest", "actor", err.Error())
 	}
-	if err := driver.CheckText(req.Reason); err != nil {
-		return Event{}, j.refuseInput(OpRerequest, "reason", err.Error())
+	if err := driver.CheckText(reason); err != nil {
+		return Event{}, j.refuseInput("rerequest", "reason", err.Error())
 	}
 	switch j.State {
 	case StateCompleted:
@@ -1142,28 +721,13 @@ func (j *CheckRun) Rerequest(req RerequestRequest, now time.Time) (Event, error)
 		return Event{}, j.refuseState(OpRerequest)
 	}
 	if !j.Conclusion.Present() {
-		return Event{}, j.refuseInvariant(OpRerequest, "conclusion is present")
+		return Event{}, j.refuseInvariant("rerequest", "conclusion is present")
 	}
 	if !j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant(OpRerequest, "completed_at is present")
+		return Event{}, j.refuseInvariant("rerequest", "completed_at is present")
 	}
 	j.move(j.State, now)
-	return Event{Operation: OpRerequest, Name: EventRerequested, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanRerequest reports what Rerequest would answer, and changes nothing.
-func (j CheckRun) CanRerequest(req RerequestRequest, now time.Time) error {
-	_, err := j.Rerequest(req, now)
-	return err
-}
-
-// ResetRequest is the request of Reset.
-type ResetRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventRerequested, From: j.State, To: j.State}, nil
 }
 
 // Reset moves a CheckRun from completed to queued.
@@ -1172,20 +736,20 @@ type ResetRequest struct {
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
-func (j *CheckRun) Reset(req ResetRequest, now time.Time) (Event, error) {
+func (j *CheckRun) Reset(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpReset, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("reset", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpReset, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("reset", "actor", err.Error())
 	}
 	switch j.State {
 	case StateCompleted:
 	default:
 		return Event{}, j.refuseState(OpReset)
 	}
-	if j.App != req.Actor {
+	if j.App != actor {
 		return Event{}, j.refuseOn(&groundResetOwnApp)
 	}
 	j.Conclusion = fsm.Optional[Conclusion]{}
@@ -1193,72 +757,34 @@ func (j *CheckRun) Reset(req ResetRequest, now time.Time) (Event, error) {
 	j.CompletedAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateQueued, now)
-	return Event{Operation: OpReset, Name: EventReset, From: from, To: StateQueued, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventReset, From: from, To: StateQueued}, nil
 }
 
-// CanReset reports what Reset would answer, and changes nothing.
-func (j CheckRun) CanReset(req ResetRequest, now time.Time) error {
-	_, err := j.Reset(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the CheckRun:
+// nil, or the refusal that its method returns. Guards and inputs are not looked
+// at; to try these, call the method on a copy.
+func (j CheckRun) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpQueue:
-		switch s {
-		case StateRequested, StateWaiting, StatePending:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRequested || j.State == StateWaiting || j.State == StatePending
 	case OpWait:
-		switch s {
-		case StateRequested, StatePending, StateQueued:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRequested || j.State == StatePending || j.State == StateQueued
 	case OpHold:
-		switch s {
-		case StateRequested, StateWaiting, StateQueued:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRequested || j.State == StateWaiting || j.State == StateQueued
 	case OpStart:
-		switch s {
-		case StateQueued:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateQueued
 	case OpDescribe:
-		switch s {
-		case StateQueued, StateInProgress, StateCompleted:
-			return fsmimpl.ClassTransition
-		}
-	case OpComplete:
-		switch s {
-		case StateRequested, StateWaiting, StatePending, StateQueued, StateInProgress:
-			return fsmimpl.ClassTransition
-		}
-	case OpConcludeAgain:
-		switch s {
-		case StateCompleted:
-			return fsmimpl.ClassTransition
-		}
-	case OpMakeStale:
-		switch s {
-		case StateRequested, StateWaiting, StatePending, StateQueued, StateInProgress:
-			return fsmimpl.ClassTransition
-		}
-	case OpRerequest:
-		switch s {
-		case StateCompleted:
-			return fsmimpl.ClassTransition
-		}
-	case OpReset:
-		switch s {
-		case StateCompleted:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateQueued || j.State == StateInProgress || j.State == StateCompleted
+	case OpComplete, OpMakeStale:
+		possible = j.State == StateRequested || j.State == StateWaiting || j.State == StatePending || j.State == StateQueued || j.State == StateInProgress
+	case OpConcludeAgain, OpRerequest, OpReset:
+		possible = j.State == StateCompleted
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a CheckRun breaks, whoever wrote it. An empty list
@@ -1363,10 +889,7 @@ var checkSuiteStateNames = [...]string{
 
 // String returns the name in the specification.
 func (c CheckSuiteState) String() string {
-	if !c.Valid() {
-		return fmt.Sprintf("CheckSuiteState(%d)", uint8(c))
-	}
-	return checkSuiteStateNames[c]
+	return fsmimpl.Name(checkSuiteStateNames[:], c, "CheckSuiteState")
 }
 
 // Valid reports whether c is one of the states of the specification.
@@ -1376,47 +899,12 @@ func (c CheckSuiteState) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (c CheckSuiteState) MarshalText() ([]byte, error) {
-	if !c.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(c))
-	}
-	return []byte(checkSuiteStateNames[c]), nil
+	return fsmimpl.Text(checkSuiteStateNames[:], c, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (c *CheckSuiteState) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "in_progress":
-		*c = CheckSuiteStateInProgress
-	case "queued":
-		*c = CheckSuiteStateQueued
-	case "completed":
-		*c = CheckSuiteStateCompleted
-	case "empty":
-		*c = CheckSuiteStateEmpty
-	default:
-		return fmt.Errorf("unknown state %q; expected in_progress, queued, completed or empty", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (c CheckSuiteState) Value() (sqldriver.Value, error) {
-	text, err := c.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (c *CheckSuiteState) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return c.UnmarshalText([]byte(text))
-	case []byte:
-		return c.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(checkSuiteStateNames[:], text, c, "state")
 }
 
 // CheckSuite is derived from all CheckRun records with the same suite; it is
@@ -1480,22 +968,25 @@ func (j *CheckRun) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *CheckRun) refuseState(op Operation) *fsm.Refusal {
-	return j.refuseOn(&wrongState[op])
+func (j *CheckRun) refuseState(op string) *fsm.Refusal {
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *CheckRun) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *CheckRun) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "checkrun", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "checkrun", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *CheckRun) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *CheckRun) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -1503,7 +994,7 @@ func (j *CheckRun) refuseInput(op Operation, name, problem string) *fsm.Refusal 
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *CheckRun) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *CheckRun) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -1525,7 +1016,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpQueue:         {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "queue", Allowed: queueStates},
 	OpWait:          {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "wait", Allowed: waitStates},
 	OpHold:          {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "hold", Allowed: holdStates},

@@ -9,7 +9,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -181,11 +180,8 @@ var testDriver = fsmtest.Driver[CheckRun]{
 	Check:      Check,
 	Equal:      CheckRun.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Final:    func(state string) bool { return fsmtest.Named(States(), state).Final() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Final:      func(state string) bool { return fsmtest.Named(States(), state).Final() },
 	Errors: map[string]error{
 		"not_own_app":       ErrNotOwnApp,
 		"actions_only":      ErrActionsOnly,
@@ -193,90 +189,86 @@ var testDriver = fsmtest.Driver[CheckRun]{
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "requested, waiting, pending, queued, in_progress, completed", ""),
-		fsmtest.Words("Operation", Operations(), "create, queue, wait, hold, start, describe, complete, conclude_again, make_stale, rerequest, reset", ""),
-		fsmtest.Words("EventName", []EventName{EventCreated, EventQueued, EventWaiting, EventPending, EventStarted, EventDescribed, EventCompleted, EventConcludedAgain, EventStale, EventRerequested, EventReset}, "created, queued, waiting, pending, started, described, completed, concluded_again, stale, rerequested, reset", ""),
 		fsmtest.Words("Conclusion", []Conclusion{ConclusionActionRequired, ConclusionCancelled, ConclusionFailure, ConclusionNeutral, ConclusionSuccess, ConclusionSkipped, ConclusionStale, ConclusionStartupFailure, ConclusionTimedOut}, "action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure, timed_out", ""),
 		fsmtest.Words("CheckSuiteState", []CheckSuiteState{CheckSuiteStateInProgress, CheckSuiteStateQueued, CheckSuiteStateCompleted, CheckSuiteStateEmpty}, "in_progress, queued, completed, empty", ""),
 	},
 	Pure: map[string]fsmtest.Pure[CheckRun]{
 		"create": {
 			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Create(c.ID, testCreateRequest(c), c.Now())
+				made, e, err := Create(c.ID, testCreateInput(c), c.Actor, c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"queue": {
 			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Queue(testQueueRequest(c), c.Now())
+				e, err := r.Queue(c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *CheckRun, c fsmtest.Call) error { return r.CanQueue(testQueueRequest(c), c.Now()) },
+			Can: func(r CheckRun) error { return r.Can(OpQueue) },
 		},
 		"wait": {
 			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Wait(testWaitRequest(c), c.Now())
+				e, err := r.Wait(c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *CheckRun, c fsmtest.Call) error { return r.CanWait(testWaitRequest(c), c.Now()) },
+			Can: func(r CheckRun) error { return r.Can(OpWait) },
 		},
 		"hold": {
 			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Hold(testHoldRequest(c), c.Now())
+				e, err := r.Hold(c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *CheckRun, c fsmtest.Call) error { return r.CanHold(testHoldRequest(c), c.Now()) },
+			Can: func(r CheckRun) error { return r.Can(OpHold) },
 		},
 		"start": {
 			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(testStartRequest(c), c.Now())
+				e, err := r.Start(c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *CheckRun, c fsmtest.Call) error { return r.CanStart(testStartRequest(c), c.Now()) },
+			Can: func(r CheckRun) error { return r.Can(OpStart) },
 		},
 		"describe": {
 			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Describe(testDescribeRequest(c), c.Now())
+				e, err := r.Describe(testDescribeInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *CheckRun, c fsmtest.Call) error { return r.CanDescribe(testDescribeRequest(c), c.Now()) },
+			Can: func(r CheckRun) error { return r.Can(OpDescribe) },
 		},
 		"complete": {
 			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Complete(testCompleteRequest(c), c.Now())
+				e, err := r.Complete(testCompleteInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *CheckRun, c fsmtest.Call) error { return r.CanComplete(testCompleteRequest(c), c.Now()) },
+			Can: func(r CheckRun) error { return r.Can(OpComplete) },
 		},
 		"conclude_again": {
 			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ConcludeAgain(testConcludeAgainRequest(c), c.Now())
+				e, err := r.ConcludeAgain(testConcludeAgainInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *CheckRun, c fsmtest.Call) error {
-				return r.CanConcludeAgain(testConcludeAgainRequest(c), c.Now())
-			},
+			Can: func(r CheckRun) error { return r.Can(OpConcludeAgain) },
 		},
 		"make_stale": {
 			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.MakeStale(testMakeStaleRequest(c), c.Now())
+				e, err := r.MakeStale(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *CheckRun, c fsmtest.Call) error { return r.CanMakeStale(testMakeStaleRequest(c), c.Now()) },
+			Can: func(r CheckRun) error { return r.Can(OpMakeStale) },
 		},
 		"rerequest": {
 			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Rerequest(testRerequestRequest(c), c.Now())
+				e, err := r.Rerequest(c.Actor, c.Reason, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *CheckRun, c fsmtest.Call) error { return r.CanRerequest(testRerequestRequest(c), c.Now()) },
+			Can: func(r CheckRun) error { return r.Can(OpRerequest) },
 		},
 		"reset": {
 			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Reset(testResetRequest(c), c.Now())
+				e, err := r.Reset(c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *CheckRun, c fsmtest.Call) error { return r.CanReset(testResetRequest(c), c.Now()) },
+			Can: func(r CheckRun) error { return r.Can(OpReset) },
 		},
 	},
 	Project: func(records []CheckRun) fsmtest.Projected {
@@ -291,21 +283,15 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testCreateRequest(c fsmtest.Call) CreateRequest {
-	return CreateRequest{
-		ID:        c.ID,
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testCreateInput(c fsmtest.Call) CreateInput {
+	return CreateInput{
 		Suite:     c.Text("suite"),
 		Name:      c.Text("name"),
 		HeadSha:   c.Text("head_sha"),
@@ -314,107 +300,24 @@ func testCreateRequest(c fsmtest.Call) CreateRequest {
 	}
 }
 
-func testQueueRequest(c fsmtest.Call) QueueRequest {
-	return QueueRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testDescribeInput(c fsmtest.Call) DescribeInput {
+	return DescribeInput{
+		Name:   fsmtest.Opt(c, "name", fsmtest.Call.Text),
+		Output: fsmtest.Opt(c, "output", fsmtest.Call.JSON),
 	}
 }
 
-func testWaitRequest(c fsmtest.Call) WaitRequest {
-	return WaitRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testHoldRequest(c fsmtest.Call) HoldRequest {
-	return HoldRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testStartRequest(c fsmtest.Call) StartRequest {
-	return StartRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testDescribeRequest(c fsmtest.Call) DescribeRequest {
-	return DescribeRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Name:      fsmtest.Opt(c, "name", fsmtest.Call.Text),
-		Output:    fsmtest.Opt(c, "output", fsmtest.Call.JSON),
-	}
-}
-
-func testCompleteRequest(c fsmtest.Call) CompleteRequest {
-	return CompleteRequest{
-		RequestID:  c.RequestID,
-		Actor:      c.Actor,
-		Reason:     c.Reason,
-		At:         c.Now(),
-		Labels:     c.Labels,
+func testCompleteInput(c fsmtest.Call) CompleteInput {
+	return CompleteInput{
 		Conclusion: fsmtest.Word[Conclusion](c, "conclusion"),
 		Output:     fsmtest.Opt(c, "output", fsmtest.Call.JSON),
 	}
 }
 
-func testConcludeAgainRequest(c fsmtest.Call) ConcludeAgainRequest {
-	return ConcludeAgainRequest{
-		RequestID:  c.RequestID,
-		Actor:      c.Actor,
-		Reason:     c.Reason,
-		At:         c.Now(),
-		Labels:     c.Labels,
+func testConcludeAgainInput(c fsmtest.Call) ConcludeAgainInput {
+	return ConcludeAgainInput{
 		Conclusion: fsmtest.Word[Conclusion](c, "conclusion"),
 		Output:     fsmtest.Opt(c, "output", fsmtest.Call.JSON),
-	}
-}
-
-func testMakeStaleRequest(c fsmtest.Call) MakeStaleRequest {
-	return MakeStaleRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testRerequestRequest(c fsmtest.Call) RerequestRequest {
-	return RerequestRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testResetRequest(c fsmtest.Call) ResetRequest {
-	return ResetRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
 	}
 }
 
@@ -443,6 +346,9 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 		},
 		Sweep:   m.Sweep,
 		Deliver: m.Deliver,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[CheckRun]) error) ([]fsm.Outcome[CheckRun], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[CheckRun], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -483,19 +389,12 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 		Operations: map[string]fsmtest.Durably[CheckRun]{
 			"create": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Create(ctx, testCreateRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[CheckRun], error) {
-					var reqs []CreateRequest
-					for _, c := range calls {
-						reqs = append(reqs, testCreateRequest(c))
-					}
-					return m.CreateMany(ctx, reqs)
+					return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[CheckRun], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Create(ctx, testCreateRequest(c))
+					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -504,14 +403,7 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 			},
 			"queue": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Queue(ctx, at, testQueueRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[CheckRun], error) {
-					var items []QueueItem
-					for i, c := range calls {
-						items = append(items, QueueItem{At: at[i], Request: testQueueRequest(c)})
-					}
-					return m.QueueMany(ctx, items)
+					return m.Queue(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
 					switch h.Held().State {
@@ -533,14 +425,7 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 			},
 			"wait": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Wait(ctx, at, testWaitRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[CheckRun], error) {
-					var items []WaitItem
-					for i, c := range calls {
-						items = append(items, WaitItem{At: at[i], Request: testWaitRequest(c)})
-					}
-					return m.WaitMany(ctx, items)
+					return m.Wait(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
 					switch h.Held().State {
@@ -562,14 +447,7 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 			},
 			"hold": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Hold(ctx, at, testHoldRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[CheckRun], error) {
-					var items []HoldItem
-					for i, c := range calls {
-						items = append(items, HoldItem{At: at[i], Request: testHoldRequest(c)})
-					}
-					return m.HoldMany(ctx, items)
+					return m.Hold(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
 					switch h.Held().State {
@@ -591,14 +469,7 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 			},
 			"start": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Start(ctx, at, testStartRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[CheckRun], error) {
-					var items []StartItem
-					for i, c := range calls {
-						items = append(items, StartItem{At: at[i], Request: testStartRequest(c)})
-					}
-					return m.StartMany(ctx, items)
+					return m.Start(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
 					switch h.Held().State {
@@ -612,29 +483,21 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 			},
 			"describe": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Describe(ctx, at, testDescribeRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[CheckRun], error) {
-					var items []DescribeItem
-					for i, c := range calls {
-						items = append(items, DescribeItem{At: at[i], Request: testDescribeRequest(c)})
-					}
-					return m.DescribeMany(ctx, items)
+					return m.Describe(ctx, at, testDescribeInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					req := testDescribeRequest(c)
 					switch h.Held().State {
 					case StateQueued:
 						j := QueuedCheckRun{handle{h}}
-						err := j.Describe(ctx, req.Name, req.Output)
+						err := j.Describe(ctx, testDescribeInput(c))
 						return j.Outcome(), "queued", err
 					case StateInProgress:
 						j := InProgressCheckRun{handle{h}}
-						err := j.Describe(ctx, req.Name, req.Output)
+						err := j.Describe(ctx, testDescribeInput(c))
 						return j.Outcome(), "in_progress", err
 					case StateCompleted:
 						j := CompletedCheckRun{handle{h}}
-						err := j.Describe(ctx, req.Name, req.Output)
+						err := j.Describe(ctx, testDescribeInput(c))
 						return j.Outcome(), "completed", err
 					}
 					return out, end, err
@@ -642,37 +505,29 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 			},
 			"complete": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Complete(ctx, at, testCompleteRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[CheckRun], error) {
-					var items []CompleteItem
-					for i, c := range calls {
-						items = append(items, CompleteItem{At: at[i], Request: testCompleteRequest(c)})
-					}
-					return m.CompleteMany(ctx, items)
+					return m.Complete(ctx, at, testCompleteInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					req := testCompleteRequest(c)
 					switch h.Held().State {
 					case StateRequested:
 						j := RequestedCheckRun{handle{h}}
-						next, err := j.Complete(ctx, req.Conclusion, req.Output)
+						next, err := j.Complete(ctx, testCompleteInput(c))
 						return next.Outcome(), "completed", err
 					case StateWaiting:
 						j := WaitingCheckRun{handle{h}}
-						next, err := j.Complete(ctx, req.Conclusion, req.Output)
+						next, err := j.Complete(ctx, testCompleteInput(c))
 						return next.Outcome(), "completed", err
 					case StatePending:
 						j := PendingCheckRun{handle{h}}
-						next, err := j.Complete(ctx, req.Conclusion, req.Output)
+						next, err := j.Complete(ctx, testCompleteInput(c))
 						return next.Outcome(), "completed", err
 					case StateQueued:
 						j := QueuedCheckRun{handle{h}}
-						next, err := j.Complete(ctx, req.Conclusion, req.Output)
+						next, err := j.Complete(ctx, testCompleteInput(c))
 						return next.Outcome(), "completed", err
 					case StateInProgress:
 						j := InProgressCheckRun{handle{h}}
-						next, err := j.Complete(ctx, req.Conclusion, req.Output)
+						next, err := j.Complete(ctx, testCompleteInput(c))
 						return next.Outcome(), "completed", err
 					}
 					return out, end, err
@@ -680,21 +535,13 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 			},
 			"conclude_again": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.ConcludeAgain(ctx, at, testConcludeAgainRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[CheckRun], error) {
-					var items []ConcludeAgainItem
-					for i, c := range calls {
-						items = append(items, ConcludeAgainItem{At: at[i], Request: testConcludeAgainRequest(c)})
-					}
-					return m.ConcludeAgainMany(ctx, items)
+					return m.ConcludeAgain(ctx, at, testConcludeAgainInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					req := testConcludeAgainRequest(c)
 					switch h.Held().State {
 					case StateCompleted:
 						j := CompletedCheckRun{handle{h}}
-						err := j.ConcludeAgain(ctx, req.Conclusion, req.Output)
+						err := j.ConcludeAgain(ctx, testConcludeAgainInput(c))
 						return j.Outcome(), "completed", err
 					}
 					return out, end, err
@@ -702,31 +549,17 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 			},
 			"make_stale": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.MakeStale(ctx, at, testMakeStaleRequest(c))
+					return m.MakeStale(ctx, at, c.GivenBySystem())
 				},
 			},
 			"rerequest": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Rerequest(ctx, at, testRerequestRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[CheckRun], error) {
-					var items []RerequestItem
-					for i, c := range calls {
-						items = append(items, RerequestItem{At: at[i], Request: testRerequestRequest(c)})
-					}
-					return m.RerequestMany(ctx, items)
+					return m.Rerequest(ctx, at, c.Given())
 				},
 			},
 			"reset": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Reset(ctx, at, testResetRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[CheckRun], error) {
-					var items []ResetItem
-					for i, c := range calls {
-						items = append(items, ResetItem{At: at[i], Request: testResetRequest(c)})
-					}
-					return m.ResetMany(ctx, items)
+					return m.Reset(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
 					switch h.Held().State {

@@ -36,14 +36,14 @@ func Hold(m *Machine, j CheckRun, actor string) AnyCheckRun {
 }
 
 // Create is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Create(ctx context.Context, req CreateRequest) (AnyCheckRun, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (AnyCheckRun, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Create(ctx, req)
+	out, err := h.m.Create(ctx, id, in, c)
 	if err != nil {
 		return AnyCheckRun{}, err
 	}
@@ -131,26 +131,26 @@ type RequestedCheckRun struct {
 
 // Queue moves the CheckRun to queued. May be run from now on.
 func (j RequestedCheckRun) Queue(ctx context.Context) (QueuedCheckRun, error) {
-	next, err := j.held.Move(ctx, QueueRequest{Actor: j.held.Actor()}.call(opQueue))
+	next, err := j.held.Move(ctx, queueCall(opQueue, fsm.Call{Actor: j.held.Actor()}))
 	return QueuedCheckRun{handle{next}}, err
 }
 
 // Wait moves the CheckRun to waiting. A rule has to be met first.
 func (j RequestedCheckRun) Wait(ctx context.Context) (WaitingCheckRun, error) {
-	next, err := j.held.Move(ctx, WaitRequest{Actor: j.held.Actor()}.call(opWait))
+	next, err := j.held.Move(ctx, waitCall(opWait, fsm.Call{Actor: j.held.Actor()}))
 	return WaitingCheckRun{handle{next}}, err
 }
 
 // Hold moves the CheckRun to pending. Too many run at the same time.
 func (j RequestedCheckRun) Hold(ctx context.Context) (PendingCheckRun, error) {
-	next, err := j.held.Move(ctx, HoldRequest{Actor: j.held.Actor()}.call(opHold))
+	next, err := j.held.Move(ctx, holdCall(opHold, fsm.Call{Actor: j.held.Actor()}))
 	return PendingCheckRun{handle{next}}, err
 }
 
 // Complete moves the CheckRun to completed. Gives the conclusion; a check run
 // that never started may have one, too.
-func (j RequestedCheckRun) Complete(ctx context.Context, conclusion Conclusion, output fsm.Optional[fsm.JSON]) (CompletedCheckRun, error) {
-	next, err := j.held.Move(ctx, CompleteRequest{Actor: j.held.Actor(), Conclusion: conclusion, Output: output}.call(opComplete))
+func (j RequestedCheckRun) Complete(ctx context.Context, in CompleteInput) (CompletedCheckRun, error) {
+	next, err := j.held.Move(ctx, completeCall(opComplete, in, fsm.Call{Actor: j.held.Actor()}))
 	return CompletedCheckRun{handle{next}}, err
 }
 
@@ -163,20 +163,20 @@ type WaitingCheckRun struct {
 
 // Queue moves the CheckRun to queued. May be run from now on.
 func (j WaitingCheckRun) Queue(ctx context.Context) (QueuedCheckRun, error) {
-	next, err := j.held.Move(ctx, QueueRequest{Actor: j.held.Actor()}.call(opQueue))
+	next, err := j.held.Move(ctx, queueCall(opQueue, fsm.Call{Actor: j.held.Actor()}))
 	return QueuedCheckRun{handle{next}}, err
 }
 
 // Hold moves the CheckRun to pending. Too many run at the same time.
 func (j WaitingCheckRun) Hold(ctx context.Context) (PendingCheckRun, error) {
-	next, err := j.held.Move(ctx, HoldRequest{Actor: j.held.Actor()}.call(opHold))
+	next, err := j.held.Move(ctx, holdCall(opHold, fsm.Call{Actor: j.held.Actor()}))
 	return PendingCheckRun{handle{next}}, err
 }
 
 // Complete moves the CheckRun to completed. Gives the conclusion; a check run
 // that never started may have one, too.
-func (j WaitingCheckRun) Complete(ctx context.Context, conclusion Conclusion, output fsm.Optional[fsm.JSON]) (CompletedCheckRun, error) {
-	next, err := j.held.Move(ctx, CompleteRequest{Actor: j.held.Actor(), Conclusion: conclusion, Output: output}.call(opComplete))
+func (j WaitingCheckRun) Complete(ctx context.Context, in CompleteInput) (CompletedCheckRun, error) {
+	next, err := j.held.Move(ctx, completeCall(opComplete, in, fsm.Call{Actor: j.held.Actor()}))
 	return CompletedCheckRun{handle{next}}, err
 }
 
@@ -188,20 +188,20 @@ type PendingCheckRun struct {
 
 // Queue moves the CheckRun to queued. May be run from now on.
 func (j PendingCheckRun) Queue(ctx context.Context) (QueuedCheckRun, error) {
-	next, err := j.held.Move(ctx, QueueRequest{Actor: j.held.Actor()}.call(opQueue))
+	next, err := j.held.Move(ctx, queueCall(opQueue, fsm.Call{Actor: j.held.Actor()}))
 	return QueuedCheckRun{handle{next}}, err
 }
 
 // Wait moves the CheckRun to waiting. A rule has to be met first.
 func (j PendingCheckRun) Wait(ctx context.Context) (WaitingCheckRun, error) {
-	next, err := j.held.Move(ctx, WaitRequest{Actor: j.held.Actor()}.call(opWait))
+	next, err := j.held.Move(ctx, waitCall(opWait, fsm.Call{Actor: j.held.Actor()}))
 	return WaitingCheckRun{handle{next}}, err
 }
 
 // Complete moves the CheckRun to completed. Gives the conclusion; a check run
 // that never started may have one, too.
-func (j PendingCheckRun) Complete(ctx context.Context, conclusion Conclusion, output fsm.Optional[fsm.JSON]) (CompletedCheckRun, error) {
-	next, err := j.held.Move(ctx, CompleteRequest{Actor: j.held.Actor(), Conclusion: conclusion, Output: output}.call(opComplete))
+func (j PendingCheckRun) Complete(ctx context.Context, in CompleteInput) (CompletedCheckRun, error) {
+	next, err := j.held.Move(ctx, completeCall(opComplete, in, fsm.Call{Actor: j.held.Actor()}))
 	return CompletedCheckRun{handle{next}}, err
 }
 
@@ -213,32 +213,32 @@ type QueuedCheckRun struct {
 
 // Wait moves the CheckRun to waiting. A rule has to be met first.
 func (j QueuedCheckRun) Wait(ctx context.Context) (WaitingCheckRun, error) {
-	next, err := j.held.Move(ctx, WaitRequest{Actor: j.held.Actor()}.call(opWait))
+	next, err := j.held.Move(ctx, waitCall(opWait, fsm.Call{Actor: j.held.Actor()}))
 	return WaitingCheckRun{handle{next}}, err
 }
 
 // Hold moves the CheckRun to pending. Too many run at the same time.
 func (j QueuedCheckRun) Hold(ctx context.Context) (PendingCheckRun, error) {
-	next, err := j.held.Move(ctx, HoldRequest{Actor: j.held.Actor()}.call(opHold))
+	next, err := j.held.Move(ctx, holdCall(opHold, fsm.Call{Actor: j.held.Actor()}))
 	return PendingCheckRun{handle{next}}, err
 }
 
 // Start moves the CheckRun to in_progress. The work begins.
 func (j QueuedCheckRun) Start(ctx context.Context) (InProgressCheckRun, error) {
-	next, err := j.held.Move(ctx, StartRequest{Actor: j.held.Actor()}.call(opStart))
+	next, err := j.held.Move(ctx, startCall(opStart, fsm.Call{Actor: j.held.Actor()}))
 	return InProgressCheckRun{handle{next}}, err
 }
 
 // Describe keeps the CheckRun queued; the handle holds the new revision.
 // Reports on the way.
-func (j QueuedCheckRun) Describe(ctx context.Context, name fsm.Optional[string], output fsm.Optional[fsm.JSON]) error {
-	return j.held.Stay(ctx, DescribeRequest{Actor: j.held.Actor(), Name: name, Output: output}.call(opDescribe))
+func (j QueuedCheckRun) Describe(ctx context.Context, in DescribeInput) error {
+	return j.held.Stay(ctx, describeCall(opDescribe, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Complete moves the CheckRun to completed. Gives the conclusion; a check run
 // that never started may have one, too.
-func (j QueuedCheckRun) Complete(ctx context.Context, conclusion Conclusion, output fsm.Optional[fsm.JSON]) (CompletedCheckRun, error) {
-	next, err := j.held.Move(ctx, CompleteRequest{Actor: j.held.Actor(), Conclusion: conclusion, Output: output}.call(opComplete))
+func (j QueuedCheckRun) Complete(ctx context.Context, in CompleteInput) (CompletedCheckRun, error) {
+	next, err := j.held.Move(ctx, completeCall(opComplete, in, fsm.Call{Actor: j.held.Actor()}))
 	return CompletedCheckRun{handle{next}}, err
 }
 
@@ -257,14 +257,14 @@ func (j InProgressCheckRun) StartedAt() time.Time {
 
 // Describe keeps the CheckRun in_progress; the handle holds the new revision.
 // Reports on the way.
-func (j InProgressCheckRun) Describe(ctx context.Context, name fsm.Optional[string], output fsm.Optional[fsm.JSON]) error {
-	return j.held.Stay(ctx, DescribeRequest{Actor: j.held.Actor(), Name: name, Output: output}.call(opDescribe))
+func (j InProgressCheckRun) Describe(ctx context.Context, in DescribeInput) error {
+	return j.held.Stay(ctx, describeCall(opDescribe, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Complete moves the CheckRun to completed. Gives the conclusion; a check run
 // that never started may have one, too.
-func (j InProgressCheckRun) Complete(ctx context.Context, conclusion Conclusion, output fsm.Optional[fsm.JSON]) (CompletedCheckRun, error) {
-	next, err := j.held.Move(ctx, CompleteRequest{Actor: j.held.Actor(), Conclusion: conclusion, Output: output}.call(opComplete))
+func (j InProgressCheckRun) Complete(ctx context.Context, in CompleteInput) (CompletedCheckRun, error) {
+	next, err := j.held.Move(ctx, completeCall(opComplete, in, fsm.Call{Actor: j.held.Actor()}))
 	return CompletedCheckRun{handle{next}}, err
 }
 
@@ -290,18 +290,18 @@ func (j CompletedCheckRun) CompletedAt() time.Time {
 
 // Describe keeps the CheckRun completed; the handle holds the new revision.
 // Reports on the way.
-func (j CompletedCheckRun) Describe(ctx context.Context, name fsm.Optional[string], output fsm.Optional[fsm.JSON]) error {
-	return j.held.Stay(ctx, DescribeRequest{Actor: j.held.Actor(), Name: name, Output: output}.call(opDescribe))
+func (j CompletedCheckRun) Describe(ctx context.Context, in DescribeInput) error {
+	return j.held.Stay(ctx, describeCall(opDescribe, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // ConcludeAgain keeps the CheckRun completed; the handle holds the new
 // revision. Changes the conclusion of a check run that is over.
-func (j CompletedCheckRun) ConcludeAgain(ctx context.Context, conclusion Conclusion, output fsm.Optional[fsm.JSON]) error {
-	return j.held.Stay(ctx, ConcludeAgainRequest{Actor: j.held.Actor(), Conclusion: conclusion, Output: output}.call(opConcludeAgain))
+func (j CompletedCheckRun) ConcludeAgain(ctx context.Context, in ConcludeAgainInput) error {
+	return j.held.Stay(ctx, concludeAgainCall(opConcludeAgain, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Reset moves the CheckRun to queued. The app runs the check again.
 func (j CompletedCheckRun) Reset(ctx context.Context) (QueuedCheckRun, error) {
-	next, err := j.held.Move(ctx, ResetRequest{Actor: j.held.Actor()}.call(opReset))
+	next, err := j.held.Move(ctx, resetCall(opReset, fsm.Call{Actor: j.held.Actor()}))
 	return QueuedCheckRun{handle{next}}, err
 }

@@ -4,10 +4,8 @@ package checkrun
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -110,211 +108,63 @@ func Fold(events []fsm.Event) (CheckRun, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Create makes a CheckRun in state requested or queued.
-func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opCreate))
-}
-
-// CreateMany is Create for each request, in one transaction: all of them or
-// none.
-func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[CheckRun], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opCreate)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Create makes a CheckRun in state requested or queued. An empty id stands for
+// a new one.
+func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
 // Queue moves a CheckRun from requested, waiting or pending to queued.
-func (m *Machine) Queue(ctx context.Context, at fsm.Target, req QueueRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opQueue))
-}
-
-// QueueItem is one item of QueueMany.
-type QueueItem struct {
-	At      fsm.Target
-	Request QueueRequest
-}
-
-// QueueMany is Queue for each item, in one transaction: all of them or none.
-func (m *Machine) QueueMany(ctx context.Context, items []QueueItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[CheckRun], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opQueue)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Queue(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, queueCall(opQueue, c))
 }
 
 // Wait moves a CheckRun from requested, queued or pending to waiting.
-func (m *Machine) Wait(ctx context.Context, at fsm.Target, req WaitRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opWait))
-}
-
-// WaitItem is one item of WaitMany.
-type WaitItem struct {
-	At      fsm.Target
-	Request WaitRequest
-}
-
-// WaitMany is Wait for each item, in one transaction: all of them or none.
-func (m *Machine) WaitMany(ctx context.Context, items []WaitItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[CheckRun], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opWait)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Wait(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, waitCall(opWait, c))
 }
 
 // Hold moves a CheckRun from requested, queued or waiting to pending.
-func (m *Machine) Hold(ctx context.Context, at fsm.Target, req HoldRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opHold))
-}
-
-// HoldItem is one item of HoldMany.
-type HoldItem struct {
-	At      fsm.Target
-	Request HoldRequest
-}
-
-// HoldMany is Hold for each item, in one transaction: all of them or none.
-func (m *Machine) HoldMany(ctx context.Context, items []HoldItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[CheckRun], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opHold)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Hold(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, holdCall(opHold, c))
 }
 
 // Start moves a CheckRun from queued to in_progress.
-func (m *Machine) Start(ctx context.Context, at fsm.Target, req StartRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opStart))
-}
-
-// StartItem is one item of StartMany.
-type StartItem struct {
-	At      fsm.Target
-	Request StartRequest
-}
-
-// StartMany is Start for each item, in one transaction: all of them or none.
-func (m *Machine) StartMany(ctx context.Context, items []StartItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[CheckRun], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opStart)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
 // Describe keeps a CheckRun queued, in_progress or completed.
-func (m *Machine) Describe(ctx context.Context, at fsm.Target, req DescribeRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDescribe))
-}
-
-// DescribeItem is one item of DescribeMany.
-type DescribeItem struct {
-	At      fsm.Target
-	Request DescribeRequest
-}
-
-// DescribeMany is Describe for each item, in one transaction: all of them or
-// none.
-func (m *Machine) DescribeMany(ctx context.Context, items []DescribeItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[CheckRun], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opDescribe)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Describe(ctx context.Context, at fsm.Target, in DescribeInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, describeCall(opDescribe, in, c))
 }
 
 // Complete moves a CheckRun from requested, waiting, pending, queued or
 // in_progress to completed.
-func (m *Machine) Complete(ctx context.Context, at fsm.Target, req CompleteRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opComplete))
-}
-
-// CompleteItem is one item of CompleteMany.
-type CompleteItem struct {
-	At      fsm.Target
-	Request CompleteRequest
-}
-
-// CompleteMany is Complete for each item, in one transaction: all of them or
-// none.
-func (m *Machine) CompleteMany(ctx context.Context, items []CompleteItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[CheckRun], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opComplete)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Complete(ctx context.Context, at fsm.Target, in CompleteInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, completeCall(opComplete, in, c))
 }
 
 // ConcludeAgain keeps a CheckRun completed.
-func (m *Machine) ConcludeAgain(ctx context.Context, at fsm.Target, req ConcludeAgainRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opConcludeAgain))
-}
-
-// ConcludeAgainItem is one item of ConcludeAgainMany.
-type ConcludeAgainItem struct {
-	At      fsm.Target
-	Request ConcludeAgainRequest
-}
-
-// ConcludeAgainMany is ConcludeAgain for each item, in one transaction: all of
-// them or none.
-func (m *Machine) ConcludeAgainMany(ctx context.Context, items []ConcludeAgainItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[CheckRun], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opConcludeAgain)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) ConcludeAgain(ctx context.Context, at fsm.Target, in ConcludeAgainInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, concludeAgainCall(opConcludeAgain, in, c))
 }
 
 // MakeStale moves a CheckRun from requested, waiting, pending, queued or
 // in_progress to completed. Its request id is made of operation and revision,
 // so two that run it converge.
-func (m *Machine) MakeStale(ctx context.Context, at fsm.Target, req MakeStaleRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opMakeStale))
+func (m *Machine) MakeStale(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, makeStaleCall(opMakeStale, c))
 }
 
 // Rerequest keeps a CheckRun completed.
-func (m *Machine) Rerequest(ctx context.Context, at fsm.Target, req RerequestRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRerequest))
-}
-
-// RerequestItem is one item of RerequestMany.
-type RerequestItem struct {
-	At      fsm.Target
-	Request RerequestRequest
-}
-
-// RerequestMany is Rerequest for each item, in one transaction: all of them or
-// none.
-func (m *Machine) RerequestMany(ctx context.Context, items []RerequestItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[CheckRun], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opRerequest)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Rerequest(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, rerequestCall(opRerequest, c))
 }
 
 // Reset moves a CheckRun from completed to queued.
-func (m *Machine) Reset(ctx context.Context, at fsm.Target, req ResetRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opReset))
-}
-
-// ResetItem is one item of ResetMany.
-type ResetItem struct {
-	At      fsm.Target
-	Request ResetRequest
-}
-
-// ResetMany is Reset for each item, in one transaction: all of them or none.
-func (m *Machine) ResetMany(ctx context.Context, items []ResetItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[CheckRun], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opReset)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Reset(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, resetCall(opReset, c))
 }
 
 // Record returns a CheckRun as it is stored, or fsm.ErrNotFound. One that
@@ -396,9 +246,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[CheckRun]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[CheckRun]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -557,7 +421,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "created_at", Plus: 336 * time.Hour}},
 		System: func(*CheckRun, time.Time) (fsmimpl.Call[CheckRun], error) {
-			return MakeStaleRequest{}.call(nil), nil
+			return makeStaleCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -622,176 +486,134 @@ var descriptor = fsmimpl.Descriptor[CheckRun]{
 	},
 }
 
-func (req CreateRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+func createCall(op *fsmimpl.Operation[CheckRun], id string, in CreateInput, c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "suite", Value: req.Suite, Kind: driver.KindString},
-			{Name: "name", Value: req.Name, Kind: driver.KindString},
-			{Name: "head_sha", Value: req.HeadSha, Kind: driver.KindString},
-			{Name: "is_actions", Value: req.IsActions, Kind: driver.KindBool},
-			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "suite", Value: in.Suite, Kind: driver.KindString},
+			{Name: "name", Value: in.Name, Kind: driver.KindString},
+			{Name: "head_sha", Value: in.HeadSha, Kind: driver.KindString},
+			{Name: "is_actions", Value: in.IsActions, Kind: driver.KindBool},
+			{Name: "output", Value: fsmimpl.ColumnOf(in.Output, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *CheckRun, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Create(id, req, now)
+			made, e, err := Create(id, in, c.Actor, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req QueueRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+func queueCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Queue(req, now))
+			return step(j.Queue(c.Actor, now))
 		},
 	}
 }
 
-func (req WaitRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+func waitCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Wait(req, now))
+			return step(j.Wait(c.Actor, now))
 		},
 	}
 }
 
-func (req HoldRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+func holdCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Hold(req, now))
+			return step(j.Hold(c.Actor, now))
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+func startCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Start(req, now))
+			return step(j.Start(c.Actor, now))
 		},
 	}
 }
 
-func (req DescribeRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+func describeCall(op *fsmimpl.Operation[CheckRun], in DescribeInput, c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "name", Value: column(req.Name), Kind: driver.KindString},
-			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "name", Value: fsmimpl.Column(in.Name), Kind: driver.KindString},
+			{Name: "output", Value: fsmimpl.ColumnOf(in.Output, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Describe(req, now))
+			return step(j.Describe(in, c.Actor, now))
 		},
 	}
 }
 
-func (req CompleteRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+func completeCall(op *fsmimpl.Operation[CheckRun], in CompleteInput, c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "conclusion", Value: req.Conclusion.String(), Kind: driver.KindEnum},
-			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "conclusion", Value: in.Conclusion.String(), Kind: driver.KindEnum},
+			{Name: "output", Value: fsmimpl.ColumnOf(in.Output, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Complete(req, now))
+			return step(j.Complete(in, c.Actor, now))
 		},
 	}
 }
 
-func (req ConcludeAgainRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+func concludeAgainCall(op *fsmimpl.Operation[CheckRun], in ConcludeAgainInput, c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "conclusion", Value: req.Conclusion.String(), Kind: driver.KindEnum},
-			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "conclusion", Value: in.Conclusion.String(), Kind: driver.KindEnum},
+			{Name: "output", Value: fsmimpl.ColumnOf(in.Output, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.ConcludeAgain(req, now))
-		},
-	}
-}
-
-func (req MakeStaleRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
-	return fsmimpl.Call[CheckRun]{
-		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
-		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.MakeStale(req, now))
+			return step(j.ConcludeAgain(in, c.Actor, now))
 		},
 	}
 }
 
-func (req RerequestRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+func makeStaleCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Rerequest(req, now))
+			return step(j.MakeStale(now))
 		},
 	}
 }
 
-func (req ResetRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+func rerequestCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Reset(req, now))
+			return step(j.Rerequest(c.Actor, c.Reason, now))
+		},
+	}
+}
+
+func resetCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
+	return fsmimpl.Call[CheckRun]{
+		Operation: op,
+		Caller:    fsmimpl.Caller(c),
+		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Reset(c.Actor, now))
 		},
 	}
 }
@@ -810,10 +632,10 @@ func encode(j *CheckRun) driver.Row {
 			j.Name,
 			j.HeadSha,
 			j.IsActions,
-			columnOf(j.Output, fsm.JSON.String),
-			columnOf(j.Conclusion, Conclusion.String),
-			column(j.StartedAt),
-			column(j.CompletedAt),
+			fsmimpl.ColumnOf(j.Output, fsm.JSON.String),
+			fsmimpl.ColumnOf(j.Conclusion, Conclusion.String),
+			fsmimpl.Column(j.StartedAt),
+			fsmimpl.Column(j.CompletedAt),
 		},
 	}
 }
@@ -821,24 +643,20 @@ func encode(j *CheckRun) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (CheckRun, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return CheckRun{}, fmt.Errorf("checkrun %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := CheckRun{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Suite),
-		read(r, 1, &j.App),
-		read(r, 2, &j.Name),
-		read(r, 3, &j.HeadSha),
-		read(r, 4, &j.IsActions),
-		scanOptional(r, 5, &j.Output),
-		scanOptional(r, 6, &j.Conclusion),
-		readOptional(r, 7, &j.StartedAt),
-		readOptional(r, 8, &j.CompletedAt),
-	)
-	if err != nil {
-		return CheckRun{}, fmt.Errorf("checkrun %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Suite)
+	fsmimpl.Plain(rd, &j.App)
+	fsmimpl.Plain(rd, &j.Name)
+	fsmimpl.Plain(rd, &j.HeadSha)
+	fsmimpl.Plain(rd, &j.IsActions)
+	fsmimpl.ScanOptional(rd, &j.Output)
+	fsmimpl.WordOptional(rd, &j.Conclusion)
+	fsmimpl.PlainOptional(rd, &j.StartedAt)
+	fsmimpl.PlainOptional(rd, &j.CompletedAt)
+	if err := rd.Err(); err != nil {
+		return CheckRun{}, err
 	}
 	return j, nil
 }
@@ -853,63 +671,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scanOptional reads a text column that may be absent.
-func scanOptional[T any, P interface {
-	*T
-	sql.Scanner
-}](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	var v T
-	if err := P(&v).Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

@@ -8,9 +8,7 @@
 package container
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -20,7 +18,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Container. The zero State is no state.
 type State uint8
@@ -52,10 +50,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -65,60 +60,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "creating":
-		*s = StateCreating
-	case "created":
-		*s = StateCreated
-	case "running":
-		*s = StateRunning
-	case "stopped":
-		*s = StateStopped
-	case "deleted":
-		*s = StateDeleted
-	default:
-		return fmt.Errorf("unknown state %q; expected creating, created, running, stopped or deleted", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateCreating,
-		StateCreated,
-		StateRunning,
-		StateStopped,
-		StateDeleted,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -126,212 +78,33 @@ func (s State) Terminal() bool {
 	return s == StateDeleted
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpCreate Operation = iota + 1
-	OpFinishCreate
-	OpFailCreate
-	OpStart
-	OpFailStart
-	OpDestroy
-	OpKill
-	OpExit
-	OpDelete
+	OpCreate       = "create"
+	OpFinishCreate = "finish_create"
+	OpFailCreate   = "fail_create"
+	OpStart        = "start"
+	OpFailStart    = "fail_start"
+	OpDestroy      = "destroy"
+	OpKill         = "kill"
+	OpExit         = "exit"
+	OpDelete       = "delete"
 )
 
-var operationNames = [...]string{
-	OpCreate:       "create",
-	OpFinishCreate: "finish_create",
-	OpFailCreate:   "fail_create",
-	OpStart:        "start",
-	OpFailStart:    "fail_start",
-	OpDestroy:      "destroy",
-	OpKill:         "kill",
-	OpExit:         "exit",
-	OpDelete:       "delete",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "create":
-		*o = OpCreate
-	case "finish_create":
-		*o = OpFinishCreate
-	case "fail_create":
-		*o = OpFailCreate
-	case "start":
-		*o = OpStart
-	case "fail_start":
-		*o = OpFailStart
-	case "destroy":
-		*o = OpDestroy
-	case "kill":
-		*o = OpKill
-	case "exit":
-		*o = OpExit
-	case "delete":
-		*o = OpDelete
-	default:
-		return fmt.Errorf("unknown operation %q; expected create, finish_create, fail_create, start, fail_start, destroy, kill, exit or delete", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpCreate,
-		OpFinishCreate,
-		OpFailCreate,
-		OpStart,
-		OpFailStart,
-		OpDestroy,
-		OpKill,
-		OpExit,
-		OpDelete,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventCreate EventName = iota + 1
-	EventCreated
-	EventCreateFailed
-	EventStarted
-	EventStartFailed
-	EventDestroyed
-	EventKilled
-	EventExited
-	EventDeleted
+	EventCreate       = "create"
+	EventCreated      = "created"
+	EventCreateFailed = "create_failed"
+	EventStarted      = "started"
+	EventStartFailed  = "start_failed"
+	EventDestroyed    = "destroyed"
+	EventKilled       = "killed"
+	EventExited       = "exited"
+	EventDeleted      = "deleted"
 )
-
-var eventNameNames = [...]string{
-	EventCreate:       "create",
-	EventCreated:      "created",
-	EventCreateFailed: "create_failed",
-	EventStarted:      "started",
-	EventStartFailed:  "start_failed",
-	EventDestroyed:    "destroyed",
-	EventKilled:       "killed",
-	EventExited:       "exited",
-	EventDeleted:      "deleted",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "create":
-		*e = EventCreate
-	case "created":
-		*e = EventCreated
-	case "create_failed":
-		*e = EventCreateFailed
-	case "started":
-		*e = EventStarted
-	case "start_failed":
-		*e = EventStartFailed
-	case "destroyed":
-		*e = EventDestroyed
-	case "killed":
-		*e = EventKilled
-	case "exited":
-		*e = EventExited
-	case "deleted":
-		*e = EventDeleted
-	default:
-		return fmt.Errorf("unknown event %q; expected create, created, create_failed, started, start_failed, destroyed, killed, exited or deleted", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
@@ -389,24 +162,15 @@ func (j Container) Equal(other Container) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// CreateRequest is the request of Create.
-type CreateRequest struct {
-	ID     string            // durable form: of the new record; empty: one is made. The pure form has its own
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// CreateInput holds the inputs of Create.
+type CreateInput struct {
 	ContainerID string
 	OciVersion  string
 	Bundle      string
@@ -416,53 +180,48 @@ type CreateRequest struct {
 // Create makes a Container in state creating.
 //
 // Makes the environment that config.json asks for.
-func Create(id string, req CreateRequest, now time.Time) (Container, Event, error) {
+func Create(id string, in CreateInput, now time.Time) (Container, Event, error) {
 	now = driver.Time(now)
 	j := Container{ID: id, CreatedAt: now}
-	if req.ContainerID == "" {
-		return Container{}, Event{}, j.refuseInput(OpCreate, "container_id", "it is required and empty")
+	if in.ContainerID == "" {
+		return Container{}, Event{}, j.refuseInput("create", "container_id", "it is required and empty")
 	}
-	if err := driver.CheckText(req.ContainerID); err != nil {
-		return Container{}, Event{}, j.refuseInput(OpCreate, "container_id", err.Error())
+	if err := driver.CheckText(in.ContainerID); err != nil {
+		return Container{}, Event{}, j.refuseInput("create", "container_id", err.Error())
 	}
-	if req.OciVersion == "" {
-		return Container{}, Event{}, j.refuseInput(OpCreate, "oci_version", "it is required and empty")
+	if in.OciVersion == "" {
+		return Container{}, Event{}, j.refuseInput("create", "oci_version", "it is required and empty")
 	}
-	if err := driver.CheckText(req.OciVersion); err != nil {
-		return Container{}, Event{}, j.refuseInput(OpCreate, "oci_version", err.Error())
+	if err := driver.CheckText(in.OciVersion); err != nil {
+		return Container{}, Event{}, j.refuseInput("create", "oci_version", err.Error())
 	}
-	if req.Bundle == "" {
-		return Container{}, Event{}, j.refuseInput(OpCreate, "bundle", "it is required and empty")
+	if in.Bundle == "" {
+		return Container{}, Event{}, j.refuseInput("create", "bundle", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Bundle); err != nil {
-		return Container{}, Event{}, j.refuseInput(OpCreate, "bundle", err.Error())
+	if err := driver.CheckText(in.Bundle); err != nil {
+		return Container{}, Event{}, j.refuseInput("create", "bundle", err.Error())
 	}
-	if v, ok := req.Annotations.Get(); ok {
+	if v, ok := in.Annotations.Get(); ok {
 		if v.IsZero() {
-			return Container{}, Event{}, j.refuseInput(OpCreate, "annotations", "it is no JSON text")
+			return Container{}, Event{}, j.refuseInput("create", "annotations", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Container{}, Event{}, j.refuseInput(OpCreate, "annotations", err.Error())
+			return Container{}, Event{}, j.refuseInput("create", "annotations", err.Error())
 		}
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Container{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
+		return Container{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
-	j.ContainerID = req.ContainerID
-	j.OciVersion = req.OciVersion
-	j.Bundle = req.Bundle
-	j.Annotations = req.Annotations
+	j.ContainerID = in.ContainerID
+	j.OciVersion = in.OciVersion
+	j.Bundle = in.Bundle
+	j.Annotations = in.Annotations
 	j.move(StateCreating, now)
-	return j, Event{Operation: OpCreate, Name: EventCreate, To: StateCreating, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventCreate, To: StateCreating}, nil
 }
 
-// FinishCreateRequest is the request of FinishCreate.
-type FinishCreateRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// FinishCreateInput holds the inputs of FinishCreate.
+type FinishCreateInput struct {
 	Pid int64
 }
 
@@ -470,10 +229,10 @@ type FinishCreateRequest struct {
 //
 // The environment is there, with the hooks createRuntime and createContainer
 // run.
-func (j *Container) FinishCreate(req FinishCreateRequest, now time.Time) (Event, error) {
+func (j *Container) FinishCreate(in FinishCreateInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Pid < 1 {
-		return Event{}, j.refuseInput(OpFinishCreate, "pid", "expected 1 or more")
+	if in.Pid < 1 {
+		return Event{}, j.refuseInput("finish_create", "pid", "expected 1 or more")
 	}
 	switch j.State {
 	case StateCreating:
@@ -481,32 +240,18 @@ func (j *Container) FinishCreate(req FinishCreateRequest, now time.Time) (Event,
 		return Event{}, j.refuseState(OpFinishCreate)
 	}
 	if j.ExitCode.Present() {
-		return Event{}, j.refuseInvariant(OpFinishCreate, "exit_code is absent")
+		return Event{}, j.refuseInvariant("finish_create", "exit_code is absent")
 	}
-	j.Pid = fsm.Some(req.Pid)
+	j.Pid = fsm.Some(in.Pid)
 	from := j.State
 	j.move(StateCreated, now)
-	return Event{Operation: OpFinishCreate, Name: EventCreated, From: from, To: StateCreated, Rev: j.Rev, At: now}, nil
-}
-
-// CanFinishCreate reports what FinishCreate would answer, and changes nothing.
-func (j Container) CanFinishCreate(req FinishCreateRequest, now time.Time) error {
-	_, err := j.FinishCreate(req, now)
-	return err
-}
-
-// FailCreateRequest is the request of FailCreate.
-type FailCreateRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventCreated, From: from, To: StateCreated}, nil
 }
 
 // FailCreate moves a Container from creating to deleted.
 //
 // The environment, or one of its hooks, failed; what was made is undone.
-func (j *Container) FailCreate(req FailCreateRequest, now time.Time) (Event, error) {
+func (j *Container) FailCreate(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateCreating:
@@ -514,34 +259,20 @@ func (j *Container) FailCreate(req FailCreateRequest, now time.Time) (Event, err
 		return Event{}, j.refuseState(OpFailCreate)
 	}
 	if j.Pid.Present() && j.Pid.Or(0) < 1 {
-		return Event{}, j.refuseInvariant(OpFailCreate, "pid")
+		return Event{}, j.refuseInvariant("fail_create", "pid")
 	}
 	if j.Pid.Present() {
-		return Event{}, j.refuseInvariant(OpFailCreate, "pid is absent")
+		return Event{}, j.refuseInvariant("fail_create", "pid is absent")
 	}
 	from := j.State
 	j.move(StateDeleted, now)
-	return Event{Operation: OpFailCreate, Name: EventCreateFailed, From: from, To: StateDeleted, Rev: j.Rev, At: now}, nil
-}
-
-// CanFailCreate reports what FailCreate would answer, and changes nothing.
-func (j Container) CanFailCreate(req FailCreateRequest, now time.Time) error {
-	_, err := j.FailCreate(req, now)
-	return err
-}
-
-// StartRequest is the request of Start.
-type StartRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventCreateFailed, From: from, To: StateDeleted}, nil
 }
 
 // Start moves a Container from created to running.
 //
 // Runs the program of the user.
-func (j *Container) Start(req StartRequest, now time.Time) (Event, error) {
+func (j *Container) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateCreated:
@@ -549,38 +280,24 @@ func (j *Container) Start(req StartRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpStart)
 	}
 	if j.Pid.Present() && j.Pid.Or(0) < 1 {
-		return Event{}, j.refuseInvariant(OpStart, "pid")
+		return Event{}, j.refuseInvariant("start", "pid")
 	}
 	if !j.Pid.Present() {
-		return Event{}, j.refuseInvariant(OpStart, "pid is present")
+		return Event{}, j.refuseInvariant("start", "pid is present")
 	}
 	if j.ExitCode.Present() {
-		return Event{}, j.refuseInvariant(OpStart, "exit_code is absent")
+		return Event{}, j.refuseInvariant("start", "exit_code is absent")
 	}
 	from := j.State
 	j.move(StateRunning, now)
-	return Event{Operation: OpStart, Name: EventStarted, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
-}
-
-// CanStart reports what Start would answer, and changes nothing.
-func (j Container) CanStart(req StartRequest, now time.Time) error {
-	_, err := j.Start(req, now)
-	return err
-}
-
-// FailStartRequest is the request of FailStart.
-type FailStartRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventStarted, From: from, To: StateRunning}, nil
 }
 
 // FailStart moves a Container from created to stopped.
 //
 // The hook startContainer failed, so the container is stopped and, without a
 // delete, destroyed.
-func (j *Container) FailStart(req FailStartRequest, now time.Time) (Event, error) {
+func (j *Container) FailStart(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateCreated:
@@ -590,20 +307,7 @@ func (j *Container) FailStart(req FailStartRequest, now time.Time) (Event, error
 	j.Pid = fsm.Optional[int64]{}
 	from := j.State
 	j.move(StateStopped, now)
-	return Event{Operation: OpFailStart, Name: EventStartFailed, From: from, To: StateStopped, Rev: j.Rev, At: now}, nil
-}
-
-// CanFailStart reports what FailStart would answer, and changes nothing.
-func (j Container) CanFailStart(req FailStartRequest, now time.Time) error {
-	_, err := j.FailStart(req, now)
-	return err
-}
-
-// DestroyRequest is the request of Destroy.
-type DestroyRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventStartFailed, From: from, To: StateStopped}, nil
 }
 
 // Destroy moves a Container from stopped to deleted.
@@ -611,7 +315,7 @@ type DestroyRequest struct {
 // The runtime goes on at step 12 of the life cycle.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Container) Destroy(req DestroyRequest, now time.Time) (Event, error) {
+func (j *Container) Destroy(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateStopped:
@@ -619,42 +323,31 @@ func (j *Container) Destroy(req DestroyRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpDestroy)
 	}
 	if j.Pid.Present() && j.Pid.Or(0) < 1 {
-		return Event{}, j.refuseInvariant(OpDestroy, "pid")
+		return Event{}, j.refuseInvariant("destroy", "pid")
 	}
 	if j.Pid.Present() {
-		return Event{}, j.refuseInvariant(OpDestroy, "pid is absent")
+		return Event{}, j.refuseInvariant("destroy", "pid is absent")
 	}
 	from := j.State
 	j.move(StateDeleted, now)
-	return Event{Operation: OpDestroy, Name: EventDestroyed, From: from, To: StateDeleted, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventDestroyed, From: from, To: StateDeleted}, nil
 }
 
-// CanDestroy reports what Destroy would answer, and changes nothing.
-func (j Container) CanDestroy(req DestroyRequest, now time.Time) error {
-	_, err := j.Destroy(req, now)
-	return err
-}
-
-// KillRequest is the request of Kill.
-type KillRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// KillInput holds the inputs of Kill.
+type KillInput struct {
 	Signal string // such as SIGTERM
 }
 
 // Kill keeps a Container created or running.
 //
 // Sends a signal to the process, which may go on.
-func (j *Container) Kill(req KillRequest, now time.Time) (Event, error) {
+func (j *Container) Kill(in KillInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Signal == "" {
-		return Event{}, j.refuseInput(OpKill, "signal", "it is required and empty")
+	if in.Signal == "" {
+		return Event{}, j.refuseInput("kill", "signal", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Signal); err != nil {
-		return Event{}, j.refuseInput(OpKill, "signal", err.Error())
+	if err := driver.CheckText(in.Signal); err != nil {
+		return Event{}, j.refuseInput("kill", "signal", err.Error())
 	}
 	switch j.State {
 	case StateCreated, StateRunning:
@@ -662,69 +355,44 @@ func (j *Container) Kill(req KillRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpKill)
 	}
 	if j.Pid.Present() && j.Pid.Or(0) < 1 {
-		return Event{}, j.refuseInvariant(OpKill, "pid")
+		return Event{}, j.refuseInvariant("kill", "pid")
 	}
 	if !j.Pid.Present() {
-		return Event{}, j.refuseInvariant(OpKill, "pid is present")
+		return Event{}, j.refuseInvariant("kill", "pid is present")
 	}
 	if j.ExitCode.Present() {
-		return Event{}, j.refuseInvariant(OpKill, "exit_code is absent")
+		return Event{}, j.refuseInvariant("kill", "exit_code is absent")
 	}
 	j.move(j.State, now)
-	return Event{Operation: OpKill, Name: EventKilled, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventKilled, From: j.State, To: j.State}, nil
 }
 
-// CanKill reports what Kill would answer, and changes nothing.
-func (j Container) CanKill(req KillRequest, now time.Time) error {
-	_, err := j.Kill(req, now)
-	return err
-}
-
-// ExitRequest is the request of Exit.
-type ExitRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// ExitInput holds the inputs of Exit.
+type ExitInput struct {
 	ExitCode int64
 }
 
 // Exit moves a Container from created or running to stopped.
 //
 // The process has ended, by itself or by a signal.
-func (j *Container) Exit(req ExitRequest, now time.Time) (Event, error) {
+func (j *Container) Exit(in ExitInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateCreated, StateRunning:
 	default:
 		return Event{}, j.refuseState(OpExit)
 	}
-	j.ExitCode = fsm.Some(req.ExitCode)
+	j.ExitCode = fsm.Some(in.ExitCode)
 	j.Pid = fsm.Optional[int64]{}
 	from := j.State
 	j.move(StateStopped, now)
-	return Event{Operation: OpExit, Name: EventExited, From: from, To: StateStopped, Rev: j.Rev, At: now}, nil
-}
-
-// CanExit reports what Exit would answer, and changes nothing.
-func (j Container) CanExit(req ExitRequest, now time.Time) error {
-	_, err := j.Exit(req, now)
-	return err
-}
-
-// DeleteRequest is the request of Delete.
-type DeleteRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventExited, From: from, To: StateStopped}, nil
 }
 
 // Delete moves a Container from stopped to deleted.
 //
 // Undoes what create made and runs the poststop hooks.
-func (j *Container) Delete(req DeleteRequest, now time.Time) (Event, error) {
+func (j *Container) Delete(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateStopped:
@@ -732,69 +400,35 @@ func (j *Container) Delete(req DeleteRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpDelete)
 	}
 	if j.Pid.Present() && j.Pid.Or(0) < 1 {
-		return Event{}, j.refuseInvariant(OpDelete, "pid")
+		return Event{}, j.refuseInvariant("delete", "pid")
 	}
 	if j.Pid.Present() {
-		return Event{}, j.refuseInvariant(OpDelete, "pid is absent")
+		return Event{}, j.refuseInvariant("delete", "pid is absent")
 	}
 	from := j.State
 	j.move(StateDeleted, now)
-	return Event{Operation: OpDelete, Name: EventDeleted, From: from, To: StateDeleted, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventDeleted, From: from, To: StateDeleted}, nil
 }
 
-// CanDelete reports what Delete would answer, and changes nothing.
-func (j Container) CanDelete(req DeleteRequest, now time.Time) error {
-	_, err := j.Delete(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
-	case OpFinishCreate:
-		switch s {
-		case StateCreating:
-			return fsmimpl.ClassTransition
-		}
-	case OpFailCreate:
-		switch s {
-		case StateCreating:
-			return fsmimpl.ClassTransition
-		}
-	case OpStart:
-		switch s {
-		case StateCreated:
-			return fsmimpl.ClassTransition
-		}
-	case OpFailStart:
-		switch s {
-		case StateCreated:
-			return fsmimpl.ClassTransition
-		}
-	case OpDestroy:
-		switch s {
-		case StateStopped:
-			return fsmimpl.ClassTransition
-		}
-	case OpKill:
-		switch s {
-		case StateCreated, StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpExit:
-		switch s {
-		case StateCreated, StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpDelete:
-		switch s {
-		case StateStopped:
-			return fsmimpl.ClassTransition
-		}
+// Can reports whether an operation is possible in the state of the Container:
+// nil, or the refusal that its method returns. Guards and inputs are not looked
+// at; to try these, call the method on a copy.
+func (j Container) Can(operation string) error {
+	possible := false
+	switch operation {
+	case OpFinishCreate, OpFailCreate:
+		possible = j.State == StateCreating
+	case OpStart, OpFailStart:
+		possible = j.State == StateCreated
+	case OpDestroy, OpDelete:
+		possible = j.State == StateStopped
+	case OpKill, OpExit:
+		possible = j.State == StateCreated || j.State == StateRunning
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Container breaks, whoever wrote it. An empty
@@ -860,25 +494,28 @@ func (j *Container) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Container) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Container) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Container) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Container) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "container", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "container", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Container) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Container) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -886,7 +523,7 @@ func (j *Container) refuseInput(op Operation, name, problem string) *fsm.Refusal
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Container) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Container) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -906,7 +543,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpFinishCreate: {Code: fsm.ErrWrongState, Machine: "container", Operation: "finish_create", Allowed: finishCreateStates},
 	OpFailCreate:   {Code: fsm.ErrWrongState, Machine: "container", Operation: "fail_create", Allowed: failCreateStates},
 	OpStart:        {Code: fsm.ErrWrongState, Machine: "container", Operation: "start", Allowed: startStates},
@@ -918,7 +555,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpFinishCreate: {Code: fsm.ErrTerminal, Machine: "container", Operation: "finish_create", Allowed: finishCreateStates},
 	OpFailCreate:   {Code: fsm.ErrTerminal, Machine: "container", Operation: "fail_create", Allowed: failCreateStates},
 	OpStart:        {Code: fsm.ErrTerminal, Machine: "container", Operation: "start", Allowed: startStates},

@@ -9,7 +9,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -138,83 +137,76 @@ var testDriver = fsmtest.Driver[Container]{
 	Check:      Check,
 	Equal:      Container.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Errors: map[string]error{
 		"id_in_use": ErrIDInUse,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "creating, created, running, stopped, deleted", ""),
-		fsmtest.Words("Operation", Operations(), "create, finish_create, fail_create, start, fail_start, destroy, kill, exit, delete", ""),
-		fsmtest.Words("EventName", []EventName{EventCreate, EventCreated, EventCreateFailed, EventStarted, EventStartFailed, EventDestroyed, EventKilled, EventExited, EventDeleted}, "create, created, create_failed, started, start_failed, destroyed, killed, exited, deleted", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Container]{
 		"create": {
 			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Create(c.ID, testCreateRequest(c), c.Now())
+				made, e, err := Create(c.ID, testCreateInput(c), c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"finish_create": {
 			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.FinishCreate(testFinishCreateRequest(c), c.Now())
+				e, err := r.FinishCreate(testFinishCreateInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Container, c fsmtest.Call) error {
-				return r.CanFinishCreate(testFinishCreateRequest(c), c.Now())
-			},
+			Can: func(r Container) error { return r.Can(OpFinishCreate) },
 		},
 		"fail_create": {
 			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.FailCreate(testFailCreateRequest(c), c.Now())
+				e, err := r.FailCreate(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Container, c fsmtest.Call) error { return r.CanFailCreate(testFailCreateRequest(c), c.Now()) },
+			Can: func(r Container) error { return r.Can(OpFailCreate) },
 		},
 		"start": {
 			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(testStartRequest(c), c.Now())
+				e, err := r.Start(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Container, c fsmtest.Call) error { return r.CanStart(testStartRequest(c), c.Now()) },
+			Can: func(r Container) error { return r.Can(OpStart) },
 		},
 		"fail_start": {
 			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.FailStart(testFailStartRequest(c), c.Now())
+				e, err := r.FailStart(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Container, c fsmtest.Call) error { return r.CanFailStart(testFailStartRequest(c), c.Now()) },
+			Can: func(r Container) error { return r.Can(OpFailStart) },
 		},
 		"destroy": {
 			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Destroy(testDestroyRequest(c), c.Now())
+				e, err := r.Destroy(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Container, c fsmtest.Call) error { return r.CanDestroy(testDestroyRequest(c), c.Now()) },
+			Can: func(r Container) error { return r.Can(OpDestroy) },
 		},
 		"kill": {
 			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Kill(testKillRequest(c), c.Now())
+				e, err := r.Kill(testKillInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Container, c fsmtest.Call) error { return r.CanKill(testKillRequest(c), c.Now()) },
+			Can: func(r Container) error { return r.Can(OpKill) },
 		},
 		"exit": {
 			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Exit(testExitRequest(c), c.Now())
+				e, err := r.Exit(testExitInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Container, c fsmtest.Call) error { return r.CanExit(testExitRequest(c), c.Now()) },
+			Can: func(r Container) error { return r.Can(OpExit) },
 		},
 		"delete": {
 			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Delete(testDeleteRequest(c), c.Now())
+				e, err := r.Delete(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Container, c fsmtest.Call) error { return r.CanDelete(testDeleteRequest(c), c.Now()) },
+			Can: func(r Container) error { return r.Can(OpDelete) },
 		},
 	},
 	Migrate: Migrate,
@@ -225,20 +217,15 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testCreateRequest(c fsmtest.Call) CreateRequest {
-	return CreateRequest{
-		ID:          c.ID,
-		Actor:       c.Actor,
-		Reason:      c.Reason,
-		At:          c.Now(),
-		Labels:      c.Labels,
+func testCreateInput(c fsmtest.Call) CreateInput {
+	return CreateInput{
 		ContainerID: c.Text("container_id"),
 		OciVersion:  c.Text("oci_version"),
 		Bundle:      c.Text("bundle"),
@@ -246,77 +233,21 @@ func testCreateRequest(c fsmtest.Call) CreateRequest {
 	}
 }
 
-func testFinishCreateRequest(c fsmtest.Call) FinishCreateRequest {
-	return FinishCreateRequest{
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-		Pid:    c.Int("pid"),
+func testFinishCreateInput(c fsmtest.Call) FinishCreateInput {
+	return FinishCreateInput{
+		Pid: c.Int("pid"),
 	}
 }
 
-func testFailCreateRequest(c fsmtest.Call) FailCreateRequest {
-	return FailCreateRequest{
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testStartRequest(c fsmtest.Call) StartRequest {
-	return StartRequest{
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testFailStartRequest(c fsmtest.Call) FailStartRequest {
-	return FailStartRequest{
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testDestroyRequest(c fsmtest.Call) DestroyRequest {
-	return DestroyRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testKillRequest(c fsmtest.Call) KillRequest {
-	return KillRequest{
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
+func testKillInput(c fsmtest.Call) KillInput {
+	return KillInput{
 		Signal: c.Text("signal"),
 	}
 }
 
-func testExitRequest(c fsmtest.Call) ExitRequest {
-	return ExitRequest{
-		Actor:    c.Actor,
-		Reason:   c.Reason,
-		At:       c.Now(),
-		Labels:   c.Labels,
+func testExitInput(c fsmtest.Call) ExitInput {
+	return ExitInput{
 		ExitCode: c.Int("exit_code"),
-	}
-}
-
-func testDeleteRequest(c fsmtest.Call) DeleteRequest {
-	return DeleteRequest{
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
 	}
 }
 
@@ -344,6 +275,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 			return m.Audit(ctx)
 		},
 		Deliver: m.Deliver,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Container]) error) ([]fsm.Outcome[Container], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Container], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -380,19 +314,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 		Operations: map[string]fsmtest.Durably[Container]{
 			"create": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.Create(ctx, testCreateRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Container], error) {
-					var reqs []CreateRequest
-					for _, c := range calls {
-						reqs = append(reqs, testCreateRequest(c))
-					}
-					return m.CreateMany(ctx, reqs)
+					return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Container], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Create(ctx, testCreateRequest(c))
+					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -401,21 +328,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 			},
 			"finish_create": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.FinishCreate(ctx, at, testFinishCreateRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Container], error) {
-					var items []FinishCreateItem
-					for i, c := range calls {
-						items = append(items, FinishCreateItem{At: at[i], Request: testFinishCreateRequest(c)})
-					}
-					return m.FinishCreateMany(ctx, items)
+					return m.FinishCreate(ctx, at, testFinishCreateInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					req := testFinishCreateRequest(c)
 					switch h.Held().State {
 					case StateCreating:
 						j := CreatingContainer{handle{h}}
-						next, err := j.FinishCreate(ctx, req.Pid)
+						next, err := j.FinishCreate(ctx, testFinishCreateInput(c))
 						return next.Outcome(), "created", err
 					}
 					return out, end, err
@@ -423,14 +342,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 			},
 			"fail_create": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.FailCreate(ctx, at, testFailCreateRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Container], error) {
-					var items []FailCreateItem
-					for i, c := range calls {
-						items = append(items, FailCreateItem{At: at[i], Request: testFailCreateRequest(c)})
-					}
-					return m.FailCreateMany(ctx, items)
+					return m.FailCreate(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
 					switch h.Held().State {
@@ -444,14 +356,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 			},
 			"start": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.Start(ctx, at, testStartRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Container], error) {
-					var items []StartItem
-					for i, c := range calls {
-						items = append(items, StartItem{At: at[i], Request: testStartRequest(c)})
-					}
-					return m.StartMany(ctx, items)
+					return m.Start(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
 					switch h.Held().State {
@@ -465,14 +370,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 			},
 			"fail_start": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.FailStart(ctx, at, testFailStartRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Container], error) {
-					var items []FailStartItem
-					for i, c := range calls {
-						items = append(items, FailStartItem{At: at[i], Request: testFailStartRequest(c)})
-					}
-					return m.FailStartMany(ctx, items)
+					return m.FailStart(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
 					switch h.Held().State {
@@ -486,30 +384,22 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 			},
 			"destroy": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.Destroy(ctx, at, testDestroyRequest(c))
+					return m.Destroy(ctx, at, c.GivenBySystem())
 				},
 			},
 			"kill": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.Kill(ctx, at, testKillRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Container], error) {
-					var items []KillItem
-					for i, c := range calls {
-						items = append(items, KillItem{At: at[i], Request: testKillRequest(c)})
-					}
-					return m.KillMany(ctx, items)
+					return m.Kill(ctx, at, testKillInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					req := testKillRequest(c)
 					switch h.Held().State {
 					case StateCreated:
 						j := CreatedContainer{handle{h}}
-						err := j.Kill(ctx, req.Signal)
+						err := j.Kill(ctx, testKillInput(c))
 						return j.Outcome(), "created", err
 					case StateRunning:
 						j := RunningContainer{handle{h}}
-						err := j.Kill(ctx, req.Signal)
+						err := j.Kill(ctx, testKillInput(c))
 						return j.Outcome(), "running", err
 					}
 					return out, end, err
@@ -517,25 +407,17 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 			},
 			"exit": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.Exit(ctx, at, testExitRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Container], error) {
-					var items []ExitItem
-					for i, c := range calls {
-						items = append(items, ExitItem{At: at[i], Request: testExitRequest(c)})
-					}
-					return m.ExitMany(ctx, items)
+					return m.Exit(ctx, at, testExitInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					req := testExitRequest(c)
 					switch h.Held().State {
 					case StateCreated:
 						j := CreatedContainer{handle{h}}
-						next, err := j.Exit(ctx, req.ExitCode)
+						next, err := j.Exit(ctx, testExitInput(c))
 						return next.Outcome(), "stopped", err
 					case StateRunning:
 						j := RunningContainer{handle{h}}
-						next, err := j.Exit(ctx, req.ExitCode)
+						next, err := j.Exit(ctx, testExitInput(c))
 						return next.Outcome(), "stopped", err
 					}
 					return out, end, err
@@ -543,14 +425,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 			},
 			"delete": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.Delete(ctx, at, testDeleteRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Container], error) {
-					var items []DeleteItem
-					for i, c := range calls {
-						items = append(items, DeleteItem{At: at[i], Request: testDeleteRequest(c)})
-					}
-					return m.DeleteMany(ctx, items)
+					return m.Delete(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
 					switch h.Held().State {

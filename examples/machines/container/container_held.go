@@ -34,9 +34,9 @@ func Hold(m *Machine, j Container, actor string) AnyContainer {
 }
 
 // Create is the machine's, with a handle for result. The holder is its actor.
-func (h Holder) Create(ctx context.Context, req CreateRequest) (CreatingContainer, error) {
-	req.Actor = h.actor
-	out, err := h.m.Create(ctx, req)
+func (h Holder) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (CreatingContainer, error) {
+	c.Actor = h.actor
+	out, err := h.m.Create(ctx, id, in, c)
 	if err != nil {
 		return CreatingContainer{}, err
 	}
@@ -119,15 +119,15 @@ type CreatingContainer struct {
 
 // FinishCreate moves the Container to created. The environment is there, with
 // the hooks createRuntime and createContainer run.
-func (j CreatingContainer) FinishCreate(ctx context.Context, pid int64) (CreatedContainer, error) {
-	next, err := j.held.Move(ctx, FinishCreateRequest{Actor: j.held.Actor(), Pid: pid}.call(opFinishCreate))
+func (j CreatingContainer) FinishCreate(ctx context.Context, in FinishCreateInput) (CreatedContainer, error) {
+	next, err := j.held.Move(ctx, finishCreateCall(opFinishCreate, in, fsm.Call{Actor: j.held.Actor()}))
 	return CreatedContainer{handle{next}}, err
 }
 
 // FailCreate moves the Container to deleted. The environment, or one of its
 // hooks, failed; what was made is undone.
 func (j CreatingContainer) FailCreate(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, FailCreateRequest{Actor: j.held.Actor()}.call(opFailCreate))
+	next, err := j.held.Move(ctx, failCreateCall(opFailCreate, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -145,7 +145,7 @@ func (j CreatedContainer) Pid() int64 {
 
 // Start moves the Container to running. Runs the program of the user.
 func (j CreatedContainer) Start(ctx context.Context) (RunningContainer, error) {
-	next, err := j.held.Move(ctx, StartRequest{Actor: j.held.Actor()}.call(opStart))
+	next, err := j.held.Move(ctx, startCall(opStart, fsm.Call{Actor: j.held.Actor()}))
 	return RunningContainer{handle{next}}, err
 }
 
@@ -153,20 +153,20 @@ func (j CreatedContainer) Start(ctx context.Context) (RunningContainer, error) {
 // transaction. The hook startContainer failed, so the container is stopped and,
 // without a delete, destroyed.
 func (j CreatedContainer) FailStart(ctx context.Context) (AnyContainer, error) {
-	next, err := j.held.Move(ctx, FailStartRequest{Actor: j.held.Actor()}.call(opFailStart))
+	next, err := j.held.Move(ctx, failStartCall(opFailStart, fsm.Call{Actor: j.held.Actor()}))
 	return AnyContainer{handle{next}}, err
 }
 
 // Kill keeps the Container created; the handle holds the new revision. Sends a
 // signal to the process, which may go on.
-func (j CreatedContainer) Kill(ctx context.Context, signal string) error {
-	return j.held.Stay(ctx, KillRequest{Actor: j.held.Actor(), Signal: signal}.call(opKill))
+func (j CreatedContainer) Kill(ctx context.Context, in KillInput) error {
+	return j.held.Stay(ctx, killCall(opKill, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Exit moves the Container to stopped. The process has ended, by itself or by a
 // signal.
-func (j CreatedContainer) Exit(ctx context.Context, exitCode int64) (StoppedContainer, error) {
-	next, err := j.held.Move(ctx, ExitRequest{Actor: j.held.Actor(), ExitCode: exitCode}.call(opExit))
+func (j CreatedContainer) Exit(ctx context.Context, in ExitInput) (StoppedContainer, error) {
+	next, err := j.held.Move(ctx, exitCall(opExit, in, fsm.Call{Actor: j.held.Actor()}))
 	return StoppedContainer{handle{next}}, err
 }
 
@@ -184,14 +184,14 @@ func (j RunningContainer) Pid() int64 {
 
 // Kill keeps the Container running; the handle holds the new revision. Sends a
 // signal to the process, which may go on.
-func (j RunningContainer) Kill(ctx context.Context, signal string) error {
-	return j.held.Stay(ctx, KillRequest{Actor: j.held.Actor(), Signal: signal}.call(opKill))
+func (j RunningContainer) Kill(ctx context.Context, in KillInput) error {
+	return j.held.Stay(ctx, killCall(opKill, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Exit moves the Container to stopped. The process has ended, by itself or by a
 // signal.
-func (j RunningContainer) Exit(ctx context.Context, exitCode int64) (StoppedContainer, error) {
-	next, err := j.held.Move(ctx, ExitRequest{Actor: j.held.Actor(), ExitCode: exitCode}.call(opExit))
+func (j RunningContainer) Exit(ctx context.Context, in ExitInput) (StoppedContainer, error) {
+	next, err := j.held.Move(ctx, exitCall(opExit, in, fsm.Call{Actor: j.held.Actor()}))
 	return StoppedContainer{handle{next}}, err
 }
 
@@ -204,6 +204,6 @@ type StoppedContainer struct {
 // Delete moves the Container to deleted. Undoes what create made and runs the
 // poststop hooks.
 func (j StoppedContainer) Delete(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, DeleteRequest{Actor: j.held.Actor()}.call(opDelete))
+	next, err := j.held.Move(ctx, deleteCall(opDelete, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }

@@ -4,10 +4,8 @@ package container
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -127,168 +125,50 @@ func Fold(events []fsm.Event) (Container, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Create makes a Container in state creating.
-func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opCreate))
-}
-
-// CreateMany is Create for each request, in one transaction: all of them or
-// none.
-func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Container], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opCreate)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Create makes a Container in state creating. An empty id stands for a new one.
+func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
 // FinishCreate moves a Container from creating to created.
-func (m *Machine) FinishCreate(ctx context.Context, at fsm.Target, req FinishCreateRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFinishCreate))
-}
-
-// FinishCreateItem is one item of FinishCreateMany.
-type FinishCreateItem struct {
-	At      fsm.Target
-	Request FinishCreateRequest
-}
-
-// FinishCreateMany is FinishCreate for each item, in one transaction: all of
-// them or none.
-func (m *Machine) FinishCreateMany(ctx context.Context, items []FinishCreateItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Container], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opFinishCreate)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) FinishCreate(ctx context.Context, at fsm.Target, in FinishCreateInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, finishCreateCall(opFinishCreate, in, c))
 }
 
 // FailCreate moves a Container from creating to deleted.
-func (m *Machine) FailCreate(ctx context.Context, at fsm.Target, req FailCreateRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFailCreate))
-}
-
-// FailCreateItem is one item of FailCreateMany.
-type FailCreateItem struct {
-	At      fsm.Target
-	Request FailCreateRequest
-}
-
-// FailCreateMany is FailCreate for each item, in one transaction: all of them
-// or none.
-func (m *Machine) FailCreateMany(ctx context.Context, items []FailCreateItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Container], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opFailCreate)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) FailCreate(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, failCreateCall(opFailCreate, c))
 }
 
 // Start moves a Container from created to running.
-func (m *Machine) Start(ctx context.Context, at fsm.Target, req StartRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opStart))
-}
-
-// StartItem is one item of StartMany.
-type StartItem struct {
-	At      fsm.Target
-	Request StartRequest
-}
-
-// StartMany is Start for each item, in one transaction: all of them or none.
-func (m *Machine) StartMany(ctx context.Context, items []StartItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Container], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opStart)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
 // FailStart moves a Container from created to stopped.
-func (m *Machine) FailStart(ctx context.Context, at fsm.Target, req FailStartRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFailStart))
-}
-
-// FailStartItem is one item of FailStartMany.
-type FailStartItem struct {
-	At      fsm.Target
-	Request FailStartRequest
-}
-
-// FailStartMany is FailStart for each item, in one transaction: all of them or
-// none.
-func (m *Machine) FailStartMany(ctx context.Context, items []FailStartItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Container], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opFailStart)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) FailStart(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, failStartCall(opFailStart, c))
 }
 
 // Destroy moves a Container from stopped to deleted. Its request id is made of
 // operation and revision, so two that run it converge.
-func (m *Machine) Destroy(ctx context.Context, at fsm.Target, req DestroyRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDestroy))
+func (m *Machine) Destroy(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, destroyCall(opDestroy, c))
 }
 
 // Kill keeps a Container created or running.
-func (m *Machine) Kill(ctx context.Context, at fsm.Target, req KillRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opKill))
-}
-
-// KillItem is one item of KillMany.
-type KillItem struct {
-	At      fsm.Target
-	Request KillRequest
-}
-
-// KillMany is Kill for each item, in one transaction: all of them or none.
-func (m *Machine) KillMany(ctx context.Context, items []KillItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Container], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opKill)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Kill(ctx context.Context, at fsm.Target, in KillInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, killCall(opKill, in, c))
 }
 
 // Exit moves a Container from created or running to stopped.
-func (m *Machine) Exit(ctx context.Context, at fsm.Target, req ExitRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opExit))
-}
-
-// ExitItem is one item of ExitMany.
-type ExitItem struct {
-	At      fsm.Target
-	Request ExitRequest
-}
-
-// ExitMany is Exit for each item, in one transaction: all of them or none.
-func (m *Machine) ExitMany(ctx context.Context, items []ExitItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Container], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opExit)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Exit(ctx context.Context, at fsm.Target, in ExitInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, exitCall(opExit, in, c))
 }
 
 // Delete moves a Container from stopped to deleted.
-func (m *Machine) Delete(ctx context.Context, at fsm.Target, req DeleteRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDelete))
-}
-
-// DeleteItem is one item of DeleteMany.
-type DeleteItem struct {
-	At      fsm.Target
-	Request DeleteRequest
-}
-
-// DeleteMany is Delete for each item, in one transaction: all of them or none.
-func (m *Machine) DeleteMany(ctx context.Context, items []DeleteItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Container], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opDelete)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Delete(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, deleteCall(opDelete, c))
 }
 
 // Record returns a Container as it is stored, or fsm.ErrNotFound. One that
@@ -364,9 +244,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Container]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Container]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -469,7 +363,7 @@ var (
 			Name: "undo_environment",
 		},
 		System: func(*Container, time.Time) (fsmimpl.Call[Container], error) {
-			return DestroyRequest{}.call(nil), nil
+			return destroyCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -539,136 +433,110 @@ var descriptor = fsmimpl.Descriptor[Container]{
 	},
 }
 
-func (req CreateRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+func createCall(op *fsmimpl.Operation[Container], id string, in CreateInput, c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
 		Operation: op,
-		ID:        req.ID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "container_id", Value: req.ContainerID, Kind: driver.KindString},
-			{Name: "oci_version", Value: req.OciVersion, Kind: driver.KindString},
-			{Name: "bundle", Value: req.Bundle, Kind: driver.KindString},
-			{Name: "annotations", Value: columnOf(req.Annotations, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "container_id", Value: in.ContainerID, Kind: driver.KindString},
+			{Name: "oci_version", Value: in.OciVersion, Kind: driver.KindString},
+			{Name: "bundle", Value: in.Bundle, Kind: driver.KindString},
+			{Name: "annotations", Value: fsmimpl.ColumnOf(in.Annotations, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Container, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Create(id, req, now)
+			made, e, err := Create(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req FinishCreateRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+func finishCreateCall(op *fsmimpl.Operation[Container], in FinishCreateInput, c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "pid", Value: req.Pid, Kind: driver.KindInt},
+			{Name: "pid", Value: in.Pid, Kind: driver.KindInt},
 		},
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.FinishCreate(req, now))
+			return step(j.FinishCreate(in, now))
 		},
 	}
 }
 
-func (req FailCreateRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+func failCreateCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.FailCreate(req, now))
+			return step(j.FailCreate(now))
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+func startCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Start(req, now))
+			return step(j.Start(now))
 		},
 	}
 }
 
-func (req FailStartRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+func failStartCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.FailStart(req, now))
+			return step(j.FailStart(now))
 		},
 	}
 }
 
-func (req DestroyRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+func destroyCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Destroy(req, now))
+			return step(j.Destroy(now))
 		},
 	}
 }
 
-func (req KillRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+func killCall(op *fsmimpl.Operation[Container], in KillInput, c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "signal", Value: req.Signal, Kind: driver.KindString},
+			{Name: "signal", Value: in.Signal, Kind: driver.KindString},
 		},
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Kill(req, now))
+			return step(j.Kill(in, now))
 		},
 	}
 }
 
-func (req ExitRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+func exitCall(op *fsmimpl.Operation[Container], in ExitInput, c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "exit_code", Value: req.ExitCode, Kind: driver.KindInt},
+			{Name: "exit_code", Value: in.ExitCode, Kind: driver.KindInt},
 		},
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Exit(req, now))
+			return step(j.Exit(in, now))
 		},
 	}
 }
 
-func (req DeleteRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+func deleteCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Delete(req, now))
+			return step(j.Delete(now))
 		},
 	}
 }
@@ -685,9 +553,9 @@ func encode(j *Container) driver.Row {
 			j.ContainerID,
 			j.OciVersion,
 			j.Bundle,
-			columnOf(j.Annotations, fsm.JSON.String),
-			column(j.Pid),
-			column(j.ExitCode),
+			fsmimpl.ColumnOf(j.Annotations, fsm.JSON.String),
+			fsmimpl.Column(j.Pid),
+			fsmimpl.Column(j.ExitCode),
 		},
 	}
 }
@@ -695,21 +563,17 @@ func encode(j *Container) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Container, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Container{}, fmt.Errorf("container %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Container{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.ContainerID),
-		read(r, 1, &j.OciVersion),
-		read(r, 2, &j.Bundle),
-		scanOptional(r, 3, &j.Annotations),
-		readOptional(r, 4, &j.Pid),
-		readOptional(r, 5, &j.ExitCode),
-	)
-	if err != nil {
-		return Container{}, fmt.Errorf("container %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.ContainerID)
+	fsmimpl.Plain(rd, &j.OciVersion)
+	fsmimpl.Plain(rd, &j.Bundle)
+	fsmimpl.ScanOptional(rd, &j.Annotations)
+	fsmimpl.PlainOptional(rd, &j.Pid)
+	fsmimpl.PlainOptional(rd, &j.ExitCode)
+	if err := rd.Err(); err != nil {
+		return Container{}, err
 	}
 	return j, nil
 }
@@ -724,63 +588,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scanOptional reads a text column that may be absent.
-func scanOptional[T any, P interface {
-	*T
-	sql.Scanner
-}](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	var v T
-	if err := P(&v).Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

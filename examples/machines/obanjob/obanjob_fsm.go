@@ -8,9 +8,7 @@
 package obanjob
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -21,7 +19,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -68,10 +66,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -81,66 +76,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "scheduled":
-		*s = StateScheduled
-	case "available":
-		*s = StateAvailable
-	case "executing":
-		*s = StateExecuting
-	case "retryable":
-		*s = StateRetryable
-	case "completed":
-		*s = StateCompleted
-	case "cancelled":
-		*s = StateCancelled
-	case "discarded":
-		*s = StateDiscarded
-	default:
-		return fmt.Errorf("unknown state %q; expected scheduled, available, executing, retryable, completed, cancelled or discarded", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateScheduled,
-		StateAvailable,
-		StateExecuting,
-		StateRetryable,
-		StateCompleted,
-		StateCancelled,
-		StateDiscarded,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -154,230 +100,37 @@ func (s State) Final() bool {
 	return s == StateCompleted || s == StateCancelled || s == StateDiscarded
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpInsert Operation = iota + 1
-	OpStage
-	OpFetch
-	OpComplete
-	OpFail
-	OpSnooze
-	OpCancelWork
-	OpDiscard
-	OpCancel
-	OpRetry
-	OpRescue
+	OpInsert     = "insert"
+	OpStage      = "stage"
+	OpFetch      = "fetch"
+	OpComplete   = "complete"
+	OpFail       = "fail"
+	OpSnooze     = "snooze"
+	OpCancelWork = "cancel_work"
+	OpDiscard    = "discard"
+	OpCancel     = "cancel"
+	OpRetry      = "retry"
+	OpRescue     = "rescue"
 )
 
-var operationNames = [...]string{
-	OpInsert:     "insert",
-	OpStage:      "stage",
-	OpFetch:      "fetch",
-	OpComplete:   "complete",
-	OpFail:       "fail",
-	OpSnooze:     "snooze",
-	OpCancelWork: "cancel_work",
-	OpDiscard:    "discard",
-	OpCancel:     "cancel",
-	OpRetry:      "retry",
-	OpRescue:     "rescue",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "insert":
-		*o = OpInsert
-	case "stage":
-		*o = OpStage
-	case "fetch":
-		*o = OpFetch
-	case "complete":
-		*o = OpComplete
-	case "fail":
-		*o = OpFail
-	case "snooze":
-		*o = OpSnooze
-	case "cancel_work":
-		*o = OpCancelWork
-	case "discard":
-		*o = OpDiscard
-	case "cancel":
-		*o = OpCancel
-	case "retry":
-		*o = OpRetry
-	case "rescue":
-		*o = OpRescue
-	default:
-		return fmt.Errorf("unknown operation %q; expected insert, stage, fetch, complete, fail, snooze, cancel_work, discard, cancel, retry or rescue", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpInsert,
-		OpStage,
-		OpFetch,
-		OpComplete,
-		OpFail,
-		OpSnooze,
-		OpCancelWork,
-		OpDiscard,
-		OpCancel,
-		OpRetry,
-		OpRescue,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventInserted EventName = iota + 1
-	EventStaged
-	EventFetched
-	EventCompleted
-	EventFailed
-	EventSnoozed
-	EventCancelledByWorker
-	EventDiscarded
-	EventCancelled
-	EventRetried
-	EventRescued
+	EventInserted          = "inserted"
+	EventStaged            = "staged"
+	EventFetched           = "fetched"
+	EventCompleted         = "completed"
+	EventFailed            = "failed"
+	EventSnoozed           = "snoozed"
+	EventCancelledByWorker = "cancelled_by_worker"
+	EventDiscarded         = "discarded"
+	EventCancelled         = "cancelled"
+	EventRetried           = "retried"
+	EventRescued           = "rescued"
 )
-
-var eventNameNames = [...]string{
-	EventInserted:          "inserted",
-	EventStaged:            "staged",
-	EventFetched:           "fetched",
-	EventCompleted:         "completed",
-	EventFailed:            "failed",
-	EventSnoozed:           "snoozed",
-	EventCancelledByWorker: "cancelled_by_worker",
-	EventDiscarded:         "discarded",
-	EventCancelled:         "cancelled",
-	EventRetried:           "retried",
-	EventRescued:           "rescued",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "inserted":
-		*e = EventInserted
-	case "staged":
-		*e = EventStaged
-	case "fetched":
-		*e = EventFetched
-	case "completed":
-		*e = EventCompleted
-	case "failed":
-		*e = EventFailed
-	case "snoozed":
-		*e = EventSnoozed
-	case "cancelled_by_worker":
-		*e = EventCancelledByWorker
-	case "discarded":
-		*e = EventDiscarded
-	case "cancelled":
-		*e = EventCancelled
-	case "retried":
-		*e = EventRetried
-	case "rescued":
-		*e = EventRescued
-	default:
-		return fmt.Errorf("unknown event %q; expected inserted, staged, fetched, completed, failed, snoozed, cancelled_by_worker, discarded, cancelled, retried or rescued", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
@@ -462,25 +215,15 @@ func (j Job) Equal(other Job) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// InsertRequest is the request of Insert.
-type InsertRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// InsertInput holds the inputs of Insert.
+type InsertInput struct {
 	Worker      string
 	Queue       string
 	Args        fsm.JSON
@@ -499,91 +242,84 @@ type InsertRequest struct {
 // The first of these that fits is taken:
 //   - if now < input.scheduled_at: to scheduled
 //   - otherwise: to available
-func Insert(id string, req InsertRequest, now time.Time) (Job, Event, error) {
+func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if req.Worker == "" {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "worker", "it is required and empty")
+	if in.Worker == "" {
+		return Job{}, Event{}, j.refuseInput("insert", "worker", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Worker); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "worker", err.Error())
+	if err := driver.CheckText(in.Worker); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "worker", err.Error())
 	}
-	if req.Queue == "" {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "queue", "it is required and empty")
+	if in.Queue == "" {
+		return Job{}, Event{}, j.refuseInput("insert", "queue", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Queue); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "queue", err.Error())
+	if err := driver.CheckText(in.Queue); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "queue", err.Error())
 	}
-	if req.Args.IsZero() {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "args", "it is required and missing")
+	if in.Args.IsZero() {
+		return Job{}, Event{}, j.refuseInput("insert", "args", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Args.String()); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "args", err.Error())
+	if err := driver.CheckText(in.Args.String()); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "args", err.Error())
 	}
-	if req.Priority < 0 || req.Priority > 9 {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "priority", "expected 0 to 9")
+	if in.Priority < 0 || in.Priority > 9 {
+		return Job{}, Event{}, j.refuseInput("insert", "priority", "expected 0 to 9")
 	}
-	if req.MaxAttempts < 0 {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "max_attempts", "expected 0 or more")
+	if in.MaxAttempts < 0 {
+		return Job{}, Event{}, j.refuseInput("insert", "max_attempts", "expected 0 or more")
 	}
-	req.ScheduledAt = driver.Time(req.ScheduledAt)
-	if req.ScheduledAt.IsZero() {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "scheduled_at", "it is required and zero")
+	in.ScheduledAt = driver.Time(in.ScheduledAt)
+	if in.ScheduledAt.IsZero() {
+		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", "it is required and zero")
 	}
-	if !inYears(req.ScheduledAt) {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "scheduled_at", "it is outside the years 1 to 9999")
+	if !inYears(in.ScheduledAt) {
+		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", "it is outside the years 1 to 9999")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "id", err.Error())
+		return Job{}, Event{}, j.refuseInput("insert", "id", err.Error())
 	}
-	if req.MaxAttempts < 1 {
+	if in.MaxAttempts < 1 {
 		return Job{}, Event{}, j.refuseOn(&groundInsertMayBeTried)
 	}
 	switch {
-	case now.Before(req.ScheduledAt):
-		if 0 > req.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "attempt <= max_attempts")
+	case now.Before(in.ScheduledAt):
+		if 0 > in.MaxAttempts {
+			return Job{}, Event{}, j.refuseInvariant("insert", "attempt <= max_attempts")
 		}
-		if req.MaxAttempts < 1 {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "max_attempts >= 1")
+		if in.MaxAttempts < 1 {
+			return Job{}, Event{}, j.refuseInvariant("insert", "max_attempts >= 1")
 		}
-		if 0 >= req.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "attempt < max_attempts")
+		if 0 >= in.MaxAttempts {
+			return Job{}, Event{}, j.refuseInvariant("insert", "attempt < max_attempts")
 		}
-		j.Worker = req.Worker
-		j.Queue = req.Queue
-		j.Args = req.Args
-		j.Priority = req.Priority
-		j.MaxAttempts = req.MaxAttempts
-		j.ScheduledAt = req.ScheduledAt
+		j.Worker = in.Worker
+		j.Queue = in.Queue
+		j.Args = in.Args
+		j.Priority = in.Priority
+		j.MaxAttempts = in.MaxAttempts
+		j.ScheduledAt = in.ScheduledAt
 		j.move(StateScheduled, now)
-		return j, Event{Operation: OpInsert, Name: EventInserted, To: StateScheduled, Rev: j.Rev, At: now}, nil
+		return j, Event{Name: EventInserted, To: StateScheduled}, nil
 	default:
-		if 0 > req.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "attempt <= max_attempts")
+		if 0 > in.MaxAttempts {
+			return Job{}, Event{}, j.refuseInvariant("insert", "attempt <= max_attempts")
 		}
-		if req.MaxAttempts < 1 {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "max_attempts >= 1")
+		if in.MaxAttempts < 1 {
+			return Job{}, Event{}, j.refuseInvariant("insert", "max_attempts >= 1")
 		}
-		if 0 >= req.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "attempt < max_attempts")
+		if 0 >= in.MaxAttempts {
+			return Job{}, Event{}, j.refuseInvariant("insert", "attempt < max_attempts")
 		}
-		j.Worker = req.Worker
-		j.Queue = req.Queue
-		j.Args = req.Args
-		j.Priority = req.Priority
-		j.MaxAttempts = req.MaxAttempts
-		j.ScheduledAt = req.ScheduledAt
+		j.Worker = in.Worker
+		j.Queue = in.Queue
+		j.Args = in.Args
+		j.Priority = in.Priority
+		j.MaxAttempts = in.MaxAttempts
+		j.ScheduledAt = in.ScheduledAt
 		j.move(StateAvailable, now)
-		return j, Event{Operation: OpInsert, Name: EventInserted, To: StateAvailable, Rev: j.Rev, At: now}, nil
+		return j, Event{Name: EventInserted, To: StateAvailable}, nil
 	}
-}
-
-// StageRequest is the request of Stage.
-type StageRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Stage moves a Job from scheduled or retryable to available.
@@ -591,7 +327,7 @@ type StageRequest struct {
 // The stager makes a job available whose time has come.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Job) Stage(req StageRequest, now time.Time) (Event, error) {
+func (j *Job) Stage(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateScheduled, StateRetryable:
@@ -599,45 +335,33 @@ func (j *Job) Stage(req StageRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpStage)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant(OpStage, "priority")
+		return Event{}, j.refuseInvariant("stage", "priority")
 	}
 	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant(OpStage, "completed_at is absent")
+		return Event{}, j.refuseInvariant("stage", "completed_at is absent")
 	}
 	if j.CancelledAt.Present() {
-		return Event{}, j.refuseInvariant(OpStage, "cancelled_at is absent")
+		return Event{}, j.refuseInvariant("stage", "cancelled_at is absent")
 	}
 	if j.DiscardedAt.Present() {
-		return Event{}, j.refuseInvariant(OpStage, "discarded_at is absent")
+		return Event{}, j.refuseInvariant("stage", "discarded_at is absent")
 	}
 	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant(OpStage, "attempt <= max_attempts")
+		return Event{}, j.refuseInvariant("stage", "attempt <= max_attempts")
 	}
 	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant(OpStage, "max_attempts >= 1")
+		return Event{}, j.refuseInvariant("stage", "max_attempts >= 1")
 	}
 	if j.Attempt >= j.MaxAttempts {
-		return Event{}, j.refuseInvariant(OpStage, "attempt < max_attempts")
+		return Event{}, j.refuseInvariant("stage", "attempt < max_attempts")
 	}
 	from := j.State
 	j.move(StateAvailable, now)
-	return Event{Operation: OpStage, Name: EventStaged, From: from, To: StateAvailable, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventStaged, From: from, To: StateAvailable}, nil
 }
 
-// CanStage reports what Stage would answer, and changes nothing.
-func (j Job) CanStage(req StageRequest, now time.Time) error {
-	_, err := j.Stage(req, now)
-	return err
-}
-
-// FetchRequest is the request of Fetch.
-type FetchRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// FetchInput holds the inputs of Fetch.
+type FetchInput struct {
 	Queue string
 }
 
@@ -647,19 +371,19 @@ type FetchRequest struct {
 //
 // It is refused unless:
 //   - attempts_left: attempt < max_attempts (ErrOutOfAttempts)
-func (j *Job) Fetch(req FetchRequest, now time.Time) (Event, error) {
+func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpFetch, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("fetch", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpFetch, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("fetch", "actor", err.Error())
 	}
-	if req.Queue == "" {
-		return Event{}, j.refuseInput(OpFetch, "queue", "it is required and empty")
+	if in.Queue == "" {
+		return Event{}, j.refuseInput("fetch", "queue", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Queue); err != nil {
-		return Event{}, j.refuseInput(OpFetch, "queue", err.Error())
+	if err := driver.CheckText(in.Queue); err != nil {
+		return Event{}, j.refuseInput("fetch", "queue", err.Error())
 	}
 	switch j.State {
 	case StateAvailable:
@@ -670,53 +394,38 @@ func (j *Job) Fetch(req FetchRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseOn(&groundFetchAttemptsLeft)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant(OpFetch, "priority")
+		return Event{}, j.refuseInvariant("fetch", "priority")
 	}
 	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant(OpFetch, "completed_at is absent")
+		return Event{}, j.refuseInvariant("fetch", "completed_at is absent")
 	}
 	if j.CancelledAt.Present() {
-		return Event{}, j.refuseInvariant(OpFetch, "cancelled_at is absent")
+		return Event{}, j.refuseInvariant("fetch", "cancelled_at is absent")
 	}
 	if j.DiscardedAt.Present() {
-		return Event{}, j.refuseInvariant(OpFetch, "discarded_at is absent")
+		return Event{}, j.refuseInvariant("fetch", "discarded_at is absent")
 	}
 	if j.Attempt+1 > j.MaxAttempts {
-		return Event{}, j.refuseInvariant(OpFetch, "attempt <= max_attempts")
+		return Event{}, j.refuseInvariant("fetch", "attempt <= max_attempts")
 	}
 	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant(OpFetch, "max_attempts >= 1")
+		return Event{}, j.refuseInvariant("fetch", "max_attempts >= 1")
 	}
 	if j.Attempt+1 < 1 {
-		return Event{}, j.refuseInvariant(OpFetch, "attempt >= 1")
+		return Event{}, j.refuseInvariant("fetch", "attempt >= 1")
 	}
 	j.AttemptedAt = fsm.Some(now)
-	j.AttemptedBy = fsm.Some(req.Actor)
+	j.AttemptedBy = fsm.Some(actor)
 	j.Attempt++
 	from := j.State
 	j.move(StateExecuting, now)
-	return Event{Operation: OpFetch, Name: EventFetched, From: from, To: StateExecuting, Rev: j.Rev, At: now}, nil
-}
-
-// CanFetch reports what Fetch would answer, and changes nothing.
-func (j Job) CanFetch(req FetchRequest, now time.Time) error {
-	_, err := j.Fetch(req, now)
-	return err
-}
-
-// CompleteRequest is the request of Complete.
-type CompleteRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventFetched, From: from, To: StateExecuting}, nil
 }
 
 // Complete moves a Job from executing to completed.
 //
 // The worker returned ok.
-func (j *Job) Complete(req CompleteRequest, now time.Time) (Event, error) {
+func (j *Job) Complete(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateExecuting:
@@ -724,43 +433,31 @@ func (j *Job) Complete(req CompleteRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpComplete)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant(OpComplete, "priority")
+		return Event{}, j.refuseInvariant("complete", "priority")
 	}
 	if !j.AttemptedAt.Present() {
-		return Event{}, j.refuseInvariant(OpComplete, "attempted_at is present")
+		return Event{}, j.refuseInvariant("complete", "attempted_at is present")
 	}
 	if j.CancelledAt.Present() {
-		return Event{}, j.refuseInvariant(OpComplete, "cancelled_at is absent")
+		return Event{}, j.refuseInvariant("complete", "cancelled_at is absent")
 	}
 	if j.DiscardedAt.Present() {
-		return Event{}, j.refuseInvariant(OpComplete, "discarded_at is absent")
+		return Event{}, j.refuseInvariant("complete", "discarded_at is absent")
 	}
 	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant(OpComplete, "attempt <= max_attempts")
+		return Event{}, j.refuseInvariant("complete", "attempt <= max_attempts")
 	}
 	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant(OpComplete, "max_attempts >= 1")
+		return Event{}, j.refuseInvariant("complete", "max_attempts >= 1")
 	}
 	j.CompletedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateCompleted, now)
-	return Event{Operation: OpComplete, Name: EventCompleted, From: from, To: StateCompleted, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventCompleted, From: from, To: StateCompleted}, nil
 }
 
-// CanComplete reports what Complete would answer, and changes nothing.
-func (j Job) CanComplete(req CompleteRequest, now time.Time) error {
-	_, err := j.Complete(req, now)
-	return err
-}
-
-// FailRequest is the request of Fail.
-type FailRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// FailInput holds the inputs of Fail.
+type FailInput struct {
 	RetryAt time.Time // what the backoff of the worker says
 	Error   fsm.JSON
 }
@@ -772,20 +469,20 @@ type FailRequest struct {
 // The first of these that fits is taken:
 //   - if attempt >= max_attempts: to discarded
 //   - otherwise: to retryable
-func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
+func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	req.RetryAt = driver.Time(req.RetryAt)
-	if req.RetryAt.IsZero() {
-		return Event{}, j.refuseInput(OpFail, "retry_at", "it is required and zero")
+	in.RetryAt = driver.Time(in.RetryAt)
+	if in.RetryAt.IsZero() {
+		return Event{}, j.refuseInput("fail", "retry_at", "it is required and zero")
 	}
-	if !inYears(req.RetryAt) {
-		return Event{}, j.refuseInput(OpFail, "retry_at", "it is outside the years 1 to 9999")
+	if !inYears(in.RetryAt) {
+		return Event{}, j.refuseInput("fail", "retry_at", "it is outside the years 1 to 9999")
 	}
-	if req.Error.IsZero() {
-		return Event{}, j.refuseInput(OpFail, "error", "it is required and missing")
+	if in.Error.IsZero() {
+		return Event{}, j.refuseInput("fail", "error", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Error.String()); err != nil {
-		return Event{}, j.refuseInput(OpFail, "error", err.Error())
+	if err := driver.CheckText(in.Error.String()); err != nil {
+		return Event{}, j.refuseInput("fail", "error", err.Error())
 	}
 	switch j.State {
 	case StateExecuting:
@@ -795,89 +492,77 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 	switch {
 	case j.Attempt >= j.MaxAttempts:
 		if j.Priority < 0 || j.Priority > 9 {
-			return Event{}, j.refuseInvariant(OpFail, "priority")
+			return Event{}, j.refuseInvariant("fail", "priority")
 		}
 		if j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "completed_at is absent")
+			return Event{}, j.refuseInvariant("fail", "completed_at is absent")
 		}
 		if j.CancelledAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "cancelled_at is absent")
+			return Event{}, j.refuseInvariant("fail", "cancelled_at is absent")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpFail, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("fail", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpFail, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("fail", "max_attempts >= 1")
 		}
-		j.Error = fsm.Some(req.Error)
+		j.Error = fsm.Some(in.Error)
 		j.DiscardedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateDiscarded, now)
-		return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateDiscarded, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventFailed, From: from, To: StateDiscarded}, nil
 	default:
 		if j.Priority < 0 || j.Priority > 9 {
-			return Event{}, j.refuseInvariant(OpFail, "priority")
+			return Event{}, j.refuseInvariant("fail", "priority")
 		}
 		if !j.AttemptedAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "attempted_at is present")
+			return Event{}, j.refuseInvariant("fail", "attempted_at is present")
 		}
 		if j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "completed_at is absent")
+			return Event{}, j.refuseInvariant("fail", "completed_at is absent")
 		}
 		if j.CancelledAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "cancelled_at is absent")
+			return Event{}, j.refuseInvariant("fail", "cancelled_at is absent")
 		}
 		if j.DiscardedAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "discarded_at is absent")
+			return Event{}, j.refuseInvariant("fail", "discarded_at is absent")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpFail, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("fail", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpFail, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("fail", "max_attempts >= 1")
 		}
 		if j.Attempt < 1 {
-			return Event{}, j.refuseInvariant(OpFail, "attempt >= 1")
+			return Event{}, j.refuseInvariant("fail", "attempt >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpFail, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("fail", "attempt < max_attempts")
 		}
-		j.Error = fsm.Some(req.Error)
-		j.ScheduledAt = req.RetryAt
+		j.Error = fsm.Some(in.Error)
+		j.ScheduledAt = in.RetryAt
 		from := j.State
 		j.move(StateRetryable, now)
-		return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateRetryable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventFailed, From: from, To: StateRetryable}, nil
 	}
 }
 
-// CanFail reports what Fail would answer, and changes nothing.
-func (j Job) CanFail(req FailRequest, now time.Time) error {
-	_, err := j.Fail(req, now)
-	return err
-}
-
-// SnoozeRequest is the request of Snooze.
-type SnoozeRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// SnoozeInput holds the inputs of Snooze.
+type SnoozeInput struct {
 	ScheduledAt time.Time
 }
 
 // Snooze moves a Job from executing to scheduled.
 //
 // The worker asks to be called again later; that costs no attempt.
-func (j *Job) Snooze(req SnoozeRequest, now time.Time) (Event, error) {
+func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	req.ScheduledAt = driver.Time(req.ScheduledAt)
-	if req.ScheduledAt.IsZero() {
-		return Event{}, j.refuseInput(OpSnooze, "scheduled_at", "it is required and zero")
+	in.ScheduledAt = driver.Time(in.ScheduledAt)
+	if in.ScheduledAt.IsZero() {
+		return Event{}, j.refuseInput("snooze", "scheduled_at", "it is required and zero")
 	}
-	if !inYears(req.ScheduledAt) {
-		return Event{}, j.refuseInput(OpSnooze, "scheduled_at", "it is outside the years 1 to 9999")
+	if !inYears(in.ScheduledAt) {
+		return Event{}, j.refuseInput("snooze", "scheduled_at", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StateExecuting:
@@ -885,63 +570,51 @@ func (j *Job) Snooze(req SnoozeRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpSnooze)
 	}
 	if j.MaxAttempts == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpSnooze, "max_attempts")
+		return Event{}, j.refuseOverflow("snooze", "max_attempts")
 	}
 	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant(OpSnooze, "priority")
+		return Event{}, j.refuseInvariant("snooze", "priority")
 	}
 	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant(OpSnooze, "completed_at is absent")
+		return Event{}, j.refuseInvariant("snooze", "completed_at is absent")
 	}
 	if j.CancelledAt.Present() {
-		return Event{}, j.refuseInvariant(OpSnooze, "cancelled_at is absent")
+		return Event{}, j.refuseInvariant("snooze", "cancelled_at is absent")
 	}
 	if j.DiscardedAt.Present() {
-		return Event{}, j.refuseInvariant(OpSnooze, "discarded_at is absent")
+		return Event{}, j.refuseInvariant("snooze", "discarded_at is absent")
 	}
 	if j.Attempt > j.MaxAttempts+1 {
-		return Event{}, j.refuseInvariant(OpSnooze, "attempt <= max_attempts")
+		return Event{}, j.refuseInvariant("snooze", "attempt <= max_attempts")
 	}
 	if j.MaxAttempts+1 < 1 {
-		return Event{}, j.refuseInvariant(OpSnooze, "max_attempts >= 1")
+		return Event{}, j.refuseInvariant("snooze", "max_attempts >= 1")
 	}
 	if j.Attempt >= j.MaxAttempts+1 {
-		return Event{}, j.refuseInvariant(OpSnooze, "attempt < max_attempts")
+		return Event{}, j.refuseInvariant("snooze", "attempt < max_attempts")
 	}
-	j.ScheduledAt = req.ScheduledAt
+	j.ScheduledAt = in.ScheduledAt
 	j.MaxAttempts++
 	from := j.State
 	j.move(StateScheduled, now)
-	return Event{Operation: OpSnooze, Name: EventSnoozed, From: from, To: StateScheduled, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventSnoozed, From: from, To: StateScheduled}, nil
 }
 
-// CanSnooze reports what Snooze would answer, and changes nothing.
-func (j Job) CanSnooze(req SnoozeRequest, now time.Time) error {
-	_, err := j.Snooze(req, now)
-	return err
-}
-
-// CancelWorkRequest is the request of CancelWork.
-type CancelWorkRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CancelWorkInput holds the inputs of CancelWork.
+type CancelWorkInput struct {
 	Error fsm.JSON
 }
 
 // CancelWork moves a Job from executing to cancelled.
 //
 // The worker returned cancel with a reason.
-func (j *Job) CancelWork(req CancelWorkRequest, now time.Time) (Event, error) {
+func (j *Job) CancelWork(in CancelWorkInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Error.IsZero() {
-		return Event{}, j.refuseInput(OpCancelWork, "error", "it is required and missing")
+	if in.Error.IsZero() {
+		return Event{}, j.refuseInput("cancel_work", "error", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Error.String()); err != nil {
-		return Event{}, j.refuseInput(OpCancelWork, "error", err.Error())
+	if err := driver.CheckText(in.Error.String()); err != nil {
+		return Event{}, j.refuseInput("cancel_work", "error", err.Error())
 	}
 	switch j.State {
 	case StateExecuting:
@@ -949,54 +622,42 @@ func (j *Job) CancelWork(req CancelWorkRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpCancelWork)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant(OpCancelWork, "priority")
+		return Event{}, j.refuseInvariant("cancel_work", "priority")
 	}
 	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant(OpCancelWork, "completed_at is absent")
+		return Event{}, j.refuseInvariant("cancel_work", "completed_at is absent")
 	}
 	if j.DiscardedAt.Present() {
-		return Event{}, j.refuseInvariant(OpCancelWork, "discarded_at is absent")
+		return Event{}, j.refuseInvariant("cancel_work", "discarded_at is absent")
 	}
 	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant(OpCancelWork, "attempt <= max_attempts")
+		return Event{}, j.refuseInvariant("cancel_work", "attempt <= max_attempts")
 	}
 	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant(OpCancelWork, "max_attempts >= 1")
+		return Event{}, j.refuseInvariant("cancel_work", "max_attempts >= 1")
 	}
-	j.Error = fsm.Some(req.Error)
+	j.Error = fsm.Some(in.Error)
 	j.CancelledAt = fsm.Some(now)
 	from := j.State
 	j.move(StateCancelled, now)
-	return Event{Operation: OpCancelWork, Name: EventCancelledByWorker, From: from, To: StateCancelled, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventCancelledByWorker, From: from, To: StateCancelled}, nil
 }
 
-// CanCancelWork reports what CancelWork would answer, and changes nothing.
-func (j Job) CanCancelWork(req CancelWorkRequest, now time.Time) error {
-	_, err := j.CancelWork(req, now)
-	return err
-}
-
-// DiscardRequest is the request of Discard.
-type DiscardRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// DiscardInput holds the inputs of Discard.
+type DiscardInput struct {
 	Error fsm.JSON
 }
 
 // Discard moves a Job from executing to discarded.
 //
 // The worker returned discard, an older word for cancel.
-func (j *Job) Discard(req DiscardRequest, now time.Time) (Event, error) {
+func (j *Job) Discard(in DiscardInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Error.IsZero() {
-		return Event{}, j.refuseInput(OpDiscard, "error", "it is required and missing")
+	if in.Error.IsZero() {
+		return Event{}, j.refuseInput("discard", "error", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Error.String()); err != nil {
-		return Event{}, j.refuseInput(OpDiscard, "error", err.Error())
+	if err := driver.CheckText(in.Error.String()); err != nil {
+		return Event{}, j.refuseInput("discard", "error", err.Error())
 	}
 	switch j.State {
 	case StateExecuting:
@@ -1004,40 +665,25 @@ func (j *Job) Discard(req DiscardRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpDiscard)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant(OpDiscard, "priority")
+		return Event{}, j.refuseInvariant("discard", "priority")
 	}
 	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant(OpDiscard, "completed_at is absent")
+		return Event{}, j.refuseInvariant("discard", "completed_at is absent")
 	}
 	if j.CancelledAt.Present() {
-		return Event{}, j.refuseInvariant(OpDiscard, "cancelled_at is absent")
+		return Event{}, j.refuseInvariant("discard", "cancelled_at is absent")
 	}
 	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant(OpDiscard, "attempt <= max_attempts")
+		return Event{}, j.refuseInvariant("discard", "attempt <= max_attempts")
 	}
 	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant(OpDiscard, "max_attempts >= 1")
+		return Event{}, j.refuseInvariant("discard", "max_attempts >= 1")
 	}
-	j.Error = fsm.Some(req.Error)
+	j.Error = fsm.Some(in.Error)
 	j.DiscardedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateDiscarded, now)
-	return Event{Operation: OpDiscard, Name: EventDiscarded, From: from, To: StateDiscarded, Rev: j.Rev, At: now}, nil
-}
-
-// CanDiscard reports what Discard would answer, and changes nothing.
-func (j Job) CanDiscard(req DiscardRequest, now time.Time) error {
-	_, err := j.Discard(req, now)
-	return err
-}
-
-// CancelRequest is the request of Cancel.
-type CancelRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventDiscarded, From: from, To: StateDiscarded}, nil
 }
 
 // Cancel moves a Job from scheduled, available, executing or retryable to
@@ -1046,49 +692,34 @@ type CancelRequest struct {
 // Somebody stops the job; a running one is killed.
 //
 // In cancelled the call is recorded and changes nothing.
-func (j *Job) Cancel(req CancelRequest, now time.Time) (Event, error) {
+func (j *Job) Cancel(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateScheduled, StateAvailable, StateExecuting, StateRetryable:
 	case StateCancelled:
-		return j.note(OpCancel, EventCancelled, "", now), nil
+		return j.note(EventCancelled, ""), nil
 	default:
 		return Event{}, j.refuseState(OpCancel)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant(OpCancel, "priority")
+		return Event{}, j.refuseInvariant("cancel", "priority")
 	}
 	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant(OpCancel, "completed_at is absent")
+		return Event{}, j.refuseInvariant("cancel", "completed_at is absent")
 	}
 	if j.DiscardedAt.Present() {
-		return Event{}, j.refuseInvariant(OpCancel, "discarded_at is absent")
+		return Event{}, j.refuseInvariant("cancel", "discarded_at is absent")
 	}
 	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant(OpCancel, "attempt <= max_attempts")
+		return Event{}, j.refuseInvariant("cancel", "attempt <= max_attempts")
 	}
 	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant(OpCancel, "max_attempts >= 1")
+		return Event{}, j.refuseInvariant("cancel", "max_attempts >= 1")
 	}
 	j.CancelledAt = fsm.Some(now)
 	from := j.State
 	j.move(StateCancelled, now)
-	return Event{Operation: OpCancel, Name: EventCancelled, From: from, To: StateCancelled, Rev: j.Rev, At: now}, nil
-}
-
-// CanCancel reports what Cancel would answer, and changes nothing.
-func (j Job) CanCancel(req CancelRequest, now time.Time) error {
-	_, err := j.Cancel(req, now)
-	return err
-}
-
-// RetryRequest is the request of Retry.
-type RetryRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventCancelled, From: from, To: StateCancelled}, nil
 }
 
 // Retry moves a Job from scheduled, retryable, completed, cancelled or
@@ -1101,31 +732,31 @@ type RetryRequest struct {
 //   - otherwise: to available
 //
 // In available and executing the call is recorded and changes nothing.
-func (j *Job) Retry(req RetryRequest, now time.Time) (Event, error) {
+func (j *Job) Retry(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateScheduled, StateRetryable, StateCompleted, StateCancelled, StateDiscarded:
 	case StateAvailable, StateExecuting:
-		return j.note(OpRetry, EventRetried, "", now), nil
+		return j.note(EventRetried, ""), nil
 	default:
 		return Event{}, j.refuseState(OpRetry)
 	}
 	switch {
 	case j.Attempt >= j.MaxAttempts:
 		if j.MaxAttempts == math.MaxInt64 {
-			return Event{}, j.refuseOverflow(OpRetry, "max_attempts")
+			return Event{}, j.refuseOverflow("retry", "max_attempts")
 		}
 		if j.Priority < 0 || j.Priority > 9 {
-			return Event{}, j.refuseInvariant(OpRetry, "priority")
+			return Event{}, j.refuseInvariant("retry", "priority")
 		}
 		if j.Attempt > j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant(OpRetry, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("retry", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts+1 < 1 {
-			return Event{}, j.refuseInvariant(OpRetry, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("retry", "max_attempts >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant(OpRetry, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("retry", "attempt < max_attempts")
 		}
 		j.ScheduledAt = now
 		j.CompletedAt = fsm.Optional[time.Time]{}
@@ -1134,19 +765,19 @@ func (j *Job) Retry(req RetryRequest, now time.Time) (Event, error) {
 		j.MaxAttempts++
 		from := j.State
 		j.move(StateAvailable, now)
-		return Event{Operation: OpRetry, Name: EventRetried, From: from, To: StateAvailable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventRetried, From: from, To: StateAvailable}, nil
 	default:
 		if j.Priority < 0 || j.Priority > 9 {
-			return Event{}, j.refuseInvariant(OpRetry, "priority")
+			return Event{}, j.refuseInvariant("retry", "priority")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpRetry, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("retry", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpRetry, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("retry", "max_attempts >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpRetry, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("retry", "attempt < max_attempts")
 		}
 		j.ScheduledAt = now
 		j.CompletedAt = fsm.Optional[time.Time]{}
@@ -1154,21 +785,8 @@ func (j *Job) Retry(req RetryRequest, now time.Time) (Event, error) {
 		j.DiscardedAt = fsm.Optional[time.Time]{}
 		from := j.State
 		j.move(StateAvailable, now)
-		return Event{Operation: OpRetry, Name: EventRetried, From: from, To: StateAvailable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventRetried, From: from, To: StateAvailable}, nil
 	}
-}
-
-// CanRetry reports what Retry would answer, and changes nothing.
-func (j Job) CanRetry(req RetryRequest, now time.Time) error {
-	_, err := j.Retry(req, now)
-	return err
-}
-
-// RescueRequest is the request of Rescue.
-type RescueRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Rescue moves a Job from executing to discarded or available.
@@ -1180,7 +798,7 @@ type RescueRequest struct {
 // The first of these that fits is taken:
 //   - if attempt >= max_attempts: to discarded
 //   - otherwise: to available
-func (j *Job) Rescue(req RescueRequest, now time.Time) (Event, error) {
+func (j *Job) Rescue(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateExecuting:
@@ -1190,119 +808,73 @@ func (j *Job) Rescue(req RescueRequest, now time.Time) (Event, error) {
 	switch {
 	case j.Attempt >= j.MaxAttempts:
 		if j.Priority < 0 || j.Priority > 9 {
-			return Event{}, j.refuseInvariant(OpRescue, "priority")
+			return Event{}, j.refuseInvariant("rescue", "priority")
 		}
 		if j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant(OpRescue, "completed_at is absent")
+			return Event{}, j.refuseInvariant("rescue", "completed_at is absent")
 		}
 		if j.CancelledAt.Present() {
-			return Event{}, j.refuseInvariant(OpRescue, "cancelled_at is absent")
+			return Event{}, j.refuseInvariant("rescue", "cancelled_at is absent")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpRescue, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("rescue", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpRescue, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("rescue", "max_attempts >= 1")
 		}
 		j.DiscardedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateDiscarded, now)
-		return Event{Operation: OpRescue, Name: EventRescued, From: from, To: StateDiscarded, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventRescued, From: from, To: StateDiscarded}, nil
 	default:
 		if j.Priority < 0 || j.Priority > 9 {
-			return Event{}, j.refuseInvariant(OpRescue, "priority")
+			return Event{}, j.refuseInvariant("rescue", "priority")
 		}
 		if j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant(OpRescue, "completed_at is absent")
+			return Event{}, j.refuseInvariant("rescue", "completed_at is absent")
 		}
 		if j.CancelledAt.Present() {
-			return Event{}, j.refuseInvariant(OpRescue, "cancelled_at is absent")
+			return Event{}, j.refuseInvariant("rescue", "cancelled_at is absent")
 		}
 		if j.DiscardedAt.Present() {
-			return Event{}, j.refuseInvariant(OpRescue, "discarded_at is absent")
+			return Event{}, j.refuseInvariant("rescue", "discarded_at is absent")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpRescue, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("rescue", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpRescue, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("rescue", "max_attempts >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpRescue, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("rescue", "attempt < max_attempts")
 		}
 		from := j.State
 		j.move(StateAvailable, now)
-		return Event{Operation: OpRescue, Name: EventRescued, From: from, To: StateAvailable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventRescued, From: from, To: StateAvailable}, nil
 	}
 }
 
-// CanRescue reports what Rescue would answer, and changes nothing.
-func (j Job) CanRescue(req RescueRequest, now time.Time) error {
-	_, err := j.Rescue(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Job: nil, or
+// the refusal that its method returns. Guards and inputs are not looked at; to
+// try these, call the method on a copy.
+func (j Job) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpStage:
-		switch s {
-		case StateScheduled, StateRetryable:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateScheduled || j.State == StateRetryable
 	case OpFetch:
-		switch s {
-		case StateAvailable:
-			return fsmimpl.ClassTransition
-		}
-	case OpComplete:
-		switch s {
-		case StateExecuting:
-			return fsmimpl.ClassTransition
-		}
-	case OpFail:
-		switch s {
-		case StateExecuting:
-			return fsmimpl.ClassTransition
-		}
-	case OpSnooze:
-		switch s {
-		case StateExecuting:
-			return fsmimpl.ClassTransition
-		}
-	case OpCancelWork:
-		switch s {
-		case StateExecuting:
-			return fsmimpl.ClassTransition
-		}
-	case OpDiscard:
-		switch s {
-		case StateExecuting:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateAvailable
+	case OpComplete, OpFail, OpSnooze, OpCancelWork, OpDiscard, OpRescue:
+		possible = j.State == StateExecuting
 	case OpCancel:
-		switch s {
-		case StateScheduled, StateAvailable, StateExecuting, StateRetryable:
-			return fsmimpl.ClassTransition
-		case StateCancelled:
-			return fsmimpl.ClassRecordOnly
-		}
+		possible = j.State == StateScheduled || j.State == StateAvailable || j.State == StateExecuting || j.State == StateRetryable || j.State == StateCancelled
 	case OpRetry:
-		switch s {
-		case StateScheduled, StateRetryable, StateCompleted, StateCancelled, StateDiscarded:
-			return fsmimpl.ClassTransition
-		case StateAvailable, StateExecuting:
-			return fsmimpl.ClassRecordOnly
-		}
-	case OpRescue:
-		switch s {
-		case StateExecuting:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateScheduled || j.State == StateAvailable || j.State == StateExecuting || j.State == StateRetryable || j.State == StateCompleted || j.State == StateCancelled || j.State == StateDiscarded
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -1443,8 +1015,8 @@ func (j *Job) move(to State, now time.Time) {
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Job) note(op Operation, name EventName, guard string, now time.Time) Event {
-	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
+func (j *Job) note(name, guard string) Event {
+	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
 // refuseOn refuses on a ground that is known before the call.
@@ -1457,22 +1029,25 @@ func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation) *fsm.Refusal {
-	return j.refuseOn(&wrongState[op])
+func (j *Job) refuseState(op string) *fsm.Refusal {
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "obanjob", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "obanjob", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -1480,7 +1055,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -1488,7 +1063,7 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Job) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -1510,7 +1085,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpStage:      {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "stage", Allowed: stageStates},
 	OpFetch:      {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "fetch", Allowed: fetchStates},
 	OpComplete:   {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "complete", Allowed: completeStates},

@@ -9,7 +9,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -226,97 +225,92 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Final:    func(state string) bool { return fsmtest.Named(States(), state).Final() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Final:      func(state string) bool { return fsmtest.Named(States(), state).Final() },
 	Errors: map[string]error{
 		"no_attempts":     ErrNoAttempts,
 		"out_of_attempts": ErrOutOfAttempts,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "scheduled, available, executing, retryable, completed, cancelled, discarded", ""),
-		fsmtest.Words("Operation", Operations(), "insert, stage, fetch, complete, fail, snooze, cancel_work, discard, cancel, retry, rescue", ""),
-		fsmtest.Words("EventName", []EventName{EventInserted, EventStaged, EventFetched, EventCompleted, EventFailed, EventSnoozed, EventCancelledByWorker, EventDiscarded, EventCancelled, EventRetried, EventRescued}, "inserted, staged, fetched, completed, failed, snoozed, cancelled_by_worker, discarded, cancelled, retried, rescued", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Job]{
 		"insert": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Insert(c.ID, testInsertRequest(c), c.Now())
+				made, e, err := Insert(c.ID, testInsertInput(c), c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"stage": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Stage(testStageRequest(c), c.Now())
+				e, err := r.Stage(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanStage(testStageRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpStage) },
 		},
 		"fetch": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fetch(testFetchRequest(c), c.Now())
+				e, err := r.Fetch(testFetchInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanFetch(testFetchRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpFetch) },
 		},
 		"complete": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Complete(testCompleteRequest(c), c.Now())
+				e, err := r.Complete(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanComplete(testCompleteRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpComplete) },
 		},
 		"fail": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fail(testFailRequest(c), c.Now())
+				e, err := r.Fail(testFailInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanFail(testFailRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpFail) },
 		},
 		"snooze": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Snooze(testSnoozeRequest(c), c.Now())
+				e, err := r.Snooze(testSnoozeInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanSnooze(testSnoozeRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpSnooze) },
 		},
 		"cancel_work": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.CancelWork(testCancelWorkRequest(c), c.Now())
+				e, err := r.CancelWork(testCancelWorkInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanCancelWork(testCancelWorkRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpCancelWork) },
 		},
 		"discard": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Discard(testDiscardRequest(c), c.Now())
+				e, err := r.Discard(testDiscardInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanDiscard(testDiscardRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpDiscard) },
 		},
 		"cancel": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Cancel(testCancelRequest(c), c.Now())
+				e, err := r.Cancel(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanCancel(testCancelRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpCancel) },
 		},
 		"retry": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Retry(testRetryRequest(c), c.Now())
+				e, err := r.Retry(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanRetry(testRetryRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpRetry) },
 		},
 		"rescue": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Rescue(testRescueRequest(c), c.Now())
+				e, err := r.Rescue(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanRescue(testRescueRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpRescue) },
 		},
 	},
 	Migrate: Migrate,
@@ -327,21 +321,15 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testInsertRequest(c fsmtest.Call) InsertRequest {
-	return InsertRequest{
-		ID:          c.ID,
-		RequestID:   c.RequestID,
-		Actor:       c.Actor,
-		Reason:      c.Reason,
-		At:          c.Now(),
-		Labels:      c.Labels,
+func testInsertInput(c fsmtest.Call) InsertInput {
+	return InsertInput{
 		Worker:      c.Text("worker"),
 		Queue:       c.Text("queue"),
 		Args:        c.JSON("args"),
@@ -351,105 +339,34 @@ func testInsertRequest(c fsmtest.Call) InsertRequest {
 	}
 }
 
-func testStageRequest(c fsmtest.Call) StageRequest {
-	return StageRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
+func testFetchInput(c fsmtest.Call) FetchInput {
+	return FetchInput{
+		Queue: c.Text("queue"),
 	}
 }
 
-func testFetchRequest(c fsmtest.Call) FetchRequest {
-	return FetchRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Queue:     c.Text("queue"),
+func testFailInput(c fsmtest.Call) FailInput {
+	return FailInput{
+		RetryAt: c.Time("retry_at"),
+		Error:   c.JSON("error"),
 	}
 }
 
-func testCompleteRequest(c fsmtest.Call) CompleteRequest {
-	return CompleteRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testFailRequest(c fsmtest.Call) FailRequest {
-	return FailRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		RetryAt:   c.Time("retry_at"),
-		Error:     c.JSON("error"),
-	}
-}
-
-func testSnoozeRequest(c fsmtest.Call) SnoozeRequest {
-	return SnoozeRequest{
-		RequestID:   c.RequestID,
-		Actor:       c.Actor,
-		Reason:      c.Reason,
-		At:          c.Now(),
-		Labels:      c.Labels,
+func testSnoozeInput(c fsmtest.Call) SnoozeInput {
+	return SnoozeInput{
 		ScheduledAt: c.Time("scheduled_at"),
 	}
 }
 
-func testCancelWorkRequest(c fsmtest.Call) CancelWorkRequest {
-	return CancelWorkRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Error:     c.JSON("error"),
+func testCancelWorkInput(c fsmtest.Call) CancelWorkInput {
+	return CancelWorkInput{
+		Error: c.JSON("error"),
 	}
 }
 
-func testDiscardRequest(c fsmtest.Call) DiscardRequest {
-	return DiscardRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Error:     c.JSON("error"),
-	}
-}
-
-func testCancelRequest(c fsmtest.Call) CancelRequest {
-	return CancelRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testRetryRequest(c fsmtest.Call) RetryRequest {
-	return RetryRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testRescueRequest(c fsmtest.Call) RescueRequest {
-	return RescueRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
+func testDiscardInput(c fsmtest.Call) DiscardInput {
+	return DiscardInput{
+		Error: c.JSON("error"),
 	}
 }
 
@@ -477,6 +394,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			return m.Audit(ctx)
 		},
 		Sweep: m.Sweep,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -521,19 +441,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 		Operations: map[string]fsmtest.Durably[Job]{
 			"insert": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Insert(ctx, testInsertRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var reqs []InsertRequest
-					for _, c := range calls {
-						reqs = append(reqs, testInsertRequest(c))
-					}
-					return m.InsertMany(ctx, reqs)
+					return m.Insert(ctx, c.ID, testInsertInput(c), c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Insert(ctx, testInsertRequest(c))
+					j, err := h.Insert(ctx, c.ID, testInsertInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -542,43 +455,42 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"stage": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Stage(ctx, at, testStageRequest(c))
+					return m.Stage(ctx, at, c.GivenBySystem())
 				},
 			},
 			"fetch": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.FetchOf(ctx, at, testFetchRequest(c))
+					return m.FetchOf(ctx, at, testFetchInput(c), c.Given())
 				},
 				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					if n > 0 {
-						return m.FetchN(ctx, n, testFetchRequest(c))
+						return m.FetchN(ctx, n, testFetchInput(c), c.Given())
 					}
-					out, err := m.Fetch(ctx, testFetchRequest(c))
+					out, err := m.Fetch(ctx, testFetchInput(c), c.Given())
 					return []fsm.Outcome[Job]{out}, err
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
-						list, err := h.FetchN(ctx, n, testFetchRequest(c))
+						list, err := h.FetchN(ctx, n, testFetchInput(c), c.Given())
 						var outs []fsm.Outcome[Job]
 						for _, j := range list {
 							outs = append(outs, j.Outcome())
 						}
 						return outs, err
 					}
-					j, err := h.Fetch(ctx, testFetchRequest(c))
+					j, err := h.Fetch(ctx, testFetchInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testFetchRequest(c)
 					switch h.Held().State {
 					case StateAvailable:
 						j := AvailableJob{handle{h}}
-						next, err := j.Fetch(ctx, req.Queue)
+						next, err := j.Fetch(ctx, testFetchInput(c))
 						return next.Outcome(), "executing", err
 					}
 					return out, end, err
@@ -586,14 +498,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"complete": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Complete(ctx, at, testCompleteRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []CompleteItem
-					for i, c := range calls {
-						items = append(items, CompleteItem{At: at[i], Request: testCompleteRequest(c)})
-					}
-					return m.CompleteMany(ctx, items)
+					return m.Complete(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -607,17 +512,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"fail": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Fail(ctx, at, testFailRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []FailItem
-					for i, c := range calls {
-						items = append(items, FailItem{At: at[i], Request: testFailRequest(c)})
-					}
-					return m.FailMany(ctx, items)
+					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testFailRequest(c)
 					told := func(next AfterFail) error {
 						return next.Switch(
 							func(j RetryableJob) error { out, end = j.Outcome(), "retryable"; return nil },
@@ -627,7 +524,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					switch h.Held().State {
 					case StateExecuting:
 						j := ExecutingJob{handle{h}}
-						next, err := j.Fail(ctx, req.RetryAt, req.Error)
+						next, err := j.Fail(ctx, testFailInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -639,21 +536,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"snooze": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Snooze(ctx, at, testSnoozeRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []SnoozeItem
-					for i, c := range calls {
-						items = append(items, SnoozeItem{At: at[i], Request: testSnoozeRequest(c)})
-					}
-					return m.SnoozeMany(ctx, items)
+					return m.Snooze(ctx, at, testSnoozeInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testSnoozeRequest(c)
 					switch h.Held().State {
 					case StateExecuting:
 						j := ExecutingJob{handle{h}}
-						next, err := j.Snooze(ctx, req.ScheduledAt)
+						next, err := j.Snooze(ctx, testSnoozeInput(c))
 						return next.Outcome(), "scheduled", err
 					}
 					return out, end, err
@@ -661,21 +550,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"cancel_work": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.CancelWork(ctx, at, testCancelWorkRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []CancelWorkItem
-					for i, c := range calls {
-						items = append(items, CancelWorkItem{At: at[i], Request: testCancelWorkRequest(c)})
-					}
-					return m.CancelWorkMany(ctx, items)
+					return m.CancelWork(ctx, at, testCancelWorkInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testCancelWorkRequest(c)
 					switch h.Held().State {
 					case StateExecuting:
 						j := ExecutingJob{handle{h}}
-						next, err := j.CancelWork(ctx, req.Error)
+						next, err := j.CancelWork(ctx, testCancelWorkInput(c))
 						return next.Outcome(), "cancelled", err
 					}
 					return out, end, err
@@ -683,21 +564,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"discard": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Discard(ctx, at, testDiscardRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []DiscardItem
-					for i, c := range calls {
-						items = append(items, DiscardItem{At: at[i], Request: testDiscardRequest(c)})
-					}
-					return m.DiscardMany(ctx, items)
+					return m.Discard(ctx, at, testDiscardInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testDiscardRequest(c)
 					switch h.Held().State {
 					case StateExecuting:
 						j := ExecutingJob{handle{h}}
-						next, err := j.Discard(ctx, req.Error)
+						next, err := j.Discard(ctx, testDiscardInput(c))
 						return next.Outcome(), "discarded", err
 					}
 					return out, end, err
@@ -705,14 +578,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"cancel": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Cancel(ctx, at, testCancelRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []CancelItem
-					for i, c := range calls {
-						items = append(items, CancelItem{At: at[i], Request: testCancelRequest(c)})
-					}
-					return m.CancelMany(ctx, items)
+					return m.Cancel(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -738,14 +604,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"retry": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Retry(ctx, at, testRetryRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []RetryItem
-					for i, c := range calls {
-						items = append(items, RetryItem{At: at[i], Request: testRetryRequest(c)})
-					}
-					return m.RetryMany(ctx, items)
+					return m.Retry(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -775,7 +634,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"rescue": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Rescue(ctx, at, testRescueRequest(c))
+					return m.Rescue(ctx, at, c.GivenBySystem())
 				},
 			},
 		},

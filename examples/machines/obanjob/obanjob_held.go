@@ -36,14 +36,14 @@ func Hold(m *Machine, j Job, actor string) AnyJob {
 }
 
 // Insert is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Insert(ctx context.Context, req InsertRequest) (AnyJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Insert(ctx context.Context, id string, in InsertInput, c fsm.Call) (AnyJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Insert(ctx, req)
+	out, err := h.m.Insert(ctx, id, in, c)
 	if err != nil {
 		return AnyJob{}, err
 	}
@@ -51,14 +51,14 @@ func (h Holder) Insert(ctx context.Context, req InsertRequest) (AnyJob, error) {
 }
 
 // Fetch is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Fetch(ctx context.Context, req FetchRequest) (ExecutingJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Fetch(ctx context.Context, in FetchInput, c fsm.Call) (ExecutingJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Fetch(ctx, req)
+	out, err := h.m.Fetch(ctx, in, c)
 	if err != nil {
 		return ExecutingJob{}, err
 	}
@@ -66,14 +66,14 @@ func (h Holder) Fetch(ctx context.Context, req FetchRequest) (ExecutingJob, erro
 }
 
 // FetchN is the machine's, with handles for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) FetchN(ctx context.Context, n int, req FetchRequest) ([]ExecutingJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) FetchN(ctx context.Context, n int, in FetchInput, c fsm.Call) ([]ExecutingJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	outs, err := h.m.FetchN(ctx, n, req)
+	outs, err := h.m.FetchN(ctx, n, in, c)
 	if err != nil {
 		return nil, err
 	}
@@ -170,14 +170,14 @@ type ScheduledJob struct {
 // Cancel moves the Job to cancelled. Somebody stops the job; a running one is
 // killed.
 func (j ScheduledJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor()}.call(opCancel))
+	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
 	return CancelledJob{handle{next}}, err
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
 func (j ScheduledJob) Retry(ctx context.Context) (AvailableJob, error) {
-	next, err := j.held.Move(ctx, RetryRequest{Actor: j.held.Actor()}.call(opRetry))
+	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
 	return AvailableJob{handle{next}}, err
 }
 
@@ -188,15 +188,15 @@ type AvailableJob struct {
 }
 
 // Fetch moves the Job to executing. A queue takes its next job.
-func (j AvailableJob) Fetch(ctx context.Context, queue string) (ExecutingJob, error) {
-	next, err := j.held.Move(ctx, FetchRequest{Actor: j.held.Actor(), Queue: queue}.call(opFetch))
+func (j AvailableJob) Fetch(ctx context.Context, in FetchInput) (ExecutingJob, error) {
+	next, err := j.held.Move(ctx, fetchCall(opFetch, in, fsm.Call{Actor: j.held.Actor()}))
 	return ExecutingJob{handle{next}}, err
 }
 
 // Cancel moves the Job to cancelled. Somebody stops the job; a running one is
 // killed.
 func (j AvailableJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor()}.call(opCancel))
+	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
 	return CancelledJob{handle{next}}, err
 }
 
@@ -222,42 +222,42 @@ func (j ExecutingJob) AttemptedBy() string {
 
 // Complete moves the Job to completed. The worker returned ok.
 func (j ExecutingJob) Complete(ctx context.Context) (CompletedJob, error) {
-	next, err := j.held.Move(ctx, CompleteRequest{Actor: j.held.Actor()}.call(opComplete))
+	next, err := j.held.Move(ctx, completeCall(opComplete, fsm.Call{Actor: j.held.Actor()}))
 	return CompletedJob{handle{next}}, err
 }
 
 // Fail moves the Job to discarded or retryable. The worker returned an error or
 // crashed.
-func (j ExecutingJob) Fail(ctx context.Context, retryAt time.Time, errorValue fsm.JSON) (AfterFail, error) {
-	next, err := j.held.Move(ctx, FailRequest{Actor: j.held.Actor(), RetryAt: retryAt, Error: errorValue}.call(opFail))
+func (j ExecutingJob) Fail(ctx context.Context, in FailInput) (AfterFail, error) {
+	next, err := j.held.Move(ctx, failCall(opFail, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterFail{handle{next}}, err
 }
 
 // Snooze moves the Job to scheduled. The worker asks to be called again later;
 // that costs no attempt.
-func (j ExecutingJob) Snooze(ctx context.Context, scheduledAt time.Time) (ScheduledJob, error) {
-	next, err := j.held.Move(ctx, SnoozeRequest{Actor: j.held.Actor(), ScheduledAt: scheduledAt}.call(opSnooze))
+func (j ExecutingJob) Snooze(ctx context.Context, in SnoozeInput) (ScheduledJob, error) {
+	next, err := j.held.Move(ctx, snoozeCall(opSnooze, in, fsm.Call{Actor: j.held.Actor()}))
 	return ScheduledJob{handle{next}}, err
 }
 
 // CancelWork moves the Job to cancelled. The worker returned cancel with a
 // reason.
-func (j ExecutingJob) CancelWork(ctx context.Context, errorValue fsm.JSON) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, CancelWorkRequest{Actor: j.held.Actor(), Error: errorValue}.call(opCancelWork))
+func (j ExecutingJob) CancelWork(ctx context.Context, in CancelWorkInput) (CancelledJob, error) {
+	next, err := j.held.Move(ctx, cancelWorkCall(opCancelWork, in, fsm.Call{Actor: j.held.Actor()}))
 	return CancelledJob{handle{next}}, err
 }
 
 // Discard moves the Job to discarded. The worker returned discard, an older
 // word for cancel.
-func (j ExecutingJob) Discard(ctx context.Context, errorValue fsm.JSON) (DiscardedJob, error) {
-	next, err := j.held.Move(ctx, DiscardRequest{Actor: j.held.Actor(), Error: errorValue}.call(opDiscard))
+func (j ExecutingJob) Discard(ctx context.Context, in DiscardInput) (DiscardedJob, error) {
+	next, err := j.held.Move(ctx, discardCall(opDiscard, in, fsm.Call{Actor: j.held.Actor()}))
 	return DiscardedJob{handle{next}}, err
 }
 
 // Cancel moves the Job to cancelled. Somebody stops the job; a running one is
 // killed.
 func (j ExecutingJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor()}.call(opCancel))
+	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
 	return CancelledJob{handle{next}}, err
 }
 
@@ -283,14 +283,14 @@ func (j RetryableJob) Error() fsm.JSON {
 // Cancel moves the Job to cancelled. Somebody stops the job; a running one is
 // killed.
 func (j RetryableJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor()}.call(opCancel))
+	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
 	return CancelledJob{handle{next}}, err
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
 func (j RetryableJob) Retry(ctx context.Context) (AvailableJob, error) {
-	next, err := j.held.Move(ctx, RetryRequest{Actor: j.held.Actor()}.call(opRetry))
+	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
 	return AvailableJob{handle{next}}, err
 }
 
@@ -317,7 +317,7 @@ func (j CompletedJob) CompletedAt() time.Time {
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
 func (j CompletedJob) Retry(ctx context.Context) (AvailableJob, error) {
-	next, err := j.held.Move(ctx, RetryRequest{Actor: j.held.Actor()}.call(opRetry))
+	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
 	return AvailableJob{handle{next}}, err
 }
 
@@ -337,7 +337,7 @@ func (j CancelledJob) CancelledAt() time.Time {
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
 func (j CancelledJob) Retry(ctx context.Context) (AvailableJob, error) {
-	next, err := j.held.Move(ctx, RetryRequest{Actor: j.held.Actor()}.call(opRetry))
+	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
 	return AvailableJob{handle{next}}, err
 }
 
@@ -357,7 +357,7 @@ func (j DiscardedJob) DiscardedAt() time.Time {
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
 func (j DiscardedJob) Retry(ctx context.Context) (AvailableJob, error) {
-	next, err := j.held.Move(ctx, RetryRequest{Actor: j.held.Actor()}.call(opRetry))
+	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
 	return AvailableJob{handle{next}}, err
 }
 

@@ -4,10 +4,7 @@ package obanjob
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -100,31 +97,22 @@ func Fold(events []fsm.Event) (Job, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Insert makes a Job in state scheduled or available.
-func (m *Machine) Insert(ctx context.Context, req InsertRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opInsert))
-}
-
-// InsertMany is Insert for each request, in one transaction: all of them or
-// none.
-func (m *Machine) InsertMany(ctx context.Context, reqs []InsertRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Job], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opInsert)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Insert makes a Job in state scheduled or available. An empty id stands for a
+// new one.
+func (m *Machine) Insert(ctx context.Context, id string, in InsertInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, insertCall(opInsert, id, in, c))
 }
 
 // Stage moves a Job from scheduled or retryable to available. Its request id is
 // made of operation and revision, so two that run it converge.
-func (m *Machine) Stage(ctx context.Context, at fsm.Target, req StageRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opStage))
+func (m *Machine) Stage(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, stageCall(opStage, c))
 }
 
 // Fetch picks the first Job that fits and moves it from available to executing.
 // Without one it returns fsm.ErrNothingToDo.
-func (m *Machine) Fetch(ctx context.Context, req FetchRequest) (Outcome, error) {
-	outs, err := m.core.Pick(ctx, 1, req.call(opFetch))
+func (m *Machine) Fetch(ctx context.Context, in FetchInput, c fsm.Call) (Outcome, error) {
+	outs, err := m.core.Pick(ctx, 1, fetchCall(opFetch, in, c))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -133,164 +121,56 @@ func (m *Machine) Fetch(ctx context.Context, req FetchRequest) (Outcome, error) 
 
 // FetchN picks up to n records at once, under one request id. Without any it
 // returns fsm.ErrNothingToDo.
-func (m *Machine) FetchN(ctx context.Context, n int, req FetchRequest) ([]Outcome, error) {
-	return m.core.Pick(ctx, n, req.call(opFetch))
+func (m *Machine) FetchN(ctx context.Context, n int, in FetchInput, c fsm.Call) ([]Outcome, error) {
+	return m.core.Pick(ctx, n, fetchCall(opFetch, in, c))
 }
 
 // FetchOf is Fetch for the Job that the caller names.
-func (m *Machine) FetchOf(ctx context.Context, at fsm.Target, req FetchRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFetch))
+func (m *Machine) FetchOf(ctx context.Context, at fsm.Target, in FetchInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, fetchCall(opFetch, in, c))
 }
 
 // Complete moves a Job from executing to completed.
-func (m *Machine) Complete(ctx context.Context, at fsm.Target, req CompleteRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opComplete))
-}
-
-// CompleteItem is one item of CompleteMany.
-type CompleteItem struct {
-	At      fsm.Target
-	Request CompleteRequest
-}
-
-// CompleteMany is Complete for each item, in one transaction: all of them or
-// none.
-func (m *Machine) CompleteMany(ctx context.Context, items []CompleteItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opComplete)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Complete(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, completeCall(opComplete, c))
 }
 
 // Fail moves a Job from executing to discarded or retryable.
-func (m *Machine) Fail(ctx context.Context, at fsm.Target, req FailRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFail))
-}
-
-// FailItem is one item of FailMany.
-type FailItem struct {
-	At      fsm.Target
-	Request FailRequest
-}
-
-// FailMany is Fail for each item, in one transaction: all of them or none.
-func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Fail(ctx context.Context, at fsm.Target, in FailInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, failCall(opFail, in, c))
 }
 
 // Snooze moves a Job from executing to scheduled.
-func (m *Machine) Snooze(ctx context.Context, at fsm.Target, req SnoozeRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSnooze))
-}
-
-// SnoozeItem is one item of SnoozeMany.
-type SnoozeItem struct {
-	At      fsm.Target
-	Request SnoozeRequest
-}
-
-// SnoozeMany is Snooze for each item, in one transaction: all of them or none.
-func (m *Machine) SnoozeMany(ctx context.Context, items []SnoozeItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opSnooze)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Snooze(ctx context.Context, at fsm.Target, in SnoozeInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, snoozeCall(opSnooze, in, c))
 }
 
 // CancelWork moves a Job from executing to cancelled.
-func (m *Machine) CancelWork(ctx context.Context, at fsm.Target, req CancelWorkRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCancelWork))
-}
-
-// CancelWorkItem is one item of CancelWorkMany.
-type CancelWorkItem struct {
-	At      fsm.Target
-	Request CancelWorkRequest
-}
-
-// CancelWorkMany is CancelWork for each item, in one transaction: all of them
-// or none.
-func (m *Machine) CancelWorkMany(ctx context.Context, items []CancelWorkItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opCancelWork)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) CancelWork(ctx context.Context, at fsm.Target, in CancelWorkInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, cancelWorkCall(opCancelWork, in, c))
 }
 
 // Discard moves a Job from executing to discarded.
-func (m *Machine) Discard(ctx context.Context, at fsm.Target, req DiscardRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDiscard))
-}
-
-// DiscardItem is one item of DiscardMany.
-type DiscardItem struct {
-	At      fsm.Target
-	Request DiscardRequest
-}
-
-// DiscardMany is Discard for each item, in one transaction: all of them or
-// none.
-func (m *Machine) DiscardMany(ctx context.Context, items []DiscardItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opDiscard)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Discard(ctx context.Context, at fsm.Target, in DiscardInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, discardCall(opDiscard, in, c))
 }
 
 // Cancel moves a Job from scheduled, available, executing or retryable to
 // cancelled.
-func (m *Machine) Cancel(ctx context.Context, at fsm.Target, req CancelRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCancel))
-}
-
-// CancelItem is one item of CancelMany.
-type CancelItem struct {
-	At      fsm.Target
-	Request CancelRequest
-}
-
-// CancelMany is Cancel for each item, in one transaction: all of them or none.
-func (m *Machine) CancelMany(ctx context.Context, items []CancelItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opCancel)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Cancel(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, cancelCall(opCancel, c))
 }
 
 // Retry moves a Job from scheduled, retryable, completed, cancelled or
 // discarded to available.
-func (m *Machine) Retry(ctx context.Context, at fsm.Target, req RetryRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRetry))
-}
-
-// RetryItem is one item of RetryMany.
-type RetryItem struct {
-	At      fsm.Target
-	Request RetryRequest
-}
-
-// RetryMany is Retry for each item, in one transaction: all of them or none.
-func (m *Machine) RetryMany(ctx context.Context, items []RetryItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opRetry)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Retry(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, retryCall(opRetry, c))
 }
 
 // Rescue moves a Job from executing to discarded or available. Its request id
 // is made of operation and revision, so two that run it converge.
-func (m *Machine) Rescue(ctx context.Context, at fsm.Target, req RescueRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRescue))
+func (m *Machine) Rescue(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, rescueCall(opRescue, c))
 }
 
 // Record returns a Job as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -366,9 +246,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Job]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -416,7 +310,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "scheduled_at"}},
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
-			return StageRequest{}.call(nil), nil
+			return stageCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -555,7 +449,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "attempted_at", Plus: 1 * time.Hour}},
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
-			return RescueRequest{}.call(nil), nil
+			return rescueCall(nil, fsm.Call{}), nil
 		},
 	}
 )
@@ -583,182 +477,142 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	},
 }
 
-func (req InsertRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func insertCall(op *fsmimpl.Operation[Job], id string, in InsertInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "worker", Value: req.Worker, Kind: driver.KindString},
-			{Name: "queue", Value: req.Queue, Kind: driver.KindString},
-			{Name: "args", Value: req.Args.String(), Kind: driver.KindJSON},
-			{Name: "priority", Value: req.Priority, Kind: driver.KindInt},
-			{Name: "max_attempts", Value: req.MaxAttempts, Kind: driver.KindInt},
-			{Name: "scheduled_at", Value: driver.Time(req.ScheduledAt), Kind: driver.KindTime, Loose: true},
+			{Name: "worker", Value: in.Worker, Kind: driver.KindString},
+			{Name: "queue", Value: in.Queue, Kind: driver.KindString},
+			{Name: "args", Value: in.Args.String(), Kind: driver.KindJSON},
+			{Name: "priority", Value: in.Priority, Kind: driver.KindInt},
+			{Name: "max_attempts", Value: in.MaxAttempts, Kind: driver.KindInt},
+			{Name: "scheduled_at", Value: driver.Time(in.ScheduledAt), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Insert(id, req, now)
+			made, e, err := Insert(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req StageRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func stageCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Stage(req, now))
+			return step(j.Stage(now))
 		},
 	}
 }
 
-func (req FetchRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func fetchCall(op *fsmimpl.Operation[Job], in FetchInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "queue", Value: req.Queue, Kind: driver.KindString},
+			{Name: "queue", Value: in.Queue, Kind: driver.KindString},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Fetch(req, now))
+			return step(j.Fetch(in, c.Actor, now))
 		},
 		Where: []driver.Cond{
-			{Column: "queue", Op: driver.OpEq, Value: req.Queue},
+			{Column: "queue", Op: driver.OpEq, Value: in.Queue},
 		},
 	}
 }
 
-func (req CompleteRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func completeCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Complete(req, now))
+			return step(j.Complete(now))
 		},
 	}
 }
 
-func (req FailRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func failCall(op *fsmimpl.Operation[Job], in FailInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "retry_at", Value: driver.Time(req.RetryAt), Kind: driver.KindTime, Loose: true},
-			{Name: "error", Value: req.Error.String(), Kind: driver.KindJSON},
+			{Name: "retry_at", Value: driver.Time(in.RetryAt), Kind: driver.KindTime, Loose: true},
+			{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Fail(req, now))
+			return step(j.Fail(in, now))
 		},
 	}
 }
 
-func (req SnoozeRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func snoozeCall(op *fsmimpl.Operation[Job], in SnoozeInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "scheduled_at", Value: driver.Time(req.ScheduledAt), Kind: driver.KindTime, Loose: true},
+			{Name: "scheduled_at", Value: driver.Time(in.ScheduledAt), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Snooze(req, now))
+			return step(j.Snooze(in, now))
 		},
 	}
 }
 
-func (req CancelWorkRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func cancelWorkCall(op *fsmimpl.Operation[Job], in CancelWorkInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "error", Value: req.Error.String(), Kind: driver.KindJSON},
+			{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.CancelWork(req, now))
+			return step(j.CancelWork(in, now))
 		},
 	}
 }
 
-func (req DiscardRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func discardCall(op *fsmimpl.Operation[Job], in DiscardInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "error", Value: req.Error.String(), Kind: driver.KindJSON},
+			{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Discard(req, now))
-		},
-	}
-}
-
-func (req CancelRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
-	return fsmimpl.Call[Job]{
-		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Cancel(req, now))
+			return step(j.Discard(in, now))
 		},
 	}
 }
 
-func (req RetryRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func cancelCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Retry(req, now))
+			return step(j.Cancel(now))
 		},
 	}
 }
 
-func (req RescueRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func retryCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Rescue(req, now))
+			return step(j.Retry(now))
+		},
+	}
+}
+
+func rescueCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
+		Operation: op,
+		Caller:    fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Rescue(now))
 		},
 	}
 }
@@ -779,12 +633,12 @@ func encode(j *Job) driver.Row {
 			j.MaxAttempts,
 			j.Attempt,
 			j.ScheduledAt,
-			column(j.AttemptedAt),
-			column(j.AttemptedBy),
-			columnOf(j.Error, fsm.JSON.String),
-			column(j.CompletedAt),
-			column(j.CancelledAt),
-			column(j.DiscardedAt),
+			fsmimpl.Column(j.AttemptedAt),
+			fsmimpl.Column(j.AttemptedBy),
+			fsmimpl.ColumnOf(j.Error, fsm.JSON.String),
+			fsmimpl.Column(j.CompletedAt),
+			fsmimpl.Column(j.CancelledAt),
+			fsmimpl.Column(j.DiscardedAt),
 		},
 	}
 }
@@ -792,28 +646,24 @@ func encode(j *Job) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Job, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Job{}, fmt.Errorf("obanjob %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Job{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Worker),
-		read(r, 1, &j.Queue),
-		scan(r, 2, &j.Args),
-		read(r, 3, &j.Priority),
-		read(r, 4, &j.MaxAttempts),
-		read(r, 5, &j.Attempt),
-		read(r, 6, &j.ScheduledAt),
-		readOptional(r, 7, &j.AttemptedAt),
-		readOptional(r, 8, &j.AttemptedBy),
-		scanOptional(r, 9, &j.Error),
-		readOptional(r, 10, &j.CompletedAt),
-		readOptional(r, 11, &j.CancelledAt),
-		readOptional(r, 12, &j.DiscardedAt),
-	)
-	if err != nil {
-		return Job{}, fmt.Errorf("obanjob %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Worker)
+	fsmimpl.Plain(rd, &j.Queue)
+	fsmimpl.Scan(rd, &j.Args)
+	fsmimpl.Plain(rd, &j.Priority)
+	fsmimpl.Plain(rd, &j.MaxAttempts)
+	fsmimpl.Plain(rd, &j.Attempt)
+	fsmimpl.Plain(rd, &j.ScheduledAt)
+	fsmimpl.PlainOptional(rd, &j.AttemptedAt)
+	fsmimpl.PlainOptional(rd, &j.AttemptedBy)
+	fsmimpl.ScanOptional(rd, &j.Error)
+	fsmimpl.PlainOptional(rd, &j.CompletedAt)
+	fsmimpl.PlainOptional(rd, &j.CancelledAt)
+	fsmimpl.PlainOptional(rd, &j.DiscardedAt)
+	if err := rd.Err(); err != nil {
+		return Job{}, err
 	}
 	return j, nil
 }
@@ -828,75 +678,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
-}
-
-// scanOptional reads a text column that may be absent.
-func scanOptional[T any, P interface {
-	*T
-	sql.Scanner
-}](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	var v T
-	if err := P(&v).Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

@@ -9,9 +9,7 @@
 package paymentintent
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -22,7 +20,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a PaymentIntent. The zero State is no state.
 type State uint8
@@ -71,10 +69,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -84,66 +79,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "requires_payment_method":
-		*s = StateRequiresPaymentMethod
-	case "requires_confirmation":
-		*s = StateRequiresConfirmation
-	case "requires_action":
-		*s = StateRequiresAction
-	case "processing":
-		*s = StateProcessing
-	case "requires_capture":
-		*s = StateRequiresCapture
-	case "succeeded":
-		*s = StateSucceeded
-	case "canceled":
-		*s = StateCanceled
-	default:
-		return fmt.Errorf("unknown state %q; expected requires_payment_method, requires_confirmation, requires_action, processing, requires_capture, succeeded or canceled", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateRequiresPaymentMethod,
-		StateRequiresConfirmation,
-		StateRequiresAction,
-		StateProcessing,
-		StateRequiresCapture,
-		StateSucceeded,
-		StateCanceled,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -151,221 +97,35 @@ func (s State) Terminal() bool {
 	return s == StateSucceeded || s == StateCanceled
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpCreate Operation = iota + 1
-	OpUpdate
-	OpAttach
-	OpConfirm
-	OpSettleAction
-	OpSettle
-	OpIncrementAuthorization
-	OpCapture
-	OpExpireAuthorization
-	OpCancel
+	OpCreate                 = "create"
+	OpUpdate                 = "update"
+	OpAttach                 = "attach"
+	OpConfirm                = "confirm"
+	OpSettleAction           = "settle_action"
+	OpSettle                 = "settle"
+	OpIncrementAuthorization = "increment_authorization"
+	OpCapture                = "capture"
+	OpExpireAuthorization    = "expire_authorization"
+	OpCancel                 = "cancel"
 )
 
-var operationNames = [...]string{
-	OpCreate:                 "create",
-	OpUpdate:                 "update",
-	OpAttach:                 "attach",
-	OpConfirm:                "confirm",
-	OpSettleAction:           "settle_action",
-	OpSettle:                 "settle",
-	OpIncrementAuthorization: "increment_authorization",
-	OpCapture:                "capture",
-	OpExpireAuthorization:    "expire_authorization",
-	OpCancel:                 "cancel",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "create":
-		*o = OpCreate
-	case "update":
-		*o = OpUpdate
-	case "attach":
-		*o = OpAttach
-	case "confirm":
-		*o = OpConfirm
-	case "settle_action":
-		*o = OpSettleAction
-	case "settle":
-		*o = OpSettle
-	case "increment_authorization":
-		*o = OpIncrementAuthorization
-	case "capture":
-		*o = OpCapture
-	case "expire_authorization":
-		*o = OpExpireAuthorization
-	case "cancel":
-		*o = OpCancel
-	default:
-		return fmt.Errorf("unknown operation %q; expected create, update, attach, confirm, settle_action, settle, increment_authorization, capture, expire_authorization or cancel", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpCreate,
-		OpUpdate,
-		OpAttach,
-		OpConfirm,
-		OpSettleAction,
-		OpSettle,
-		OpIncrementAuthorization,
-		OpCapture,
-		OpExpireAuthorization,
-		OpCancel,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventCreated EventName = iota + 1
-	EventUpdated
-	EventPaymentMethodAttached
-	EventConfirmed
-	EventActionSettled
-	EventSettled
-	EventAuthorizationRaised
-	EventCaptured
-	EventAuthorizationExpired
-	EventCanceled
+	EventCreated               = "created"
+	EventUpdated               = "updated"
+	EventPaymentMethodAttached = "payment_method_attached"
+	EventConfirmed             = "confirmed"
+	EventActionSettled         = "action_settled"
+	EventSettled               = "settled"
+	EventAuthorizationRaised   = "authorization_raised"
+	EventCaptured              = "captured"
+	EventAuthorizationExpired  = "authorization_expired"
+	EventCanceled              = "canceled"
 )
-
-var eventNameNames = [...]string{
-	EventCreated:               "created",
-	EventUpdated:               "updated",
-	EventPaymentMethodAttached: "payment_method_attached",
-	EventConfirmed:             "confirmed",
-	EventActionSettled:         "action_settled",
-	EventSettled:               "settled",
-	EventAuthorizationRaised:   "authorization_raised",
-	EventCaptured:              "captured",
-	EventAuthorizationExpired:  "authorization_expired",
-	EventCanceled:              "canceled",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "created":
-		*e = EventCreated
-	case "updated":
-		*e = EventUpdated
-	case "payment_method_attached":
-		*e = EventPaymentMethodAttached
-	case "confirmed":
-		*e = EventConfirmed
-	case "action_settled":
-		*e = EventActionSettled
-	case "settled":
-		*e = EventSettled
-	case "authorization_raised":
-		*e = EventAuthorizationRaised
-	case "captured":
-		*e = EventCaptured
-	case "authorization_expired":
-		*e = EventAuthorizationExpired
-	case "canceled":
-		*e = EventCanceled
-	default:
-		return fmt.Errorf("unknown event %q; expected created, updated, payment_method_attached, confirmed, action_settled, settled, authorization_raised, captured, authorization_expired or canceled", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // CaptureMethod is a value of the field capture_method. The zero CaptureMethod
 // is none.
@@ -384,10 +144,7 @@ var captureMethodNames = [...]string{
 
 // String returns the name in the specification.
 func (c CaptureMethod) String() string {
-	if !c.Valid() {
-		return fmt.Sprintf("CaptureMethod(%d)", uint8(c))
-	}
-	return captureMethodNames[c]
+	return fsmimpl.Name(captureMethodNames[:], c, "CaptureMethod")
 }
 
 // Valid reports whether c is one of the values of the specification.
@@ -397,43 +154,12 @@ func (c CaptureMethod) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (c CaptureMethod) MarshalText() ([]byte, error) {
-	if !c.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(c))
-	}
-	return []byte(captureMethodNames[c]), nil
+	return fsmimpl.Text(captureMethodNames[:], c, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (c *CaptureMethod) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "automatic":
-		*c = CaptureMethodAutomatic
-	case "manual":
-		*c = CaptureMethodManual
-	default:
-		return fmt.Errorf("unknown value %q; expected automatic or manual", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (c CaptureMethod) Value() (sqldriver.Value, error) {
-	text, err := c.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (c *CaptureMethod) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return c.UnmarshalText([]byte(text))
-	case []byte:
-		return c.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(captureMethodNames[:], text, c, "value")
 }
 
 // ConfirmationMethod is a value of the field confirmation_method. The zero
@@ -453,10 +179,7 @@ var confirmationMethodNames = [...]string{
 
 // String returns the name in the specification.
 func (c ConfirmationMethod) String() string {
-	if !c.Valid() {
-		return fmt.Sprintf("ConfirmationMethod(%d)", uint8(c))
-	}
-	return confirmationMethodNames[c]
+	return fsmimpl.Name(confirmationMethodNames[:], c, "ConfirmationMethod")
 }
 
 // Valid reports whether c is one of the values of the specification.
@@ -466,43 +189,12 @@ func (c ConfirmationMethod) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (c ConfirmationMethod) MarshalText() ([]byte, error) {
-	if !c.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(c))
-	}
-	return []byte(confirmationMethodNames[c]), nil
+	return fsmimpl.Text(confirmationMethodNames[:], c, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (c *ConfirmationMethod) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "automatic":
-		*c = ConfirmationMethodAutomatic
-	case "manual":
-		*c = ConfirmationMethodManual
-	default:
-		return fmt.Errorf("unknown value %q; expected automatic or manual", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (c ConfirmationMethod) Value() (sqldriver.Value, error) {
-	text, err := c.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (c *ConfirmationMethod) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return c.UnmarshalText([]byte(text))
-	case []byte:
-		return c.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(confirmationMethodNames[:], text, c, "value")
 }
 
 // CancellationReason is a value of the field cancellation_reason. The zero
@@ -528,10 +220,7 @@ var cancellationReasonNames = [...]string{
 
 // String returns the name in the specification.
 func (c CancellationReason) String() string {
-	if !c.Valid() {
-		return fmt.Sprintf("CancellationReason(%d)", uint8(c))
-	}
-	return cancellationReasonNames[c]
+	return fsmimpl.Name(cancellationReasonNames[:], c, "CancellationReason")
 }
 
 // Valid reports whether c is one of the values of the specification.
@@ -541,49 +230,12 @@ func (c CancellationReason) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (c CancellationReason) MarshalText() ([]byte, error) {
-	if !c.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(c))
-	}
-	return []byte(cancellationReasonNames[c]), nil
+	return fsmimpl.Text(cancellationReasonNames[:], c, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (c *CancellationReason) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "duplicate":
-		*c = CancellationReasonDuplicate
-	case "fraudulent":
-		*c = CancellationReasonFraudulent
-	case "requested_by_customer":
-		*c = CancellationReasonRequestedByCustomer
-	case "abandoned":
-		*c = CancellationReasonAbandoned
-	case "automatic":
-		*c = CancellationReasonAutomatic
-	default:
-		return fmt.Errorf("unknown value %q; expected duplicate, fraudulent, requested_by_customer, abandoned or automatic", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (c CancellationReason) Value() (sqldriver.Value, error) {
-	text, err := c.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (c *CancellationReason) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return c.UnmarshalText([]byte(text))
-	case []byte:
-		return c.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(cancellationReasonNames[:], text, c, "value")
 }
 
 // ConfirmOutcome is a value of the input outcome of confirm. The zero
@@ -607,10 +259,7 @@ var confirmOutcomeNames = [...]string{
 
 // String returns the name in the specification.
 func (c ConfirmOutcome) String() string {
-	if !c.Valid() {
-		return fmt.Sprintf("ConfirmOutcome(%d)", uint8(c))
-	}
-	return confirmOutcomeNames[c]
+	return fsmimpl.Name(confirmOutcomeNames[:], c, "ConfirmOutcome")
 }
 
 // Valid reports whether c is one of the values of the specification.
@@ -620,47 +269,12 @@ func (c ConfirmOutcome) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (c ConfirmOutcome) MarshalText() ([]byte, error) {
-	if !c.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(c))
-	}
-	return []byte(confirmOutcomeNames[c]), nil
+	return fsmimpl.Text(confirmOutcomeNames[:], c, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (c *ConfirmOutcome) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "action":
-		*c = ConfirmOutcomeAction
-	case "processing":
-		*c = ConfirmOutcomeProcessing
-	case "approved":
-		*c = ConfirmOutcomeApproved
-	case "declined":
-		*c = ConfirmOutcomeDeclined
-	default:
-		return fmt.Errorf("unknown value %q; expected action, processing, approved or declined", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (c ConfirmOutcome) Value() (sqldriver.Value, error) {
-	text, err := c.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (c *ConfirmOutcome) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return c.UnmarshalText([]byte(text))
-	case []byte:
-		return c.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(confirmOutcomeNames[:], text, c, "value")
 }
 
 // SettleActionOutcome is a value of the input outcome of settle_action. The
@@ -682,10 +296,7 @@ var settleActionOutcomeNames = [...]string{
 
 // String returns the name in the specification.
 func (s SettleActionOutcome) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("SettleActionOutcome(%d)", uint8(s))
-	}
-	return settleActionOutcomeNames[s]
+	return fsmimpl.Name(settleActionOutcomeNames[:], s, "SettleActionOutcome")
 }
 
 // Valid reports whether s is one of the values of the specification.
@@ -695,45 +306,12 @@ func (s SettleActionOutcome) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s SettleActionOutcome) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(s))
-	}
-	return []byte(settleActionOutcomeNames[s]), nil
+	return fsmimpl.Text(settleActionOutcomeNames[:], s, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *SettleActionOutcome) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "processing":
-		*s = SettleActionOutcomeProcessing
-	case "approved":
-		*s = SettleActionOutcomeApproved
-	case "declined":
-		*s = SettleActionOutcomeDeclined
-	default:
-		return fmt.Errorf("unknown value %q; expected processing, approved or declined", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s SettleActionOutcome) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *SettleActionOutcome) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(settleActionOutcomeNames[:], text, s, "value")
 }
 
 // SettleOutcome is a value of the input outcome of settle. The zero
@@ -753,10 +331,7 @@ var settleOutcomeNames = [...]string{
 
 // String returns the name in the specification.
 func (s SettleOutcome) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("SettleOutcome(%d)", uint8(s))
-	}
-	return settleOutcomeNames[s]
+	return fsmimpl.Name(settleOutcomeNames[:], s, "SettleOutcome")
 }
 
 // Valid reports whether s is one of the values of the specification.
@@ -766,43 +341,12 @@ func (s SettleOutcome) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s SettleOutcome) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(s))
-	}
-	return []byte(settleOutcomeNames[s]), nil
+	return fsmimpl.Text(settleOutcomeNames[:], s, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *SettleOutcome) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "approved":
-		*s = SettleOutcomeApproved
-	case "declined":
-		*s = SettleOutcomeDeclined
-	default:
-		return fmt.Errorf("unknown value %q; expected approved or declined", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s SettleOutcome) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *SettleOutcome) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(settleOutcomeNames[:], text, s, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -892,25 +436,15 @@ func (j PaymentIntent) Equal(other PaymentIntent) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// CreateRequest is the request of Create.
-type CreateRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CreateInput holds the inputs of Create.
+type CreateInput struct {
 	Amount             int64
 	Currency           string
 	CaptureMethod      CaptureMethod
@@ -926,74 +460,68 @@ type CreateRequest struct {
 // The first of these that fits is taken:
 //   - if payment_method is present: to requires_confirmation
 //   - otherwise: to requires_payment_method
-func Create(id string, req CreateRequest, now time.Time) (PaymentIntent, Event, error) {
+func Create(id string, in CreateInput, now time.Time) (PaymentIntent, Event, error) {
 	now = driver.Time(now)
 	j := PaymentIntent{ID: id, CreatedAt: now}
-	if req.Amount < 1 {
-		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "amount", "expected 1 or more")
+	if in.Amount < 1 {
+		return PaymentIntent{}, Event{}, j.refuseInput("create", "amount", "expected 1 or more")
 	}
-	if req.Currency == "" {
-		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "currency", "it is required and empty")
+	if in.Currency == "" {
+		return PaymentIntent{}, Event{}, j.refuseInput("create", "currency", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Currency); err != nil {
-		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "currency", err.Error())
+	if err := driver.CheckText(in.Currency); err != nil {
+		return PaymentIntent{}, Event{}, j.refuseInput("create", "currency", err.Error())
 	}
-	if !req.CaptureMethod.Valid() {
-		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "capture_method", "expected automatic or manual")
+	if !in.CaptureMethod.Valid() {
+		return PaymentIntent{}, Event{}, j.refuseInput("create", "capture_method", "expected automatic or manual")
 	}
-	if !req.ConfirmationMethod.Valid() {
-		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "confirmation_method", "expected automatic or manual")
+	if !in.ConfirmationMethod.Valid() {
+		return PaymentIntent{}, Event{}, j.refuseInput("create", "confirmation_method", "expected automatic or manual")
 	}
-	if err := driver.CheckText(req.PaymentMethod.Or("")); err != nil {
-		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "payment_method", err.Error())
+	if err := driver.CheckText(in.PaymentMethod.Or("")); err != nil {
+		return PaymentIntent{}, Event{}, j.refuseInput("create", "payment_method", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
+		return PaymentIntent{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
 	switch {
-	case req.PaymentMethod.Present():
-		if !req.PaymentMethod.Present() {
-			return PaymentIntent{}, Event{}, j.refuseInvariant(OpCreate, "payment_method is present")
+	case in.PaymentMethod.Present():
+		if !in.PaymentMethod.Present() {
+			return PaymentIntent{}, Event{}, j.refuseInvariant("create", "payment_method is present")
 		}
-		if 0 > req.Amount {
-			return PaymentIntent{}, Event{}, j.refuseInvariant(OpCreate, "amount_received <= amount")
+		if 0 > in.Amount {
+			return PaymentIntent{}, Event{}, j.refuseInvariant("create", "amount_received <= amount")
 		}
-		j.Amount = req.Amount
-		j.Currency = req.Currency
-		j.CaptureMethod = req.CaptureMethod
-		j.ConfirmationMethod = req.ConfirmationMethod
-		j.PaymentMethod = req.PaymentMethod
+		j.Amount = in.Amount
+		j.Currency = in.Currency
+		j.CaptureMethod = in.CaptureMethod
+		j.ConfirmationMethod = in.ConfirmationMethod
+		j.PaymentMethod = in.PaymentMethod
 		j.AmountCapturable = 0
 		j.AmountReceived = 0
 		j.move(StateRequiresConfirmation, now)
-		return j, Event{Operation: OpCreate, Name: EventCreated, To: StateRequiresConfirmation, Rev: j.Rev, At: now}, nil
+		return j, Event{Name: EventCreated, To: StateRequiresConfirmation}, nil
 	default:
-		if req.PaymentMethod.Present() {
-			return PaymentIntent{}, Event{}, j.refuseInvariant(OpCreate, "payment_method is absent")
+		if in.PaymentMethod.Present() {
+			return PaymentIntent{}, Event{}, j.refuseInvariant("create", "payment_method is absent")
 		}
-		if 0 > req.Amount {
-			return PaymentIntent{}, Event{}, j.refuseInvariant(OpCreate, "amount_received <= amount")
+		if 0 > in.Amount {
+			return PaymentIntent{}, Event{}, j.refuseInvariant("create", "amount_received <= amount")
 		}
-		j.Amount = req.Amount
-		j.Currency = req.Currency
-		j.CaptureMethod = req.CaptureMethod
-		j.ConfirmationMethod = req.ConfirmationMethod
-		j.PaymentMethod = req.PaymentMethod
+		j.Amount = in.Amount
+		j.Currency = in.Currency
+		j.CaptureMethod = in.CaptureMethod
+		j.ConfirmationMethod = in.ConfirmationMethod
+		j.PaymentMethod = in.PaymentMethod
 		j.AmountCapturable = 0
 		j.AmountReceived = 0
 		j.move(StateRequiresPaymentMethod, now)
-		return j, Event{Operation: OpCreate, Name: EventCreated, To: StateRequiresPaymentMethod, Rev: j.Rev, At: now}, nil
+		return j, Event{Name: EventCreated, To: StateRequiresPaymentMethod}, nil
 	}
 }
 
-// UpdateRequest is the request of Update.
-type UpdateRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// UpdateInput holds the inputs of Update.
+type UpdateInput struct {
 	Amount int64
 }
 
@@ -1001,10 +529,10 @@ type UpdateRequest struct {
 // or requires_action.
 //
 // Changes the amount as long as nothing is charged.
-func (j *PaymentIntent) Update(req UpdateRequest, now time.Time) (Event, error) {
+func (j *PaymentIntent) Update(in UpdateInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Amount < 1 {
-		return Event{}, j.refuseInput(OpUpdate, "amount", "expected 1 or more")
+	if in.Amount < 1 {
+		return Event{}, j.refuseInput("update", "amount", "expected 1 or more")
 	}
 	switch j.State {
 	case StateRequiresPaymentMethod, StateRequiresConfirmation, StateRequiresAction:
@@ -1012,71 +540,59 @@ func (j *PaymentIntent) Update(req UpdateRequest, now time.Time) (Event, error) 
 		return Event{}, j.refuseState(OpUpdate)
 	}
 	if j.AmountCapturable < 0 {
-		return Event{}, j.refuseInvariant(OpUpdate, "amount_capturable")
+		return Event{}, j.refuseInvariant("update", "amount_capturable")
 	}
 	if j.AmountReceived < 0 {
-		return Event{}, j.refuseInvariant(OpUpdate, "amount_received")
+		return Event{}, j.refuseInvariant("update", "amount_received")
 	}
 	switch j.State {
 	case StateRequiresPaymentMethod:
 		if j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpUpdate, "payment_method is absent")
+			return Event{}, j.refuseInvariant("update", "payment_method is absent")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpUpdate, "next_action is absent")
+			return Event{}, j.refuseInvariant("update", "next_action is absent")
 		}
 	case StateRequiresConfirmation:
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpUpdate, "payment_method is present")
+			return Event{}, j.refuseInvariant("update", "payment_method is present")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpUpdate, "next_action is absent")
+			return Event{}, j.refuseInvariant("update", "next_action is absent")
 		}
 	case StateRequiresAction:
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpUpdate, "payment_method is present")
+			return Event{}, j.refuseInvariant("update", "payment_method is present")
 		}
 		if !j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpUpdate, "next_action is present")
+			return Event{}, j.refuseInvariant("update", "next_action is present")
 		}
 	}
 	if j.CaptureBefore.Present() {
-		return Event{}, j.refuseInvariant(OpUpdate, "capture_before is absent")
+		return Event{}, j.refuseInvariant("update", "capture_before is absent")
 	}
 	if j.CanceledAt.Present() {
-		return Event{}, j.refuseInvariant(OpUpdate, "canceled_at is absent")
+		return Event{}, j.refuseInvariant("update", "canceled_at is absent")
 	}
-	if j.AmountReceived > req.Amount {
-		return Event{}, j.refuseInvariant(OpUpdate, "amount_received <= amount")
+	if j.AmountReceived > in.Amount {
+		return Event{}, j.refuseInvariant("update", "amount_received <= amount")
 	}
-	if j.AmountCapturable > req.Amount {
-		return Event{}, j.refuseInvariant(OpUpdate, "amount_capturable <= amount")
+	if j.AmountCapturable > in.Amount {
+		return Event{}, j.refuseInvariant("update", "amount_capturable <= amount")
 	}
 	if j.AmountCapturable != 0 {
-		return Event{}, j.refuseInvariant(OpUpdate, "amount_capturable == 0")
+		return Event{}, j.refuseInvariant("update", "amount_capturable == 0")
 	}
 	if j.AmountReceived != 0 {
-		return Event{}, j.refuseInvariant(OpUpdate, "amount_received == 0")
+		return Event{}, j.refuseInvariant("update", "amount_received == 0")
 	}
-	j.Amount = req.Amount
+	j.Amount = in.Amount
 	j.move(j.State, now)
-	return Event{Operation: OpUpdate, Name: EventUpdated, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventUpdated, From: j.State, To: j.State}, nil
 }
 
-// CanUpdate reports what Update would answer, and changes nothing.
-func (j PaymentIntent) CanUpdate(req UpdateRequest, now time.Time) error {
-	_, err := j.Update(req, now)
-	return err
-}
-
-// AttachRequest is the request of Attach.
-type AttachRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// AttachInput holds the inputs of Attach.
+type AttachInput struct {
 	PaymentMethod string
 }
 
@@ -1084,13 +600,13 @@ type AttachRequest struct {
 // requires_confirmation to requires_confirmation.
 //
 // Says what is to be charged.
-func (j *PaymentIntent) Attach(req AttachRequest, now time.Time) (Event, error) {
+func (j *PaymentIntent) Attach(in AttachInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.PaymentMethod == "" {
-		return Event{}, j.refuseInput(OpAttach, "payment_method", "it is required and empty")
+	if in.PaymentMethod == "" {
+		return Event{}, j.refuseInput("attach", "payment_method", "it is required and empty")
 	}
-	if err := driver.CheckText(req.PaymentMethod); err != nil {
-		return Event{}, j.refuseInput(OpAttach, "payment_method", err.Error())
+	if err := driver.CheckText(in.PaymentMethod); err != nil {
+		return Event{}, j.refuseInput("attach", "payment_method", err.Error())
 	}
 	switch j.State {
 	case StateRequiresPaymentMethod, StateRequiresConfirmation:
@@ -1098,55 +614,43 @@ func (j *PaymentIntent) Attach(req AttachRequest, now time.Time) (Event, error) 
 		return Event{}, j.refuseState(OpAttach)
 	}
 	if j.Amount < 1 {
-		return Event{}, j.refuseInvariant(OpAttach, "amount")
+		return Event{}, j.refuseInvariant("attach", "amount")
 	}
 	if j.AmountCapturable < 0 {
-		return Event{}, j.refuseInvariant(OpAttach, "amount_capturable")
+		return Event{}, j.refuseInvariant("attach", "amount_capturable")
 	}
 	if j.AmountReceived < 0 {
-		return Event{}, j.refuseInvariant(OpAttach, "amount_received")
+		return Event{}, j.refuseInvariant("attach", "amount_received")
 	}
 	if j.NextAction.Present() {
-		return Event{}, j.refuseInvariant(OpAttach, "next_action is absent")
+		return Event{}, j.refuseInvariant("attach", "next_action is absent")
 	}
 	if j.CaptureBefore.Present() {
-		return Event{}, j.refuseInvariant(OpAttach, "capture_before is absent")
+		return Event{}, j.refuseInvariant("attach", "capture_before is absent")
 	}
 	if j.CanceledAt.Present() {
-		return Event{}, j.refuseInvariant(OpAttach, "canceled_at is absent")
+		return Event{}, j.refuseInvariant("attach", "canceled_at is absent")
 	}
 	if j.AmountReceived > j.Amount {
-		return Event{}, j.refuseInvariant(OpAttach, "amount_received <= amount")
+		return Event{}, j.refuseInvariant("attach", "amount_received <= amount")
 	}
 	if j.AmountCapturable > j.Amount {
-		return Event{}, j.refuseInvariant(OpAttach, "amount_capturable <= amount")
+		return Event{}, j.refuseInvariant("attach", "amount_capturable <= amount")
 	}
 	if j.AmountCapturable != 0 {
-		return Event{}, j.refuseInvariant(OpAttach, "amount_capturable == 0")
+		return Event{}, j.refuseInvariant("attach", "amount_capturable == 0")
 	}
 	if j.AmountReceived != 0 {
-		return Event{}, j.refuseInvariant(OpAttach, "amount_received == 0")
+		return Event{}, j.refuseInvariant("attach", "amount_received == 0")
 	}
-	j.PaymentMethod = fsm.Some(req.PaymentMethod)
+	j.PaymentMethod = fsm.Some(in.PaymentMethod)
 	from := j.State
 	j.move(StateRequiresConfirmation, now)
-	return Event{Operation: OpAttach, Name: EventPaymentMethodAttached, From: from, To: StateRequiresConfirmation, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventPaymentMethodAttached, From: from, To: StateRequiresConfirmation}, nil
 }
 
-// CanAttach reports what Attach would answer, and changes nothing.
-func (j PaymentIntent) CanAttach(req AttachRequest, now time.Time) error {
-	_, err := j.Attach(req, now)
-	return err
-}
-
-// ConfirmRequest is the request of Confirm.
-type ConfirmRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// ConfirmInput holds the inputs of Confirm.
+type ConfirmInput struct {
 	Outcome       ConfirmOutcome          // what the payment method answered
 	NextAction    fsm.Optional[fsm.JSON]  // what the customer has to do
 	DeclineCode   fsm.Optional[string]    // why it was declined
@@ -1169,27 +673,27 @@ type ConfirmRequest struct {
 //   - if input.outcome == declined and confirmations >= 5: to canceled
 //   - if input.outcome == declined: to requires_payment_method
 //   - otherwise: refused with ErrIncompleteOutcome
-func (j *PaymentIntent) Confirm(req ConfirmRequest, now time.Time) (Event, error) {
+func (j *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if !req.Outcome.Valid() {
-		return Event{}, j.refuseInput(OpConfirm, "outcome", "expected action, processing, approved or declined")
+	if !in.Outcome.Valid() {
+		return Event{}, j.refuseInput("confirm", "outcome", "expected action, processing, approved or declined")
 	}
-	if v, ok := req.NextAction.Get(); ok {
+	if v, ok := in.NextAction.Get(); ok {
 		if v.IsZero() {
-			return Event{}, j.refuseInput(OpConfirm, "next_action", "it is no JSON text")
+			return Event{}, j.refuseInput("confirm", "next_action", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput(OpConfirm, "next_action", err.Error())
+			return Event{}, j.refuseInput("confirm", "next_action", err.Error())
 		}
 	}
-	if err := driver.CheckText(req.DeclineCode.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpConfirm, "decline_code", err.Error())
+	if err := driver.CheckText(in.DeclineCode.Or("")); err != nil {
+		return Event{}, j.refuseInput("confirm", "decline_code", err.Error())
 	}
-	if v, ok := req.CaptureBefore.Get(); ok {
+	if v, ok := in.CaptureBefore.Get(); ok {
 		if !inYears(v) {
-			return Event{}, j.refuseInput(OpConfirm, "capture_before", "it is outside the years 1 to 9999")
+			return Event{}, j.refuseInput("confirm", "capture_before", "it is outside the years 1 to 9999")
 		}
-		req.CaptureBefore = fsm.Some(driver.Time(v))
+		in.CaptureBefore = fsm.Some(driver.Time(v))
 	}
 	switch j.State {
 	case StateRequiresConfirmation:
@@ -1197,241 +701,229 @@ func (j *PaymentIntent) Confirm(req ConfirmRequest, now time.Time) (Event, error
 		return Event{}, j.refuseState(OpConfirm)
 	}
 	if j.Confirmations == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpConfirm, "confirmations")
+		return Event{}, j.refuseOverflow("confirm", "confirmations")
 	}
 	switch {
-	case req.Outcome == ConfirmOutcomeAction && req.NextAction.Present():
+	case in.Outcome == ConfirmOutcomeAction && in.NextAction.Present():
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount")
+			return Event{}, j.refuseInvariant("confirm", "amount")
 		}
 		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable")
 		}
 		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received")
+			return Event{}, j.refuseInvariant("confirm", "amount_received")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "payment_method is present")
+			return Event{}, j.refuseInvariant("confirm", "payment_method is present")
 		}
-		if !req.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "next_action is present")
+		if !in.NextAction.Present() {
+			return Event{}, j.refuseInvariant("confirm", "next_action is present")
 		}
 		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "capture_before is absent")
+			return Event{}, j.refuseInvariant("confirm", "capture_before is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("confirm", "canceled_at is absent")
 		}
 		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("confirm", "amount_received <= amount")
 		}
 		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable <= amount")
 		}
 		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable == 0")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable == 0")
 		}
 		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received == 0")
+			return Event{}, j.refuseInvariant("confirm", "amount_received == 0")
 		}
 		j.Confirmations++
-		j.NextAction = req.NextAction
+		j.NextAction = in.NextAction
 		from := j.State
 		j.move(StateRequiresAction, now)
-		return Event{Operation: OpConfirm, Name: EventConfirmed, From: from, To: StateRequiresAction, Rev: j.Rev, At: now}, nil
-	case req.Outcome == ConfirmOutcomeProcessing:
+		return Event{Name: EventConfirmed, From: from, To: StateRequiresAction}, nil
+	case in.Outcome == ConfirmOutcomeProcessing:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount")
+			return Event{}, j.refuseInvariant("confirm", "amount")
 		}
 		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable")
 		}
 		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received")
+			return Event{}, j.refuseInvariant("confirm", "amount_received")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "payment_method is present")
+			return Event{}, j.refuseInvariant("confirm", "payment_method is present")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "next_action is absent")
+			return Event{}, j.refuseInvariant("confirm", "next_action is absent")
 		}
 		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "capture_before is absent")
+			return Event{}, j.refuseInvariant("confirm", "capture_before is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("confirm", "canceled_at is absent")
 		}
 		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("confirm", "amount_received <= amount")
 		}
 		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable <= amount")
 		}
 		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable == 0")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable == 0")
 		}
 		j.Confirmations++
 		from := j.State
 		j.move(StateProcessing, now)
-		return Event{Operation: OpConfirm, Name: EventConfirmed, From: from, To: StateProcessing, Rev: j.Rev, At: now}, nil
-	case req.Outcome == ConfirmOutcomeApproved && j.CaptureMethod == CaptureMethodAutomatic:
+		return Event{Name: EventConfirmed, From: from, To: StateProcessing}, nil
+	case in.Outcome == ConfirmOutcomeApproved && j.CaptureMethod == CaptureMethodAutomatic:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount")
+			return Event{}, j.refuseInvariant("confirm", "amount")
 		}
 		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable")
 		}
 		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received")
+			return Event{}, j.refuseInvariant("confirm", "amount_received")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "payment_method is present")
+			return Event{}, j.refuseInvariant("confirm", "payment_method is present")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "next_action is absent")
+			return Event{}, j.refuseInvariant("confirm", "next_action is absent")
 		}
 		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "capture_before is absent")
+			return Event{}, j.refuseInvariant("confirm", "capture_before is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("confirm", "canceled_at is absent")
 		}
 		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable <= amount")
 		}
 		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable == 0")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable == 0")
 		}
 		j.Confirmations++
 		j.AmountReceived = j.Amount
 		from := j.State
 		j.move(StateSucceeded, now)
-		return Event{Operation: OpConfirm, Name: EventConfirmed, From: from, To: StateSucceeded, Rev: j.Rev, At: now}, nil
-	case req.Outcome == ConfirmOutcomeApproved && req.CaptureBefore.Present():
+		return Event{Name: EventConfirmed, From: from, To: StateSucceeded}, nil
+	case in.Outcome == ConfirmOutcomeApproved && in.CaptureBefore.Present():
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount")
+			return Event{}, j.refuseInvariant("confirm", "amount")
 		}
 		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable")
 		}
 		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received")
+			return Event{}, j.refuseInvariant("confirm", "amount_received")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "payment_method is present")
+			return Event{}, j.refuseInvariant("confirm", "payment_method is present")
 		}
-		if !req.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "capture_before is present")
+		if !in.CaptureBefore.Present() {
+			return Event{}, j.refuseInvariant("confirm", "capture_before is present")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "next_action is absent")
+			return Event{}, j.refuseInvariant("confirm", "next_action is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("confirm", "canceled_at is absent")
 		}
 		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("confirm", "amount_received <= amount")
 		}
 		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received == 0")
+			return Event{}, j.refuseInvariant("confirm", "amount_received == 0")
 		}
 		j.Confirmations++
 		j.AmountCapturable = j.Amount
-		j.CaptureBefore = req.CaptureBefore
+		j.CaptureBefore = in.CaptureBefore
 		from := j.State
 		j.move(StateRequiresCapture, now)
-		return Event{Operation: OpConfirm, Name: EventConfirmed, From: from, To: StateRequiresCapture, Rev: j.Rev, At: now}, nil
-	case req.Outcome == ConfirmOutcomeDeclined && j.Confirmations+1 >= 5:
+		return Event{Name: EventConfirmed, From: from, To: StateRequiresCapture}, nil
+	case in.Outcome == ConfirmOutcomeDeclined && j.Confirmations+1 >= 5:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount")
+			return Event{}, j.refuseInvariant("confirm", "amount")
 		}
 		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable")
 		}
 		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received")
+			return Event{}, j.refuseInvariant("confirm", "amount_received")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "next_action is absent")
+			return Event{}, j.refuseInvariant("confirm", "next_action is absent")
 		}
 		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "capture_before is absent")
+			return Event{}, j.refuseInvariant("confirm", "capture_before is absent")
 		}
 		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("confirm", "amount_received <= amount")
 		}
 		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable <= amount")
 		}
 		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable == 0")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable == 0")
 		}
 		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received == 0")
+			return Event{}, j.refuseInvariant("confirm", "amount_received == 0")
 		}
 		j.Confirmations++
 		j.CanceledAt = fsm.Some(now)
 		j.CancellationReason = fsm.Some(CancellationReasonAutomatic)
-		j.LastPaymentError = req.DeclineCode
+		j.LastPaymentError = in.DeclineCode
 		from := j.State
 		j.move(StateCanceled, now)
-		return Event{Operation: OpConfirm, Name: EventConfirmed, From: from, To: StateCanceled, Rev: j.Rev, At: now}, nil
-	case req.Outcome == ConfirmOutcomeDeclined:
+		return Event{Name: EventConfirmed, From: from, To: StateCanceled}, nil
+	case in.Outcome == ConfirmOutcomeDeclined:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount")
+			return Event{}, j.refuseInvariant("confirm", "amount")
 		}
 		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable")
 		}
 		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received")
+			return Event{}, j.refuseInvariant("confirm", "amount_received")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "next_action is absent")
+			return Event{}, j.refuseInvariant("confirm", "next_action is absent")
 		}
 		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "capture_before is absent")
+			return Event{}, j.refuseInvariant("confirm", "capture_before is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpConfirm, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("confirm", "canceled_at is absent")
 		}
 		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("confirm", "amount_received <= amount")
 		}
 		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable <= amount")
 		}
 		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable == 0")
+			return Event{}, j.refuseInvariant("confirm", "amount_capturable == 0")
 		}
 		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received == 0")
+			return Event{}, j.refuseInvariant("confirm", "amount_received == 0")
 		}
 		j.Confirmations++
-		j.LastPaymentError = req.DeclineCode
+		j.LastPaymentError = in.DeclineCode
 		j.PaymentMethod = fsm.Optional[string]{}
 		from := j.State
 		j.move(StateRequiresPaymentMethod, now)
-		return Event{Operation: OpConfirm, Name: EventConfirmed, From: from, To: StateRequiresPaymentMethod, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventConfirmed, From: from, To: StateRequiresPaymentMethod}, nil
 	default:
 		return Event{}, j.refuseOn(&groundConfirmIncompleteOutcome)
 	}
 }
 
-// CanConfirm reports what Confirm would answer, and changes nothing.
-func (j PaymentIntent) CanConfirm(req ConfirmRequest, now time.Time) error {
-	_, err := j.Confirm(req, now)
-	return err
-}
-
-// SettleActionRequest is the request of SettleAction.
-type SettleActionRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// SettleActionInput holds the inputs of SettleAction.
+type SettleActionInput struct {
 	Outcome       SettleActionOutcome     // what the payment method answered
 	DeclineCode   fsm.Optional[string]    // why it was declined
 	CaptureBefore fsm.Optional[time.Time] // when an authorization ends
@@ -1451,19 +943,19 @@ type SettleActionRequest struct {
 //     succeeded
 //   - if input.capture_before is present: to requires_capture
 //   - otherwise: refused with ErrIncompleteOutcome
-func (j *PaymentIntent) SettleAction(req SettleActionRequest, now time.Time) (Event, error) {
+func (j *PaymentIntent) SettleAction(in SettleActionInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if !req.Outcome.Valid() {
-		return Event{}, j.refuseInput(OpSettleAction, "outcome", "expected processing, approved or declined")
+	if !in.Outcome.Valid() {
+		return Event{}, j.refuseInput("settle_action", "outcome", "expected processing, approved or declined")
 	}
-	if err := driver.CheckText(req.DeclineCode.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpSettleAction, "decline_code", err.Error())
+	if err := driver.CheckText(in.DeclineCode.Or("")); err != nil {
+		return Event{}, j.refuseInput("settle_action", "decline_code", err.Error())
 	}
-	if v, ok := req.CaptureBefore.Get(); ok {
+	if v, ok := in.CaptureBefore.Get(); ok {
 		if !inYears(v) {
-			return Event{}, j.refuseInput(OpSettleAction, "capture_before", "it is outside the years 1 to 9999")
+			return Event{}, j.refuseInput("settle_action", "capture_before", "it is outside the years 1 to 9999")
 		}
-		req.CaptureBefore = fsm.Some(driver.Time(v))
+		in.CaptureBefore = fsm.Some(driver.Time(v))
 	}
 	switch j.State {
 	case StateRequiresAction:
@@ -1471,187 +963,175 @@ func (j *PaymentIntent) SettleAction(req SettleActionRequest, now time.Time) (Ev
 		return Event{}, j.refuseState(OpSettleAction)
 	}
 	switch {
-	case req.Outcome == SettleActionOutcomeDeclined:
+	case in.Outcome == SettleActionOutcomeDeclined:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount")
 		}
 		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable")
 		}
 		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received")
+			return Event{}, j.refuseInvariant("settle_action", "amount_received")
 		}
 		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "capture_before is absent")
+			return Event{}, j.refuseInvariant("settle_action", "capture_before is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("settle_action", "canceled_at is absent")
 		}
 		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount_received <= amount")
 		}
 		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable <= amount")
 		}
 		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable == 0")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable == 0")
 		}
 		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received == 0")
+			return Event{}, j.refuseInvariant("settle_action", "amount_received == 0")
 		}
 		j.NextAction = fsm.Optional[fsm.JSON]{}
-		j.LastPaymentError = req.DeclineCode
+		j.LastPaymentError = in.DeclineCode
 		j.PaymentMethod = fsm.Optional[string]{}
 		from := j.State
 		j.move(StateRequiresPaymentMethod, now)
-		return Event{Operation: OpSettleAction, Name: EventActionSettled, From: from, To: StateRequiresPaymentMethod, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventActionSettled, From: from, To: StateRequiresPaymentMethod}, nil
 	case j.ConfirmationMethod == ConfirmationMethodManual:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount")
 		}
 		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable")
 		}
 		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received")
+			return Event{}, j.refuseInvariant("settle_action", "amount_received")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "payment_method is present")
+			return Event{}, j.refuseInvariant("settle_action", "payment_method is present")
 		}
 		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "capture_before is absent")
+			return Event{}, j.refuseInvariant("settle_action", "capture_before is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("settle_action", "canceled_at is absent")
 		}
 		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount_received <= amount")
 		}
 		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable <= amount")
 		}
 		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable == 0")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable == 0")
 		}
 		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received == 0")
+			return Event{}, j.refuseInvariant("settle_action", "amount_received == 0")
 		}
 		j.NextAction = fsm.Optional[fsm.JSON]{}
 		from := j.State
 		j.move(StateRequiresConfirmation, now)
-		return Event{Operation: OpSettleAction, Name: EventActionSettled, From: from, To: StateRequiresConfirmation, Rev: j.Rev, At: now}, nil
-	case req.Outcome == SettleActionOutcomeProcessing:
+		return Event{Name: EventActionSettled, From: from, To: StateRequiresConfirmation}, nil
+	case in.Outcome == SettleActionOutcomeProcessing:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount")
 		}
 		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable")
 		}
 		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received")
+			return Event{}, j.refuseInvariant("settle_action", "amount_received")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "payment_method is present")
+			return Event{}, j.refuseInvariant("settle_action", "payment_method is present")
 		}
 		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "capture_before is absent")
+			return Event{}, j.refuseInvariant("settle_action", "capture_before is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("settle_action", "canceled_at is absent")
 		}
 		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount_received <= amount")
 		}
 		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable <= amount")
 		}
 		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable == 0")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable == 0")
 		}
 		j.NextAction = fsm.Optional[fsm.JSON]{}
 		from := j.State
 		j.move(StateProcessing, now)
-		return Event{Operation: OpSettleAction, Name: EventActionSettled, From: from, To: StateProcessing, Rev: j.Rev, At: now}, nil
-	case req.Outcome == SettleActionOutcomeApproved && j.CaptureMethod == CaptureMethodAutomatic:
+		return Event{Name: EventActionSettled, From: from, To: StateProcessing}, nil
+	case in.Outcome == SettleActionOutcomeApproved && j.CaptureMethod == CaptureMethodAutomatic:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount")
 		}
 		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable")
 		}
 		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received")
+			return Event{}, j.refuseInvariant("settle_action", "amount_received")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "payment_method is present")
+			return Event{}, j.refuseInvariant("settle_action", "payment_method is present")
 		}
 		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "capture_before is absent")
+			return Event{}, j.refuseInvariant("settle_action", "capture_before is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("settle_action", "canceled_at is absent")
 		}
 		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable <= amount")
 		}
 		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable == 0")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable == 0")
 		}
 		j.NextAction = fsm.Optional[fsm.JSON]{}
 		j.AmountReceived = j.Amount
 		from := j.State
 		j.move(StateSucceeded, now)
-		return Event{Operation: OpSettleAction, Name: EventActionSettled, From: from, To: StateSucceeded, Rev: j.Rev, At: now}, nil
-	case req.CaptureBefore.Present():
+		return Event{Name: EventActionSettled, From: from, To: StateSucceeded}, nil
+	case in.CaptureBefore.Present():
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount")
 		}
 		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable")
+			return Event{}, j.refuseInvariant("settle_action", "amount_capturable")
 		}
 		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received")
+			return Event{}, j.refuseInvariant("settle_action", "amount_received")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "payment_method is present")
+			return Event{}, j.refuseInvariant("settle_action", "payment_method is present")
 		}
-		if !req.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "capture_before is present")
+		if !in.CaptureBefore.Present() {
+			return Event{}, j.refuseInvariant("settle_action", "capture_before is present")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpSettleAction, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("settle_action", "canceled_at is absent")
 		}
 		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("settle_action", "amount_received <= amount")
 		}
 		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received == 0")
+			return Event{}, j.refuseInvariant("settle_action", "amount_received == 0")
 		}
 		j.NextAction = fsm.Optional[fsm.JSON]{}
 		j.AmountCapturable = j.Amount
-		j.CaptureBefore = req.CaptureBefore
+		j.CaptureBefore = in.CaptureBefore
 		from := j.State
 		j.move(StateRequiresCapture, now)
-		return Event{Operation: OpSettleAction, Name: EventActionSettled, From: from, To: StateRequiresCapture, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventActionSettled, From: from, To: StateRequiresCapture}, nil
 	default:
 		return Event{}, j.refuseOn(&groundSettleActionIncompleteOutcome)
 	}
 }
 
-// CanSettleAction reports what SettleAction would answer, and changes nothing.
-func (j PaymentIntent) CanSettleAction(req SettleActionRequest, now time.Time) error {
-	_, err := j.SettleAction(req, now)
-	return err
-}
-
-// SettleRequest is the request of Settle.
-type SettleRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// SettleInput holds the inputs of Settle.
+type SettleInput struct {
 	Outcome       SettleOutcome           // what the payment method answered
 	DeclineCode   fsm.Optional[string]    // why it was declined
 	CaptureBefore fsm.Optional[time.Time] // when an authorization ends
@@ -1668,19 +1148,19 @@ type SettleRequest struct {
 //   - if amount_received >= 1: to succeeded
 //   - if input.capture_before is present: to requires_capture
 //   - otherwise: refused with ErrIncompleteOutcome
-func (j *PaymentIntent) Settle(req SettleRequest, now time.Time) (Event, error) {
+func (j *PaymentIntent) Settle(in SettleInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if !req.Outcome.Valid() {
-		return Event{}, j.refuseInput(OpSettle, "outcome", "expected approved or declined")
+	if !in.Outcome.Valid() {
+		return Event{}, j.refuseInput("settle", "outcome", "expected approved or declined")
 	}
-	if err := driver.CheckText(req.DeclineCode.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpSettle, "decline_code", err.Error())
+	if err := driver.CheckText(in.DeclineCode.Or("")); err != nil {
+		return Event{}, j.refuseInput("settle", "decline_code", err.Error())
 	}
-	if v, ok := req.CaptureBefore.Get(); ok {
+	if v, ok := in.CaptureBefore.Get(); ok {
 		if !inYears(v) {
-			return Event{}, j.refuseInput(OpSettle, "capture_before", "it is outside the years 1 to 9999")
+			return Event{}, j.refuseInput("settle", "capture_before", "it is outside the years 1 to 9999")
 		}
-		req.CaptureBefore = fsm.Some(driver.Time(v))
+		in.CaptureBefore = fsm.Some(driver.Time(v))
 	}
 	switch j.State {
 	case StateProcessing:
@@ -1688,158 +1168,146 @@ func (j *PaymentIntent) Settle(req SettleRequest, now time.Time) (Event, error) 
 		return Event{}, j.refuseState(OpSettle)
 	}
 	switch {
-	case req.Outcome == SettleOutcomeDeclined:
+	case in.Outcome == SettleOutcomeDeclined:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount")
+			return Event{}, j.refuseInvariant("settle", "amount")
 		}
 		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_capturable")
+			return Event{}, j.refuseInvariant("settle", "amount_capturable")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "next_action is absent")
+			return Event{}, j.refuseInvariant("settle", "next_action is absent")
 		}
 		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "capture_before is absent")
+			return Event{}, j.refuseInvariant("settle", "capture_before is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("settle", "canceled_at is absent")
 		}
 		if 0 > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("settle", "amount_received <= amount")
 		}
 		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("settle", "amount_capturable <= amount")
 		}
 		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_capturable == 0")
+			return Event{}, j.refuseInvariant("settle", "amount_capturable == 0")
 		}
-		j.LastPaymentError = req.DeclineCode
+		j.LastPaymentError = in.DeclineCode
 		j.AmountReceived = 0
 		j.PaymentMethod = fsm.Optional[string]{}
 		from := j.State
 		j.move(StateRequiresPaymentMethod, now)
-		return Event{Operation: OpSettle, Name: EventSettled, From: from, To: StateRequiresPaymentMethod, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventSettled, From: from, To: StateRequiresPaymentMethod}, nil
 	case j.CaptureMethod == CaptureMethodAutomatic:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount")
+			return Event{}, j.refuseInvariant("settle", "amount")
 		}
 		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_capturable")
+			return Event{}, j.refuseInvariant("settle", "amount_capturable")
 		}
 		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_received")
+			return Event{}, j.refuseInvariant("settle", "amount_received")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "payment_method is present")
+			return Event{}, j.refuseInvariant("settle", "payment_method is present")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "next_action is absent")
+			return Event{}, j.refuseInvariant("settle", "next_action is absent")
 		}
 		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "capture_before is absent")
+			return Event{}, j.refuseInvariant("settle", "capture_before is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("settle", "canceled_at is absent")
 		}
 		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("settle", "amount_capturable <= amount")
 		}
 		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_capturable == 0")
+			return Event{}, j.refuseInvariant("settle", "amount_capturable == 0")
 		}
 		j.AmountReceived = j.Amount
 		from := j.State
 		j.move(StateSucceeded, now)
-		return Event{Operation: OpSettle, Name: EventSettled, From: from, To: StateSucceeded, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventSettled, From: from, To: StateSucceeded}, nil
 	case j.AmountReceived >= 1:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount")
+			return Event{}, j.refuseInvariant("settle", "amount")
 		}
 		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_capturable")
+			return Event{}, j.refuseInvariant("settle", "amount_capturable")
 		}
 		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_received")
+			return Event{}, j.refuseInvariant("settle", "amount_received")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "payment_method is present")
+			return Event{}, j.refuseInvariant("settle", "payment_method is present")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "next_action is absent")
+			return Event{}, j.refuseInvariant("settle", "next_action is absent")
 		}
 		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "capture_before is absent")
+			return Event{}, j.refuseInvariant("settle", "capture_before is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("settle", "canceled_at is absent")
 		}
 		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("settle", "amount_received <= amount")
 		}
 		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("settle", "amount_capturable <= amount")
 		}
 		if j.AmountReceived < 1 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_received >= 1")
+			return Event{}, j.refuseInvariant("settle", "amount_received >= 1")
 		}
 		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_capturable == 0")
+			return Event{}, j.refuseInvariant("settle", "amount_capturable == 0")
 		}
 		from := j.State
 		j.move(StateSucceeded, now)
-		return Event{Operation: OpSettle, Name: EventSettled, From: from, To: StateSucceeded, Rev: j.Rev, At: now}, nil
-	case req.CaptureBefore.Present():
+		return Event{Name: EventSettled, From: from, To: StateSucceeded}, nil
+	case in.CaptureBefore.Present():
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount")
+			return Event{}, j.refuseInvariant("settle", "amount")
 		}
 		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_capturable")
+			return Event{}, j.refuseInvariant("settle", "amount_capturable")
 		}
 		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_received")
+			return Event{}, j.refuseInvariant("settle", "amount_received")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "payment_method is present")
+			return Event{}, j.refuseInvariant("settle", "payment_method is present")
 		}
-		if !req.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "capture_before is present")
+		if !in.CaptureBefore.Present() {
+			return Event{}, j.refuseInvariant("settle", "capture_before is present")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "next_action is absent")
+			return Event{}, j.refuseInvariant("settle", "next_action is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpSettle, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("settle", "canceled_at is absent")
 		}
 		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("settle", "amount_received <= amount")
 		}
 		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_received == 0")
+			return Event{}, j.refuseInvariant("settle", "amount_received == 0")
 		}
 		j.AmountCapturable = j.Amount
-		j.CaptureBefore = req.CaptureBefore
+		j.CaptureBefore = in.CaptureBefore
 		from := j.State
 		j.move(StateRequiresCapture, now)
-		return Event{Operation: OpSettle, Name: EventSettled, From: from, To: StateRequiresCapture, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventSettled, From: from, To: StateRequiresCapture}, nil
 	default:
 		return Event{}, j.refuseOn(&groundSettleIncompleteOutcome)
 	}
 }
 
-// CanSettle reports what Settle would answer, and changes nothing.
-func (j PaymentIntent) CanSettle(req SettleRequest, now time.Time) error {
-	_, err := j.Settle(req, now)
-	return err
-}
-
-// IncrementAuthorizationRequest is the request of IncrementAuthorization.
-type IncrementAuthorizationRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// IncrementAuthorizationInput holds the inputs of IncrementAuthorization.
+type IncrementAuthorizationInput struct {
 	Amount int64
 }
 
@@ -1849,64 +1317,51 @@ type IncrementAuthorizationRequest struct {
 //
 // It is refused unless:
 //   - is_more: amount < input.amount (ErrNotMore)
-func (j *PaymentIntent) IncrementAuthorization(req IncrementAuthorizationRequest, now time.Time) (Event, error) {
+func (j *PaymentIntent) IncrementAuthorization(in IncrementAuthorizationInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Amount < 1 {
-		return Event{}, j.refuseInput(OpIncrementAuthorization, "amount", "expected 1 or more")
+	if in.Amount < 1 {
+		return Event{}, j.refuseInput("increment_authorization", "amount", "expected 1 or more")
 	}
 	switch j.State {
 	case StateRequiresCapture:
 	default:
 		return Event{}, j.refuseState(OpIncrementAuthorization)
 	}
-	if j.Amount >= req.Amount {
+	if j.Amount >= in.Amount {
 		return Event{}, j.refuseOn(&groundIncrementAuthorizationIsMore)
 	}
 	if j.AmountReceived < 0 {
-		return Event{}, j.refuseInvariant(OpIncrementAuthorization, "amount_received")
+		return Event{}, j.refuseInvariant("increment_authorization", "amount_received")
 	}
 	if !j.PaymentMethod.Present() {
-		return Event{}, j.refuseInvariant(OpIncrementAuthorization, "payment_method is present")
+		return Event{}, j.refuseInvariant("increment_authorization", "payment_method is present")
 	}
 	if !j.CaptureBefore.Present() {
-		return Event{}, j.refuseInvariant(OpIncrementAuthorization, "capture_before is present")
+		return Event{}, j.refuseInvariant("increment_authorization", "capture_before is present")
 	}
 	if j.NextAction.Present() {
-		return Event{}, j.refuseInvariant(OpIncrementAuthorization, "next_action is absent")
+		return Event{}, j.refuseInvariant("increment_authorization", "next_action is absent")
 	}
 	if j.CanceledAt.Present() {
-		return Event{}, j.refuseInvariant(OpIncrementAuthorization, "canceled_at is absent")
+		return Event{}, j.refuseInvariant("increment_authorization", "canceled_at is absent")
 	}
-	if j.AmountReceived > req.Amount {
-		return Event{}, j.refuseInvariant(OpIncrementAuthorization, "amount_received <= amount")
+	if j.AmountReceived > in.Amount {
+		return Event{}, j.refuseInvariant("increment_authorization", "amount_received <= amount")
 	}
-	if req.Amount < 1 {
-		return Event{}, j.refuseInvariant(OpIncrementAuthorization, "amount_capturable >= 1")
+	if in.Amount < 1 {
+		return Event{}, j.refuseInvariant("increment_authorization", "amount_capturable >= 1")
 	}
 	if j.AmountReceived != 0 {
-		return Event{}, j.refuseInvariant(OpIncrementAuthorization, "amount_received == 0")
+		return Event{}, j.refuseInvariant("increment_authorization", "amount_received == 0")
 	}
-	j.Amount = req.Amount
-	j.AmountCapturable = req.Amount
+	j.Amount = in.Amount
+	j.AmountCapturable = in.Amount
 	j.move(j.State, now)
-	return Event{Operation: OpIncrementAuthorization, Name: EventAuthorizationRaised, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventAuthorizationRaised, From: j.State, To: j.State}, nil
 }
 
-// CanIncrementAuthorization reports what IncrementAuthorization would answer,
-// and changes nothing.
-func (j PaymentIntent) CanIncrementAuthorization(req IncrementAuthorizationRequest, now time.Time) error {
-	_, err := j.IncrementAuthorization(req, now)
-	return err
-}
-
-// CaptureRequest is the request of Capture.
-type CaptureRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CaptureInput holds the inputs of Capture.
+type CaptureInput struct {
 	Amount int64
 	AtOnce bool // whether the payment method settles without processing
 }
@@ -1923,87 +1378,74 @@ type CaptureRequest struct {
 // The first of these that fits is taken:
 //   - if input.at_once == true: to succeeded
 //   - otherwise: to processing
-func (j *PaymentIntent) Capture(req CaptureRequest, now time.Time) (Event, error) {
+func (j *PaymentIntent) Capture(in CaptureInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Amount < 1 {
-		return Event{}, j.refuseInput(OpCapture, "amount", "expected 1 or more")
+	if in.Amount < 1 {
+		return Event{}, j.refuseInput("capture", "amount", "expected 1 or more")
 	}
 	switch j.State {
 	case StateRequiresCapture:
 	default:
 		return Event{}, j.refuseState(OpCapture)
 	}
-	if req.Amount > j.AmountCapturable || 1 > req.Amount {
+	if in.Amount > j.AmountCapturable || 1 > in.Amount {
 		return Event{}, j.refuseOn(&groundCaptureIsHeld)
 	}
 	switch {
-	case req.AtOnce:
+	case in.AtOnce:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpCapture, "amount")
+			return Event{}, j.refuseInvariant("capture", "amount")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpCapture, "payment_method is present")
+			return Event{}, j.refuseInvariant("capture", "payment_method is present")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpCapture, "next_action is absent")
+			return Event{}, j.refuseInvariant("capture", "next_action is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpCapture, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("capture", "canceled_at is absent")
 		}
-		if req.Amount > j.Amount {
-			return Event{}, j.refuseInvariant(OpCapture, "amount_received <= amount")
+		if in.Amount > j.Amount {
+			return Event{}, j.refuseInvariant("capture", "amount_received <= amount")
 		}
 		if 0 > j.Amount {
-			return Event{}, j.refuseInvariant(OpCapture, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("capture", "amount_capturable <= amount")
 		}
-		if req.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpCapture, "amount_received >= 1")
+		if in.Amount < 1 {
+			return Event{}, j.refuseInvariant("capture", "amount_received >= 1")
 		}
-		j.AmountReceived = req.Amount
+		j.AmountReceived = in.Amount
 		j.AmountCapturable = 0
 		j.CaptureBefore = fsm.Optional[time.Time]{}
 		from := j.State
 		j.move(StateSucceeded, now)
-		return Event{Operation: OpCapture, Name: EventCaptured, From: from, To: StateSucceeded, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventCaptured, From: from, To: StateSucceeded}, nil
 	default:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpCapture, "amount")
+			return Event{}, j.refuseInvariant("capture", "amount")
 		}
 		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant(OpCapture, "payment_method is present")
+			return Event{}, j.refuseInvariant("capture", "payment_method is present")
 		}
 		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant(OpCapture, "next_action is absent")
+			return Event{}, j.refuseInvariant("capture", "next_action is absent")
 		}
 		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant(OpCapture, "canceled_at is absent")
+			return Event{}, j.refuseInvariant("capture", "canceled_at is absent")
 		}
-		if req.Amount > j.Amount {
-			return Event{}, j.refuseInvariant(OpCapture, "amount_received <= amount")
+		if in.Amount > j.Amount {
+			return Event{}, j.refuseInvariant("capture", "amount_received <= amount")
 		}
 		if 0 > j.Amount {
-			return Event{}, j.refuseInvariant(OpCapture, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("capture", "amount_capturable <= amount")
 		}
-		j.AmountReceived = req.Amount
+		j.AmountReceived = in.Amount
 		j.AmountCapturable = 0
 		j.CaptureBefore = fsm.Optional[time.Time]{}
 		from := j.State
 		j.move(StateProcessing, now)
-		return Event{Operation: OpCapture, Name: EventCaptured, From: from, To: StateProcessing, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventCaptured, From: from, To: StateProcessing}, nil
 	}
-}
-
-// CanCapture reports what Capture would answer, and changes nothing.
-func (j PaymentIntent) CanCapture(req CaptureRequest, now time.Time) error {
-	_, err := j.Capture(req, now)
-	return err
-}
-
-// ExpireAuthorizationRequest is the request of ExpireAuthorization.
-type ExpireAuthorizationRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // ExpireAuthorization moves a PaymentIntent from requires_capture to canceled.
@@ -2011,7 +1453,7 @@ type ExpireAuthorizationRequest struct {
 // The time for a capture is over.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *PaymentIntent) ExpireAuthorization(req ExpireAuthorizationRequest, now time.Time) (Event, error) {
+func (j *PaymentIntent) ExpireAuthorization(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRequiresCapture:
@@ -2019,22 +1461,22 @@ func (j *PaymentIntent) ExpireAuthorization(req ExpireAuthorizationRequest, now 
 		return Event{}, j.refuseState(OpExpireAuthorization)
 	}
 	if j.Amount < 1 {
-		return Event{}, j.refuseInvariant(OpExpireAuthorization, "amount")
+		return Event{}, j.refuseInvariant("expire_authorization", "amount")
 	}
 	if j.AmountReceived < 0 {
-		return Event{}, j.refuseInvariant(OpExpireAuthorization, "amount_received")
+		return Event{}, j.refuseInvariant("expire_authorization", "amount_received")
 	}
 	if j.NextAction.Present() {
-		return Event{}, j.refuseInvariant(OpExpireAuthorization, "next_action is absent")
+		return Event{}, j.refuseInvariant("expire_authorization", "next_action is absent")
 	}
 	if j.AmountReceived > j.Amount {
-		return Event{}, j.refuseInvariant(OpExpireAuthorization, "amount_received <= amount")
+		return Event{}, j.refuseInvariant("expire_authorization", "amount_received <= amount")
 	}
 	if 0 > j.Amount {
-		return Event{}, j.refuseInvariant(OpExpireAuthorization, "amount_capturable <= amount")
+		return Event{}, j.refuseInvariant("expire_authorization", "amount_capturable <= amount")
 	}
 	if j.AmountReceived != 0 {
-		return Event{}, j.refuseInvariant(OpExpireAuthorization, "amount_received == 0")
+		return Event{}, j.refuseInvariant("expire_authorization", "amount_received == 0")
 	}
 	j.CanceledAt = fsm.Some(now)
 	j.CancellationReason = fsm.Some(CancellationReasonAutomatic)
@@ -2042,24 +1484,11 @@ func (j *PaymentIntent) ExpireAuthorization(req ExpireAuthorizationRequest, now 
 	j.CaptureBefore = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateCanceled, now)
-	return Event{Operation: OpExpireAuthorization, Name: EventAuthorizationExpired, From: from, To: StateCanceled, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventAuthorizationExpired, From: from, To: StateCanceled}, nil
 }
 
-// CanExpireAuthorization reports what ExpireAuthorization would answer, and
-// changes nothing.
-func (j PaymentIntent) CanExpireAuthorization(req ExpireAuthorizationRequest, now time.Time) error {
-	_, err := j.ExpireAuthorization(req, now)
-	return err
-}
-
-// CancelRequest is the request of Cancel.
-type CancelRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CancelInput holds the inputs of Cancel.
+type CancelInput struct {
 	CancellationReason CancellationReason
 }
 
@@ -2072,10 +1501,10 @@ type CancelRequest struct {
 // The first of these that fits is taken:
 //   - if amount_received >= 1: refused with ErrAlreadyCaptured
 //   - otherwise: to canceled
-func (j *PaymentIntent) Cancel(req CancelRequest, now time.Time) (Event, error) {
+func (j *PaymentIntent) Cancel(in CancelInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if !req.CancellationReason.Valid() {
-		return Event{}, j.refuseInput(OpCancel, "cancellation_reason", "expected duplicate, fraudulent, requested_by_customer, abandoned or automatic")
+	if !in.CancellationReason.Valid() {
+		return Event{}, j.refuseInput("cancel", "cancellation_reason", "expected duplicate, fraudulent, requested_by_customer, abandoned or automatic")
 	}
 	switch j.State {
 	case StateRequiresPaymentMethod, StateRequiresConfirmation, StateRequiresAction, StateProcessing, StateRequiresCapture:
@@ -2087,89 +1516,56 @@ func (j *PaymentIntent) Cancel(req CancelRequest, now time.Time) (Event, error) 
 		return Event{}, j.refuseOn(&groundCancelAlreadyCaptured)
 	default:
 		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant(OpCancel, "amount")
+			return Event{}, j.refuseInvariant("cancel", "amount")
 		}
 		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant(OpCancel, "amount_received")
+			return Event{}, j.refuseInvariant("cancel", "amount_received")
 		}
 		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant(OpCancel, "amount_received <= amount")
+			return Event{}, j.refuseInvariant("cancel", "amount_received <= amount")
 		}
 		if 0 > j.Amount {
-			return Event{}, j.refuseInvariant(OpCancel, "amount_capturable <= amount")
+			return Event{}, j.refuseInvariant("cancel", "amount_capturable <= amount")
 		}
 		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant(OpCancel, "amount_received == 0")
+			return Event{}, j.refuseInvariant("cancel", "amount_received == 0")
 		}
-		j.CancellationReason = fsm.Some(req.CancellationReason)
+		j.CancellationReason = fsm.Some(in.CancellationReason)
 		j.AmountCapturable = 0
 		j.NextAction = fsm.Optional[fsm.JSON]{}
 		j.CaptureBefore = fsm.Optional[time.Time]{}
 		j.CanceledAt = fsm.Some(now)
 		from := j.State
 		j.move(StateCanceled, now)
-		return Event{Operation: OpCancel, Name: EventCanceled, From: from, To: StateCanceled, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventCanceled, From: from, To: StateCanceled}, nil
 	}
 }
 
-// CanCancel reports what Cancel would answer, and changes nothing.
-func (j PaymentIntent) CanCancel(req CancelRequest, now time.Time) error {
-	_, err := j.Cancel(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the
+// PaymentIntent: nil, or the refusal that its method returns. Guards and inputs
+// are not looked at; to try these, call the method on a copy.
+func (j PaymentIntent) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpUpdate:
-		switch s {
-		case StateRequiresPaymentMethod, StateRequiresConfirmation, StateRequiresAction:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRequiresPaymentMethod || j.State == StateRequiresConfirmation || j.State == StateRequiresAction
 	case OpAttach:
-		switch s {
-		case StateRequiresPaymentMethod, StateRequiresConfirmation:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRequiresPaymentMethod || j.State == StateRequiresConfirmation
 	case OpConfirm:
-		switch s {
-		case StateRequiresConfirmation:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRequiresConfirmation
 	case OpSettleAction:
-		switch s {
-		case StateRequiresAction:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRequiresAction
 	case OpSettle:
-		switch s {
-		case StateProcessing:
-			return fsmimpl.ClassTransition
-		}
-	case OpIncrementAuthorization:
-		switch s {
-		case StateRequiresCapture:
-			return fsmimpl.ClassTransition
-		}
-	case OpCapture:
-		switch s {
-		case StateRequiresCapture:
-			return fsmimpl.ClassTransition
-		}
-	case OpExpireAuthorization:
-		switch s {
-		case StateRequiresCapture:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateProcessing
+	case OpIncrementAuthorization, OpCapture, OpExpireAuthorization:
+		possible = j.State == StateRequiresCapture
 	case OpCancel:
-		switch s {
-		case StateRequiresPaymentMethod, StateRequiresConfirmation, StateRequiresAction, StateProcessing, StateRequiresCapture:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRequiresPaymentMethod || j.State == StateRequiresConfirmation || j.State == StateRequiresAction || j.State == StateProcessing || j.State == StateRequiresCapture
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a PaymentIntent breaks, whoever wrote it. An empty
@@ -2360,25 +1756,28 @@ func (j *PaymentIntent) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *PaymentIntent) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *PaymentIntent) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *PaymentIntent) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *PaymentIntent) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "paymentintent", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "paymentintent", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *PaymentIntent) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *PaymentIntent) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -2386,7 +1785,7 @@ func (j *PaymentIntent) refuseInput(op Operation, name, problem string) *fsm.Ref
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *PaymentIntent) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *PaymentIntent) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -2394,7 +1793,7 @@ func (j *PaymentIntent) refuseInvariant(op Operation, rule string) *fsm.Refusal 
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *PaymentIntent) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *PaymentIntent) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -2415,7 +1814,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpUpdate:                 {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "update", Allowed: updateStates},
 	OpAttach:                 {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "attach", Allowed: attachStates},
 	OpConfirm:                {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "confirm", Allowed: confirmStates},
@@ -2428,7 +1827,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpUpdate:                 {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "update", Allowed: updateStates},
 	OpAttach:                 {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "attach", Allowed: attachStates},
 	OpConfirm:                {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "confirm", Allowed: confirmStates},

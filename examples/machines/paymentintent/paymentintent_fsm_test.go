@@ -9,7 +9,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -283,10 +282,7 @@ var testDriver = fsmtest.Driver[PaymentIntent]{
 	Check:      Check,
 	Equal:      PaymentIntent.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Errors: map[string]error{
 		"not_more":           ErrNotMore,
 		"amount_too_large":   ErrAmountTooLarge,
@@ -295,8 +291,6 @@ var testDriver = fsmtest.Driver[PaymentIntent]{
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture, succeeded, canceled", ""),
-		fsmtest.Words("Operation", Operations(), "create, update, attach, confirm, settle_action, settle, increment_authorization, capture, expire_authorization, cancel", ""),
-		fsmtest.Words("EventName", []EventName{EventCreated, EventUpdated, EventPaymentMethodAttached, EventConfirmed, EventActionSettled, EventSettled, EventAuthorizationRaised, EventCaptured, EventAuthorizationExpired, EventCanceled}, "created, updated, payment_method_attached, confirmed, action_settled, settled, authorization_raised, captured, authorization_expired, canceled", ""),
 		fsmtest.Words("CaptureMethod", []CaptureMethod{CaptureMethodAutomatic, CaptureMethodManual}, "automatic, manual", ""),
 		fsmtest.Words("ConfirmationMethod", []ConfirmationMethod{ConfirmationMethodAutomatic, ConfirmationMethodManual}, "automatic, manual", ""),
 		fsmtest.Words("CancellationReason", []CancellationReason{CancellationReasonDuplicate, CancellationReasonFraudulent, CancellationReasonRequestedByCustomer, CancellationReasonAbandoned, CancellationReasonAutomatic}, "duplicate, fraudulent, requested_by_customer, abandoned, automatic", ""),
@@ -307,79 +301,73 @@ var testDriver = fsmtest.Driver[PaymentIntent]{
 	Pure: map[string]fsmtest.Pure[PaymentIntent]{
 		"create": {
 			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Create(c.ID, testCreateRequest(c), c.Now())
+				made, e, err := Create(c.ID, testCreateInput(c), c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"update": {
 			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Update(testUpdateRequest(c), c.Now())
+				e, err := r.Update(testUpdateInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *PaymentIntent, c fsmtest.Call) error { return r.CanUpdate(testUpdateRequest(c), c.Now()) },
+			Can: func(r PaymentIntent) error { return r.Can(OpUpdate) },
 		},
 		"attach": {
 			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Attach(testAttachRequest(c), c.Now())
+				e, err := r.Attach(testAttachInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *PaymentIntent, c fsmtest.Call) error { return r.CanAttach(testAttachRequest(c), c.Now()) },
+			Can: func(r PaymentIntent) error { return r.Can(OpAttach) },
 		},
 		"confirm": {
 			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Confirm(testConfirmRequest(c), c.Now())
+				e, err := r.Confirm(testConfirmInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *PaymentIntent, c fsmtest.Call) error { return r.CanConfirm(testConfirmRequest(c), c.Now()) },
+			Can: func(r PaymentIntent) error { return r.Can(OpConfirm) },
 		},
 		"settle_action": {
 			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SettleAction(testSettleActionRequest(c), c.Now())
+				e, err := r.SettleAction(testSettleActionInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *PaymentIntent, c fsmtest.Call) error {
-				return r.CanSettleAction(testSettleActionRequest(c), c.Now())
-			},
+			Can: func(r PaymentIntent) error { return r.Can(OpSettleAction) },
 		},
 		"settle": {
 			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Settle(testSettleRequest(c), c.Now())
+				e, err := r.Settle(testSettleInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *PaymentIntent, c fsmtest.Call) error { return r.CanSettle(testSettleRequest(c), c.Now()) },
+			Can: func(r PaymentIntent) error { return r.Can(OpSettle) },
 		},
 		"increment_authorization": {
 			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.IncrementAuthorization(testIncrementAuthorizationRequest(c), c.Now())
+				e, err := r.IncrementAuthorization(testIncrementAuthorizationInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *PaymentIntent, c fsmtest.Call) error {
-				return r.CanIncrementAuthorization(testIncrementAuthorizationRequest(c), c.Now())
-			},
+			Can: func(r PaymentIntent) error { return r.Can(OpIncrementAuthorization) },
 		},
 		"capture": {
 			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Capture(testCaptureRequest(c), c.Now())
+				e, err := r.Capture(testCaptureInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *PaymentIntent, c fsmtest.Call) error { return r.CanCapture(testCaptureRequest(c), c.Now()) },
+			Can: func(r PaymentIntent) error { return r.Can(OpCapture) },
 		},
 		"expire_authorization": {
 			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ExpireAuthorization(testExpireAuthorizationRequest(c), c.Now())
+				e, err := r.ExpireAuthorization(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *PaymentIntent, c fsmtest.Call) error {
-				return r.CanExpireAuthorization(testExpireAuthorizationRequest(c), c.Now())
-			},
+			Can: func(r PaymentIntent) error { return r.Can(OpExpireAuthorization) },
 		},
 		"cancel": {
 			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Cancel(testCancelRequest(c), c.Now())
+				e, err := r.Cancel(testCancelInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *PaymentIntent, c fsmtest.Call) error { return r.CanCancel(testCancelRequest(c), c.Now()) },
+			Can: func(r PaymentIntent) error { return r.Can(OpCancel) },
 		},
 	},
 	Migrate: Migrate,
@@ -390,21 +378,15 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testCreateRequest(c fsmtest.Call) CreateRequest {
-	return CreateRequest{
-		ID:                 c.ID,
-		RequestID:          c.RequestID,
-		Actor:              c.Actor,
-		Reason:             c.Reason,
-		At:                 c.Now(),
-		Labels:             c.Labels,
+func testCreateInput(c fsmtest.Call) CreateInput {
+	return CreateInput{
 		Amount:             c.Int("amount"),
 		Currency:           c.Text("currency"),
 		CaptureMethod:      fsmtest.Word[CaptureMethod](c, "capture_method"),
@@ -413,35 +395,20 @@ func testCreateRequest(c fsmtest.Call) CreateRequest {
 	}
 }
 
-func testUpdateRequest(c fsmtest.Call) UpdateRequest {
-	return UpdateRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Amount:    c.Int("amount"),
+func testUpdateInput(c fsmtest.Call) UpdateInput {
+	return UpdateInput{
+		Amount: c.Int("amount"),
 	}
 }
 
-func testAttachRequest(c fsmtest.Call) AttachRequest {
-	return AttachRequest{
-		RequestID:     c.RequestID,
-		Actor:         c.Actor,
-		Reason:        c.Reason,
-		At:            c.Now(),
-		Labels:        c.Labels,
+func testAttachInput(c fsmtest.Call) AttachInput {
+	return AttachInput{
 		PaymentMethod: c.Text("payment_method"),
 	}
 }
 
-func testConfirmRequest(c fsmtest.Call) ConfirmRequest {
-	return ConfirmRequest{
-		RequestID:     c.RequestID,
-		Actor:         c.Actor,
-		Reason:        c.Reason,
-		At:            c.Now(),
-		Labels:        c.Labels,
+func testConfirmInput(c fsmtest.Call) ConfirmInput {
+	return ConfirmInput{
 		Outcome:       fsmtest.Word[ConfirmOutcome](c, "outcome"),
 		NextAction:    fsmtest.Opt(c, "next_action", fsmtest.Call.JSON),
 		DeclineCode:   fsmtest.Opt(c, "decline_code", fsmtest.Call.Text),
@@ -449,70 +416,37 @@ func testConfirmRequest(c fsmtest.Call) ConfirmRequest {
 	}
 }
 
-func testSettleActionRequest(c fsmtest.Call) SettleActionRequest {
-	return SettleActionRequest{
-		RequestID:     c.RequestID,
-		Actor:         c.Actor,
-		Reason:        c.Reason,
-		At:            c.Now(),
-		Labels:        c.Labels,
+func testSettleActionInput(c fsmtest.Call) SettleActionInput {
+	return SettleActionInput{
 		Outcome:       fsmtest.Word[SettleActionOutcome](c, "outcome"),
 		DeclineCode:   fsmtest.Opt(c, "decline_code", fsmtest.Call.Text),
 		CaptureBefore: fsmtest.Opt(c, "capture_before", fsmtest.Call.Time),
 	}
 }
 
-func testSettleRequest(c fsmtest.Call) SettleRequest {
-	return SettleRequest{
-		RequestID:     c.RequestID,
-		Actor:         c.Actor,
-		Reason:        c.Reason,
-		At:            c.Now(),
-		Labels:        c.Labels,
+func testSettleInput(c fsmtest.Call) SettleInput {
+	return SettleInput{
 		Outcome:       fsmtest.Word[SettleOutcome](c, "outcome"),
 		DeclineCode:   fsmtest.Opt(c, "decline_code", fsmtest.Call.Text),
 		CaptureBefore: fsmtest.Opt(c, "capture_before", fsmtest.Call.Time),
 	}
 }
 
-func testIncrementAuthorizationRequest(c fsmtest.Call) IncrementAuthorizationRequest {
-	return IncrementAuthorizationRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Amount:    c.Int("amount"),
+func testIncrementAuthorizationInput(c fsmtest.Call) IncrementAuthorizationInput {
+	return IncrementAuthorizationInput{
+		Amount: c.Int("amount"),
 	}
 }
 
-func testCaptureRequest(c fsmtest.Call) CaptureRequest {
-	return CaptureRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Amount:    c.Int("amount"),
-		AtOnce:    c.Bool("at_once"),
+func testCaptureInput(c fsmtest.Call) CaptureInput {
+	return CaptureInput{
+		Amount: c.Int("amount"),
+		AtOnce: c.Bool("at_once"),
 	}
 }
 
-func testExpireAuthorizationRequest(c fsmtest.Call) ExpireAuthorizationRequest {
-	return ExpireAuthorizationRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testCancelRequest(c fsmtest.Call) CancelRequest {
-	return CancelRequest{
-		RequestID:          c.RequestID,
-		Actor:              c.Actor,
-		Reason:             c.Reason,
-		At:                 c.Now(),
-		Labels:             c.Labels,
+func testCancelInput(c fsmtest.Call) CancelInput {
+	return CancelInput{
 		CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason"),
 	}
 }
@@ -541,6 +475,9 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 			return m.Audit(ctx)
 		},
 		Sweep: m.Sweep,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[PaymentIntent]) error) ([]fsm.Outcome[PaymentIntent], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[PaymentIntent], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -585,19 +522,12 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 		Operations: map[string]fsmtest.Durably[PaymentIntent]{
 			"create": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Create(ctx, testCreateRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[PaymentIntent], error) {
-					var reqs []CreateRequest
-					for _, c := range calls {
-						reqs = append(reqs, testCreateRequest(c))
-					}
-					return m.CreateMany(ctx, reqs)
+					return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[PaymentIntent], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Create(ctx, testCreateRequest(c))
+					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -606,29 +536,21 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 			},
 			"update": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Update(ctx, at, testUpdateRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[PaymentIntent], error) {
-					var items []UpdateItem
-					for i, c := range calls {
-						items = append(items, UpdateItem{At: at[i], Request: testUpdateRequest(c)})
-					}
-					return m.UpdateMany(ctx, items)
+					return m.Update(ctx, at, testUpdateInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					req := testUpdateRequest(c)
 					switch h.Held().State {
 					case StateRequiresPaymentMethod:
 						j := RequiresPaymentMethodPaymentIntent{handle{h}}
-						err := j.Update(ctx, req.Amount)
+						err := j.Update(ctx, testUpdateInput(c))
 						return j.Outcome(), "requires_payment_method", err
 					case StateRequiresConfirmation:
 						j := RequiresConfirmationPaymentIntent{handle{h}}
-						err := j.Update(ctx, req.Amount)
+						err := j.Update(ctx, testUpdateInput(c))
 						return j.Outcome(), "requires_confirmation", err
 					case StateRequiresAction:
 						j := RequiresActionPaymentIntent{handle{h}}
-						err := j.Update(ctx, req.Amount)
+						err := j.Update(ctx, testUpdateInput(c))
 						return j.Outcome(), "requires_action", err
 					}
 					return out, end, err
@@ -636,25 +558,17 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 			},
 			"attach": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Attach(ctx, at, testAttachRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[PaymentIntent], error) {
-					var items []AttachItem
-					for i, c := range calls {
-						items = append(items, AttachItem{At: at[i], Request: testAttachRequest(c)})
-					}
-					return m.AttachMany(ctx, items)
+					return m.Attach(ctx, at, testAttachInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					req := testAttachRequest(c)
 					switch h.Held().State {
 					case StateRequiresPaymentMethod:
 						j := RequiresPaymentMethodPaymentIntent{handle{h}}
-						next, err := j.Attach(ctx, req.PaymentMethod)
+						next, err := j.Attach(ctx, testAttachInput(c))
 						return next.Outcome(), "requires_confirmation", err
 					case StateRequiresConfirmation:
 						j := RequiresConfirmationPaymentIntent{handle{h}}
-						err := j.Attach(ctx, req.PaymentMethod)
+						err := j.Attach(ctx, testAttachInput(c))
 						return j.Outcome(), "requires_confirmation", err
 					}
 					return out, end, err
@@ -662,17 +576,9 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 			},
 			"confirm": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Confirm(ctx, at, testConfirmRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[PaymentIntent], error) {
-					var items []ConfirmItem
-					for i, c := range calls {
-						items = append(items, ConfirmItem{At: at[i], Request: testConfirmRequest(c)})
-					}
-					return m.ConfirmMany(ctx, items)
+					return m.Confirm(ctx, at, testConfirmInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					req := testConfirmRequest(c)
 					told := func(next AfterConfirm) error {
 						return next.Switch(
 							func(j RequiresPaymentMethodPaymentIntent) error {
@@ -689,7 +595,7 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					switch h.Held().State {
 					case StateRequiresConfirmation:
 						j := RequiresConfirmationPaymentIntent{handle{h}}
-						next, err := j.Confirm(ctx, req.Outcome, req.NextAction, req.DeclineCode, req.CaptureBefore)
+						next, err := j.Confirm(ctx, testConfirmInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -701,17 +607,9 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 			},
 			"settle_action": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.SettleAction(ctx, at, testSettleActionRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[PaymentIntent], error) {
-					var items []SettleActionItem
-					for i, c := range calls {
-						items = append(items, SettleActionItem{At: at[i], Request: testSettleActionRequest(c)})
-					}
-					return m.SettleActionMany(ctx, items)
+					return m.SettleAction(ctx, at, testSettleActionInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					req := testSettleActionRequest(c)
 					told := func(next AfterSettleAction) error {
 						return next.Switch(
 							func(j RequiresPaymentMethodPaymentIntent) error {
@@ -730,7 +628,7 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					switch h.Held().State {
 					case StateRequiresAction:
 						j := RequiresActionPaymentIntent{handle{h}}
-						next, err := j.SettleAction(ctx, req.Outcome, req.DeclineCode, req.CaptureBefore)
+						next, err := j.SettleAction(ctx, testSettleActionInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -742,17 +640,9 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 			},
 			"settle": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Settle(ctx, at, testSettleRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[PaymentIntent], error) {
-					var items []SettleItem
-					for i, c := range calls {
-						items = append(items, SettleItem{At: at[i], Request: testSettleRequest(c)})
-					}
-					return m.SettleMany(ctx, items)
+					return m.Settle(ctx, at, testSettleInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					req := testSettleRequest(c)
 					told := func(next AfterSettle) error {
 						return next.Switch(
 							func(j RequiresPaymentMethodPaymentIntent) error {
@@ -766,7 +656,7 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					switch h.Held().State {
 					case StateProcessing:
 						j := ProcessingPaymentIntent{handle{h}}
-						next, err := j.Settle(ctx, req.Outcome, req.DeclineCode, req.CaptureBefore)
+						next, err := j.Settle(ctx, testSettleInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -778,21 +668,13 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 			},
 			"increment_authorization": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.IncrementAuthorization(ctx, at, testIncrementAuthorizationRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[PaymentIntent], error) {
-					var items []IncrementAuthorizationItem
-					for i, c := range calls {
-						items = append(items, IncrementAuthorizationItem{At: at[i], Request: testIncrementAuthorizationRequest(c)})
-					}
-					return m.IncrementAuthorizationMany(ctx, items)
+					return m.IncrementAuthorization(ctx, at, testIncrementAuthorizationInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					req := testIncrementAuthorizationRequest(c)
 					switch h.Held().State {
 					case StateRequiresCapture:
 						j := RequiresCapturePaymentIntent{handle{h}}
-						err := j.IncrementAuthorization(ctx, req.Amount)
+						err := j.IncrementAuthorization(ctx, testIncrementAuthorizationInput(c))
 						return j.Outcome(), "requires_capture", err
 					}
 					return out, end, err
@@ -800,17 +682,9 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 			},
 			"capture": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Capture(ctx, at, testCaptureRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[PaymentIntent], error) {
-					var items []CaptureItem
-					for i, c := range calls {
-						items = append(items, CaptureItem{At: at[i], Request: testCaptureRequest(c)})
-					}
-					return m.CaptureMany(ctx, items)
+					return m.Capture(ctx, at, testCaptureInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					req := testCaptureRequest(c)
 					told := func(next AfterCapture) error {
 						return next.Switch(
 							func(j ProcessingPaymentIntent) error { out, end = j.Outcome(), "processing"; return nil },
@@ -820,7 +694,7 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					switch h.Held().State {
 					case StateRequiresCapture:
 						j := RequiresCapturePaymentIntent{handle{h}}
-						next, err := j.Capture(ctx, req.Amount, req.AtOnce)
+						next, err := j.Capture(ctx, testCaptureInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -832,42 +706,34 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 			},
 			"expire_authorization": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.ExpireAuthorization(ctx, at, testExpireAuthorizationRequest(c))
+					return m.ExpireAuthorization(ctx, at, c.GivenBySystem())
 				},
 			},
 			"cancel": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Cancel(ctx, at, testCancelRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[PaymentIntent], error) {
-					var items []CancelItem
-					for i, c := range calls {
-						items = append(items, CancelItem{At: at[i], Request: testCancelRequest(c)})
-					}
-					return m.CancelMany(ctx, items)
+					return m.Cancel(ctx, at, testCancelInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					req := testCancelRequest(c)
 					switch h.Held().State {
 					case StateRequiresPaymentMethod:
 						j := RequiresPaymentMethodPaymentIntent{handle{h}}
-						next, err := j.Cancel(ctx, req.CancellationReason)
+						next, err := j.Cancel(ctx, testCancelInput(c))
 						return next, "canceled", err
 					case StateRequiresConfirmation:
 						j := RequiresConfirmationPaymentIntent{handle{h}}
-						next, err := j.Cancel(ctx, req.CancellationReason)
+						next, err := j.Cancel(ctx, testCancelInput(c))
 						return next, "canceled", err
 					case StateRequiresAction:
 						j := RequiresActionPaymentIntent{handle{h}}
-						next, err := j.Cancel(ctx, req.CancellationReason)
+						next, err := j.Cancel(ctx, testCancelInput(c))
 						return next, "canceled", err
 					case StateProcessing:
 						j := ProcessingPaymentIntent{handle{h}}
-						next, err := j.Cancel(ctx, req.CancellationReason)
+						next, err := j.Cancel(ctx, testCancelInput(c))
 						return next, "canceled", err
 					case StateRequiresCapture:
 						j := RequiresCapturePaymentIntent{handle{h}}
-						next, err := j.Cancel(ctx, req.CancellationReason)
+						next, err := j.Cancel(ctx, testCancelInput(c))
 						return next, "canceled", err
 					}
 					return out, end, err

@@ -36,14 +36,14 @@ func Hold(m *Machine, j PaymentIntent, actor string) AnyPaymentIntent {
 }
 
 // Create is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Create(ctx context.Context, req CreateRequest) (AnyPaymentIntent, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (AnyPaymentIntent, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Create(ctx, req)
+	out, err := h.m.Create(ctx, id, in, c)
 	if err != nil {
 		return AnyPaymentIntent{}, err
 	}
@@ -137,21 +137,21 @@ type RequiresPaymentMethodPaymentIntent struct {
 
 // Update keeps the PaymentIntent requires_payment_method; the handle holds the
 // new revision. Changes the amount as long as nothing is charged.
-func (j RequiresPaymentMethodPaymentIntent) Update(ctx context.Context, amount int64) error {
-	return j.held.Stay(ctx, UpdateRequest{Actor: j.held.Actor(), Amount: amount}.call(opUpdate))
+func (j RequiresPaymentMethodPaymentIntent) Update(ctx context.Context, in UpdateInput) error {
+	return j.held.Stay(ctx, updateCall(opUpdate, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Attach moves the PaymentIntent to requires_confirmation. Says what is to be
 // charged.
-func (j RequiresPaymentMethodPaymentIntent) Attach(ctx context.Context, paymentMethod string) (RequiresConfirmationPaymentIntent, error) {
-	next, err := j.held.Move(ctx, AttachRequest{Actor: j.held.Actor(), PaymentMethod: paymentMethod}.call(opAttach))
+func (j RequiresPaymentMethodPaymentIntent) Attach(ctx context.Context, in AttachInput) (RequiresConfirmationPaymentIntent, error) {
+	next, err := j.held.Move(ctx, attachCall(opAttach, in, fsm.Call{Actor: j.held.Actor()}))
 	return RequiresConfirmationPaymentIntent{handle{next}}, err
 }
 
 // Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
 // held is let go.
-func (j RequiresPaymentMethodPaymentIntent) Cancel(ctx context.Context, cancellationReason CancellationReason) (Outcome, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor(), CancellationReason: cancellationReason}.call(opCancel))
+func (j RequiresPaymentMethodPaymentIntent) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -170,28 +170,28 @@ func (j RequiresConfirmationPaymentIntent) PaymentMethod() string {
 
 // Update keeps the PaymentIntent requires_confirmation; the handle holds the
 // new revision. Changes the amount as long as nothing is charged.
-func (j RequiresConfirmationPaymentIntent) Update(ctx context.Context, amount int64) error {
-	return j.held.Stay(ctx, UpdateRequest{Actor: j.held.Actor(), Amount: amount}.call(opUpdate))
+func (j RequiresConfirmationPaymentIntent) Update(ctx context.Context, in UpdateInput) error {
+	return j.held.Stay(ctx, updateCall(opUpdate, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Attach keeps the PaymentIntent requires_confirmation; the handle holds the
 // new revision. Says what is to be charged.
-func (j RequiresConfirmationPaymentIntent) Attach(ctx context.Context, paymentMethod string) error {
-	return j.held.Stay(ctx, AttachRequest{Actor: j.held.Actor(), PaymentMethod: paymentMethod}.call(opAttach))
+func (j RequiresConfirmationPaymentIntent) Attach(ctx context.Context, in AttachInput) error {
+	return j.held.Stay(ctx, attachCall(opAttach, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Confirm moves the PaymentIntent to requires_action, processing, succeeded,
 // requires_capture, canceled or requires_payment_method. Tries to charge the
 // customer.
-func (j RequiresConfirmationPaymentIntent) Confirm(ctx context.Context, outcome ConfirmOutcome, nextAction fsm.Optional[fsm.JSON], declineCode fsm.Optional[string], captureBefore fsm.Optional[time.Time]) (AfterConfirm, error) {
-	next, err := j.held.Move(ctx, ConfirmRequest{Actor: j.held.Actor(), Outcome: outcome, NextAction: nextAction, DeclineCode: declineCode, CaptureBefore: captureBefore}.call(opConfirm))
+func (j RequiresConfirmationPaymentIntent) Confirm(ctx context.Context, in ConfirmInput) (AfterConfirm, error) {
+	next, err := j.held.Move(ctx, confirmCall(opConfirm, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterConfirm{handle{next}}, err
 }
 
 // Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
 // held is let go.
-func (j RequiresConfirmationPaymentIntent) Cancel(ctx context.Context, cancellationReason CancellationReason) (Outcome, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor(), CancellationReason: cancellationReason}.call(opCancel))
+func (j RequiresConfirmationPaymentIntent) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -217,22 +217,22 @@ func (j RequiresActionPaymentIntent) NextAction() fsm.JSON {
 
 // Update keeps the PaymentIntent requires_action; the handle holds the new
 // revision. Changes the amount as long as nothing is charged.
-func (j RequiresActionPaymentIntent) Update(ctx context.Context, amount int64) error {
-	return j.held.Stay(ctx, UpdateRequest{Actor: j.held.Actor(), Amount: amount}.call(opUpdate))
+func (j RequiresActionPaymentIntent) Update(ctx context.Context, in UpdateInput) error {
+	return j.held.Stay(ctx, updateCall(opUpdate, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // SettleAction moves the PaymentIntent to requires_payment_method,
 // requires_confirmation, processing, succeeded or requires_capture. The
 // customer did, or did not do, what was asked.
-func (j RequiresActionPaymentIntent) SettleAction(ctx context.Context, outcome SettleActionOutcome, declineCode fsm.Optional[string], captureBefore fsm.Optional[time.Time]) (AfterSettleAction, error) {
-	next, err := j.held.Move(ctx, SettleActionRequest{Actor: j.held.Actor(), Outcome: outcome, DeclineCode: declineCode, CaptureBefore: captureBefore}.call(opSettleAction))
+func (j RequiresActionPaymentIntent) SettleAction(ctx context.Context, in SettleActionInput) (AfterSettleAction, error) {
+	next, err := j.held.Move(ctx, settleActionCall(opSettleAction, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterSettleAction{handle{next}}, err
 }
 
 // Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
 // held is let go.
-func (j RequiresActionPaymentIntent) Cancel(ctx context.Context, cancellationReason CancellationReason) (Outcome, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor(), CancellationReason: cancellationReason}.call(opCancel))
+func (j RequiresActionPaymentIntent) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -251,15 +251,15 @@ func (j ProcessingPaymentIntent) PaymentMethod() string {
 
 // Settle moves the PaymentIntent to requires_payment_method, succeeded or
 // requires_capture. The bank answered a payment that was under way.
-func (j ProcessingPaymentIntent) Settle(ctx context.Context, outcome SettleOutcome, declineCode fsm.Optional[string], captureBefore fsm.Optional[time.Time]) (AfterSettle, error) {
-	next, err := j.held.Move(ctx, SettleRequest{Actor: j.held.Actor(), Outcome: outcome, DeclineCode: declineCode, CaptureBefore: captureBefore}.call(opSettle))
+func (j ProcessingPaymentIntent) Settle(ctx context.Context, in SettleInput) (AfterSettle, error) {
+	next, err := j.held.Move(ctx, settleCall(opSettle, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterSettle{handle{next}}, err
 }
 
 // Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
 // held is let go.
-func (j ProcessingPaymentIntent) Cancel(ctx context.Context, cancellationReason CancellationReason) (Outcome, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor(), CancellationReason: cancellationReason}.call(opCancel))
+func (j ProcessingPaymentIntent) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -285,21 +285,21 @@ func (j RequiresCapturePaymentIntent) CaptureBefore() time.Time {
 
 // IncrementAuthorization keeps the PaymentIntent requires_capture; the handle
 // holds the new revision. Raises what is held.
-func (j RequiresCapturePaymentIntent) IncrementAuthorization(ctx context.Context, amount int64) error {
-	return j.held.Stay(ctx, IncrementAuthorizationRequest{Actor: j.held.Actor(), Amount: amount}.call(opIncrementAuthorization))
+func (j RequiresCapturePaymentIntent) IncrementAuthorization(ctx context.Context, in IncrementAuthorizationInput) error {
+	return j.held.Stay(ctx, incrementAuthorizationCall(opIncrementAuthorization, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Capture moves the PaymentIntent to succeeded or processing. Takes all or a
 // part of what is held and lets the rest go.
-func (j RequiresCapturePaymentIntent) Capture(ctx context.Context, amount int64, atOnce bool) (AfterCapture, error) {
-	next, err := j.held.Move(ctx, CaptureRequest{Actor: j.held.Actor(), Amount: amount, AtOnce: atOnce}.call(opCapture))
+func (j RequiresCapturePaymentIntent) Capture(ctx context.Context, in CaptureInput) (AfterCapture, error) {
+	next, err := j.held.Move(ctx, captureCall(opCapture, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterCapture{handle{next}}, err
 }
 
 // Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
 // held is let go.
-func (j RequiresCapturePaymentIntent) Cancel(ctx context.Context, cancellationReason CancellationReason) (Outcome, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor(), CancellationReason: cancellationReason}.call(opCancel))
+func (j RequiresCapturePaymentIntent) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 

@@ -4,10 +4,7 @@ package paymentintent
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -99,199 +96,65 @@ func Fold(events []fsm.Event) (PaymentIntent, error) {
 }
 
 // Create makes a PaymentIntent in state requires_confirmation or
-// requires_payment_method.
-func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opCreate))
-}
-
-// CreateMany is Create for each request, in one transaction: all of them or
-// none.
-func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[PaymentIntent], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opCreate)
-	}
-	return m.core.CreateMany(ctx, calls)
+// requires_payment_method. An empty id stands for a new one.
+func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
 // Update keeps a PaymentIntent requires_payment_method, requires_confirmation
 // or requires_action.
-func (m *Machine) Update(ctx context.Context, at fsm.Target, req UpdateRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opUpdate))
-}
-
-// UpdateItem is one item of UpdateMany.
-type UpdateItem struct {
-	At      fsm.Target
-	Request UpdateRequest
-}
-
-// UpdateMany is Update for each item, in one transaction: all of them or none.
-func (m *Machine) UpdateMany(ctx context.Context, items []UpdateItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opUpdate)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Update(ctx context.Context, at fsm.Target, in UpdateInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, updateCall(opUpdate, in, c))
 }
 
 // Attach moves a PaymentIntent from requires_payment_method or
 // requires_confirmation to requires_confirmation.
-func (m *Machine) Attach(ctx context.Context, at fsm.Target, req AttachRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opAttach))
-}
-
-// AttachItem is one item of AttachMany.
-type AttachItem struct {
-	At      fsm.Target
-	Request AttachRequest
-}
-
-// AttachMany is Attach for each item, in one transaction: all of them or none.
-func (m *Machine) AttachMany(ctx context.Context, items []AttachItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opAttach)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Attach(ctx context.Context, at fsm.Target, in AttachInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, attachCall(opAttach, in, c))
 }
 
 // Confirm moves a PaymentIntent from requires_confirmation to requires_action,
 // processing, succeeded, requires_capture, canceled or requires_payment_method.
-func (m *Machine) Confirm(ctx context.Context, at fsm.Target, req ConfirmRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opConfirm))
-}
-
-// ConfirmItem is one item of ConfirmMany.
-type ConfirmItem struct {
-	At      fsm.Target
-	Request ConfirmRequest
-}
-
-// ConfirmMany is Confirm for each item, in one transaction: all of them or
-// none.
-func (m *Machine) ConfirmMany(ctx context.Context, items []ConfirmItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opConfirm)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Confirm(ctx context.Context, at fsm.Target, in ConfirmInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, confirmCall(opConfirm, in, c))
 }
 
 // SettleAction moves a PaymentIntent from requires_action to
 // requires_payment_method, requires_confirmation, processing, succeeded or
 // requires_capture.
-func (m *Machine) SettleAction(ctx context.Context, at fsm.Target, req SettleActionRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSettleAction))
-}
-
-// SettleActionItem is one item of SettleActionMany.
-type SettleActionItem struct {
-	At      fsm.Target
-	Request SettleActionRequest
-}
-
-// SettleActionMany is SettleAction for each item, in one transaction: all of
-// them or none.
-func (m *Machine) SettleActionMany(ctx context.Context, items []SettleActionItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opSettleAction)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) SettleAction(ctx context.Context, at fsm.Target, in SettleActionInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, settleActionCall(opSettleAction, in, c))
 }
 
 // Settle moves a PaymentIntent from processing to requires_payment_method,
 // succeeded or requires_capture.
-func (m *Machine) Settle(ctx context.Context, at fsm.Target, req SettleRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSettle))
-}
-
-// SettleItem is one item of SettleMany.
-type SettleItem struct {
-	At      fsm.Target
-	Request SettleRequest
-}
-
-// SettleMany is Settle for each item, in one transaction: all of them or none.
-func (m *Machine) SettleMany(ctx context.Context, items []SettleItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opSettle)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Settle(ctx context.Context, at fsm.Target, in SettleInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, settleCall(opSettle, in, c))
 }
 
 // IncrementAuthorization keeps a PaymentIntent requires_capture.
-func (m *Machine) IncrementAuthorization(ctx context.Context, at fsm.Target, req IncrementAuthorizationRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opIncrementAuthorization))
-}
-
-// IncrementAuthorizationItem is one item of IncrementAuthorizationMany.
-type IncrementAuthorizationItem struct {
-	At      fsm.Target
-	Request IncrementAuthorizationRequest
-}
-
-// IncrementAuthorizationMany is IncrementAuthorization for each item, in one
-// transaction: all of them or none.
-func (m *Machine) IncrementAuthorizationMany(ctx context.Context, items []IncrementAuthorizationItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opIncrementAuthorization)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) IncrementAuthorization(ctx context.Context, at fsm.Target, in IncrementAuthorizationInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, incrementAuthorizationCall(opIncrementAuthorization, in, c))
 }
 
 // Capture moves a PaymentIntent from requires_capture to succeeded or
 // processing.
-func (m *Machine) Capture(ctx context.Context, at fsm.Target, req CaptureRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCapture))
-}
-
-// CaptureItem is one item of CaptureMany.
-type CaptureItem struct {
-	At      fsm.Target
-	Request CaptureRequest
-}
-
-// CaptureMany is Capture for each item, in one transaction: all of them or
-// none.
-func (m *Machine) CaptureMany(ctx context.Context, items []CaptureItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opCapture)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Capture(ctx context.Context, at fsm.Target, in CaptureInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, captureCall(opCapture, in, c))
 }
 
 // ExpireAuthorization moves a PaymentIntent from requires_capture to canceled.
 // Its request id is made of operation and revision, so two that run it
 // converge.
-func (m *Machine) ExpireAuthorization(ctx context.Context, at fsm.Target, req ExpireAuthorizationRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opExpireAuthorization))
+func (m *Machine) ExpireAuthorization(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, expireAuthorizationCall(opExpireAuthorization, c))
 }
 
 // Cancel moves a PaymentIntent from requires_payment_method,
 // requires_confirmation, requires_action, processing or requires_capture to
 // canceled.
-func (m *Machine) Cancel(ctx context.Context, at fsm.Target, req CancelRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCancel))
-}
-
-// CancelItem is one item of CancelMany.
-type CancelItem struct {
-	At      fsm.Target
-	Request CancelRequest
-}
-
-// CancelMany is Cancel for each item, in one transaction: all of them or none.
-func (m *Machine) CancelMany(ctx context.Context, items []CancelItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opCancel)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Cancel(ctx context.Context, at fsm.Target, in CancelInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, cancelCall(opCancel, in, c))
 }
 
 // Record returns a PaymentIntent as it is stored, or fsm.ErrNotFound. One that
@@ -367,9 +230,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[PaymentIntent]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[PaymentIntent]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -533,7 +410,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "capture_before"}},
 		System: func(*PaymentIntent, time.Time) (fsmimpl.Call[PaymentIntent], error) {
-			return ExpireAuthorizationRequest{}.call(nil), nil
+			return expireAuthorizationCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -578,182 +455,144 @@ var descriptor = fsmimpl.Descriptor[PaymentIntent]{
 	},
 }
 
-func (req CreateRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+func createCall(op *fsmimpl.Operation[PaymentIntent], id string, in CreateInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "amount", Value: req.Amount, Kind: driver.KindInt},
-			{Name: "currency", Value: req.Currency, Kind: driver.KindString},
-			{Name: "capture_method", Value: req.CaptureMethod.String(), Kind: driver.KindEnum},
-			{Name: "confirmation_method", Value: req.ConfirmationMethod.String(), Kind: driver.KindEnum},
-			{Name: "payment_method", Value: column(req.PaymentMethod), Kind: driver.KindString},
+			{Name: "amount", Value: in.Amount, Kind: driver.KindInt},
+			{Name: "currency", Value: in.Currency, Kind: driver.KindString},
+			{Name: "capture_method", Value: in.CaptureMethod.String(), Kind: driver.KindEnum},
+			{Name: "confirmation_method", Value: in.ConfirmationMethod.String(), Kind: driver.KindEnum},
+			{Name: "payment_method", Value: fsmimpl.Column(in.PaymentMethod), Kind: driver.KindString},
 		},
 		Decide: func(j *PaymentIntent, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Create(id, req, now)
+			made, e, err := Create(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req UpdateRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+func updateCall(op *fsmimpl.Operation[PaymentIntent], in UpdateInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "amount", Value: req.Amount, Kind: driver.KindInt},
+			{Name: "amount", Value: in.Amount, Kind: driver.KindInt},
 		},
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Update(req, now))
+			return step(j.Update(in, now))
 		},
 	}
 }
 
-func (req AttachRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+func attachCall(op *fsmimpl.Operation[PaymentIntent], in AttachInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "payment_method", Value: req.PaymentMethod, Kind: driver.KindString},
+			{Name: "payment_method", Value: in.PaymentMethod, Kind: driver.KindString},
 		},
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Attach(req, now))
+			return step(j.Attach(in, now))
 		},
 	}
 }
 
-func (req ConfirmRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+func confirmCall(op *fsmimpl.Operation[PaymentIntent], in ConfirmInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "outcome", Value: req.Outcome.String(), Kind: driver.KindEnum},
-			{Name: "next_action", Value: columnOf(req.NextAction, fsm.JSON.String), Kind: driver.KindJSON},
-			{Name: "decline_code", Value: column(req.DeclineCode), Kind: driver.KindString},
-			{Name: "capture_before", Value: columnOf(req.CaptureBefore, driver.Time), Kind: driver.KindTime, Loose: true},
+			{Name: "outcome", Value: in.Outcome.String(), Kind: driver.KindEnum},
+			{Name: "next_action", Value: fsmimpl.ColumnOf(in.NextAction, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "decline_code", Value: fsmimpl.Column(in.DeclineCode), Kind: driver.KindString},
+			{Name: "capture_before", Value: fsmimpl.ColumnOf(in.CaptureBefore, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Confirm(req, now))
+			return step(j.Confirm(in, now))
 		},
 	}
 }
 
-func (req SettleActionRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+func settleActionCall(op *fsmimpl.Operation[PaymentIntent], in SettleActionInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "outcome", Value: req.Outcome.String(), Kind: driver.KindEnum},
-			{Name: "decline_code", Value: column(req.DeclineCode), Kind: driver.KindString},
-			{Name: "capture_before", Value: columnOf(req.CaptureBefore, driver.Time), Kind: driver.KindTime, Loose: true},
+			{Name: "outcome", Value: in.Outcome.String(), Kind: driver.KindEnum},
+			{Name: "decline_code", Value: fsmimpl.Column(in.DeclineCode), Kind: driver.KindString},
+			{Name: "capture_before", Value: fsmimpl.ColumnOf(in.CaptureBefore, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.SettleAction(req, now))
+			return step(j.SettleAction(in, now))
 		},
 	}
 }
 
-func (req SettleRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+func settleCall(op *fsmimpl.Operation[PaymentIntent], in SettleInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "outcome", Value: req.Outcome.String(), Kind: driver.KindEnum},
-			{Name: "decline_code", Value: column(req.DeclineCode), Kind: driver.KindString},
-			{Name: "capture_before", Value: columnOf(req.CaptureBefore, driver.Time), Kind: driver.KindTime, Loose: true},
+			{Name: "outcome", Value: in.Outcome.String(), Kind: driver.KindEnum},
+			{Name: "decline_code", Value: fsmimpl.Column(in.DeclineCode), Kind: driver.KindString},
+			{Name: "capture_before", Value: fsmimpl.ColumnOf(in.CaptureBefore, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Settle(req, now))
+			return step(j.Settle(in, now))
 		},
 	}
 }
 
-func (req IncrementAuthorizationRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+func incrementAuthorizationCall(op *fsmimpl.Operation[PaymentIntent], in IncrementAuthorizationInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "amount", Value: req.Amount, Kind: driver.KindInt},
+			{Name: "amount", Value: in.Amount, Kind: driver.KindInt},
 		},
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.IncrementAuthorization(req, now))
+			return step(j.IncrementAuthorization(in, now))
 		},
 	}
 }
 
-func (req CaptureRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+func captureCall(op *fsmimpl.Operation[PaymentIntent], in CaptureInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "amount", Value: req.Amount, Kind: driver.KindInt},
-			{Name: "at_once", Value: req.AtOnce, Kind: driver.KindBool},
+			{Name: "amount", Value: in.Amount, Kind: driver.KindInt},
+			{Name: "at_once", Value: in.AtOnce, Kind: driver.KindBool},
 		},
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Capture(req, now))
+			return step(j.Capture(in, now))
 		},
 	}
 }
 
-func (req ExpireAuthorizationRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+func expireAuthorizationCall(op *fsmimpl.Operation[PaymentIntent], c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.ExpireAuthorization(req, now))
+			return step(j.ExpireAuthorization(now))
 		},
 	}
 }
 
-func (req CancelRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+func cancelCall(op *fsmimpl.Operation[PaymentIntent], in CancelInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "cancellation_reason", Value: req.CancellationReason.String(), Kind: driver.KindEnum},
+			{Name: "cancellation_reason", Value: in.CancellationReason.String(), Kind: driver.KindEnum},
 		},
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Cancel(req, now))
+			return step(j.Cancel(in, now))
 		},
 	}
 }
@@ -771,15 +610,15 @@ func encode(j *PaymentIntent) driver.Row {
 			j.Currency,
 			j.CaptureMethod.String(),
 			j.ConfirmationMethod.String(),
-			column(j.PaymentMethod),
-			columnOf(j.NextAction, fsm.JSON.String),
+			fsmimpl.Column(j.PaymentMethod),
+			fsmimpl.ColumnOf(j.NextAction, fsm.JSON.String),
 			j.AmountCapturable,
-			column(j.CaptureBefore),
+			fsmimpl.Column(j.CaptureBefore),
 			j.AmountReceived,
-			column(j.LastPaymentError),
+			fsmimpl.Column(j.LastPaymentError),
 			j.Confirmations,
-			column(j.CanceledAt),
-			columnOf(j.CancellationReason, CancellationReason.String),
+			fsmimpl.Column(j.CanceledAt),
+			fsmimpl.ColumnOf(j.CancellationReason, CancellationReason.String),
 		},
 	}
 }
@@ -787,28 +626,24 @@ func encode(j *PaymentIntent) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (PaymentIntent, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return PaymentIntent{}, fmt.Errorf("paymentintent %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := PaymentIntent{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Amount),
-		read(r, 1, &j.Currency),
-		scan(r, 2, &j.CaptureMethod),
-		scan(r, 3, &j.ConfirmationMethod),
-		readOptional(r, 4, &j.PaymentMethod),
-		scanOptional(r, 5, &j.NextAction),
-		read(r, 6, &j.AmountCapturable),
-		readOptional(r, 7, &j.CaptureBefore),
-		read(r, 8, &j.AmountReceived),
-		readOptional(r, 9, &j.LastPaymentError),
-		read(r, 10, &j.Confirmations),
-		readOptional(r, 11, &j.CanceledAt),
-		scanOptional(r, 12, &j.CancellationReason),
-	)
-	if err != nil {
-		return PaymentIntent{}, fmt.Errorf("paymentintent %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Amount)
+	fsmimpl.Plain(rd, &j.Currency)
+	fsmimpl.Word(rd, &j.CaptureMethod)
+	fsmimpl.Word(rd, &j.ConfirmationMethod)
+	fsmimpl.PlainOptional(rd, &j.PaymentMethod)
+	fsmimpl.ScanOptional(rd, &j.NextAction)
+	fsmimpl.Plain(rd, &j.AmountCapturable)
+	fsmimpl.PlainOptional(rd, &j.CaptureBefore)
+	fsmimpl.Plain(rd, &j.AmountReceived)
+	fsmimpl.PlainOptional(rd, &j.LastPaymentError)
+	fsmimpl.Plain(rd, &j.Confirmations)
+	fsmimpl.PlainOptional(rd, &j.CanceledAt)
+	fsmimpl.WordOptional(rd, &j.CancellationReason)
+	if err := rd.Err(); err != nil {
+		return PaymentIntent{}, err
 	}
 	return j, nil
 }
@@ -823,75 +658,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
-}
-
-// scanOptional reads a text column that may be absent.
-func scanOptional[T any, P interface {
-	*T
-	sql.Scanner
-}](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	var v T
-	if err := P(&v).Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

@@ -9,9 +9,7 @@
 package pod
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -21,7 +19,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Pod. The zero State is no state.
 type State uint8
@@ -55,10 +53,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -68,60 +63,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "pending":
-		*s = StatePending
-	case "running":
-		*s = StateRunning
-	case "succeeded":
-		*s = StateSucceeded
-	case "failed":
-		*s = StateFailed
-	case "unknown":
-		*s = StateUnknown
-	default:
-		return fmt.Errorf("unknown state %q; expected pending, running, succeeded, failed or unknown", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StatePending,
-		StateRunning,
-		StateSucceeded,
-		StateFailed,
-		StateUnknown,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -129,212 +81,33 @@ func (s State) Terminal() bool {
 	return s == StateSucceeded || s == StateFailed
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpCreate Operation = iota + 1
-	OpBind
-	OpReport
-	OpLoseContact
-	OpExceedDeadline
-	OpEvict
-	OpDelete
-	OpHasten
-	OpCollect
+	OpCreate         = "create"
+	OpBind           = "bind"
+	OpReport         = "report"
+	OpLoseContact    = "lose_contact"
+	OpExceedDeadline = "exceed_deadline"
+	OpEvict          = "evict"
+	OpDelete         = "delete"
+	OpHasten         = "hasten"
+	OpCollect        = "collect"
 )
 
-var operationNames = [...]string{
-	OpCreate:         "create",
-	OpBind:           "bind",
-	OpReport:         "report",
-	OpLoseContact:    "lose_contact",
-	OpExceedDeadline: "exceed_deadline",
-	OpEvict:          "evict",
-	OpDelete:         "delete",
-	OpHasten:         "hasten",
-	OpCollect:        "collect",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "create":
-		*o = OpCreate
-	case "bind":
-		*o = OpBind
-	case "report":
-		*o = OpReport
-	case "lose_contact":
-		*o = OpLoseContact
-	case "exceed_deadline":
-		*o = OpExceedDeadline
-	case "evict":
-		*o = OpEvict
-	case "delete":
-		*o = OpDelete
-	case "hasten":
-		*o = OpHasten
-	case "collect":
-		*o = OpCollect
-	default:
-		return fmt.Errorf("unknown operation %q; expected create, bind, report, lose_contact, exceed_deadline, evict, delete, hasten or collect", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpCreate,
-		OpBind,
-		OpReport,
-		OpLoseContact,
-		OpExceedDeadline,
-		OpEvict,
-		OpDelete,
-		OpHasten,
-		OpCollect,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventCreated EventName = iota + 1
-	EventBound
-	EventReported
-	EventContactLost
-	EventDeadlineExceeded
-	EventEvicted
-	EventDeletionRequested
-	EventDeletionHastened
-	EventCollected
+	EventCreated           = "created"
+	EventBound             = "bound"
+	EventReported          = "reported"
+	EventContactLost       = "contact_lost"
+	EventDeadlineExceeded  = "deadline_exceeded"
+	EventEvicted           = "evicted"
+	EventDeletionRequested = "deletion_requested"
+	EventDeletionHastened  = "deletion_hastened"
+	EventCollected         = "collected"
 )
-
-var eventNameNames = [...]string{
-	EventCreated:           "created",
-	EventBound:             "bound",
-	EventReported:          "reported",
-	EventContactLost:       "contact_lost",
-	EventDeadlineExceeded:  "deadline_exceeded",
-	EventEvicted:           "evicted",
-	EventDeletionRequested: "deletion_requested",
-	EventDeletionHastened:  "deletion_hastened",
-	EventCollected:         "collected",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "created":
-		*e = EventCreated
-	case "bound":
-		*e = EventBound
-	case "reported":
-		*e = EventReported
-	case "contact_lost":
-		*e = EventContactLost
-	case "deadline_exceeded":
-		*e = EventDeadlineExceeded
-	case "evicted":
-		*e = EventEvicted
-	case "deletion_requested":
-		*e = EventDeletionRequested
-	case "deletion_hastened":
-		*e = EventDeletionHastened
-	case "collected":
-		*e = EventCollected
-	default:
-		return fmt.Errorf("unknown event %q; expected created, bound, reported, contact_lost, deadline_exceeded, evicted, deletion_requested, deletion_hastened or collected", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // RestartPolicy is a value of the field restart_policy. The zero RestartPolicy
 // is none.
@@ -355,10 +128,7 @@ var restartPolicyNames = [...]string{
 
 // String returns the name in the specification.
 func (r RestartPolicy) String() string {
-	if !r.Valid() {
-		return fmt.Sprintf("RestartPolicy(%d)", uint8(r))
-	}
-	return restartPolicyNames[r]
+	return fsmimpl.Name(restartPolicyNames[:], r, "RestartPolicy")
 }
 
 // Valid reports whether r is one of the values of the specification.
@@ -368,45 +138,12 @@ func (r RestartPolicy) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (r RestartPolicy) MarshalText() ([]byte, error) {
-	if !r.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(r))
-	}
-	return []byte(restartPolicyNames[r]), nil
+	return fsmimpl.Text(restartPolicyNames[:], r, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (r *RestartPolicy) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "always":
-		*r = RestartPolicyAlways
-	case "on_failure":
-		*r = RestartPolicyOnFailure
-	case "never":
-		*r = RestartPolicyNever
-	default:
-		return fmt.Errorf("unknown value %q; expected always, on_failure or never", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (r RestartPolicy) Value() (sqldriver.Value, error) {
-	text, err := r.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (r *RestartPolicy) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return r.UnmarshalText([]byte(text))
-	case []byte:
-		return r.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(restartPolicyNames[:], text, r, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -477,25 +214,15 @@ func (j Pod) Equal(other Pod) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// CreateRequest is the request of Create.
-type CreateRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CreateInput holds the inputs of Create.
+type CreateInput struct {
 	RestartPolicy RestartPolicy
 	Containers    int64
 	Deadline      fsm.Optional[time.Time] // may be absent
@@ -504,39 +231,33 @@ type CreateRequest struct {
 // Create makes a Pod in state pending.
 //
 // The API server accepts a Pod.
-func Create(id string, req CreateRequest, now time.Time) (Pod, Event, error) {
+func Create(id string, in CreateInput, now time.Time) (Pod, Event, error) {
 	now = driver.Time(now)
 	j := Pod{ID: id, CreatedAt: now}
-	if !req.RestartPolicy.Valid() {
-		return Pod{}, Event{}, j.refuseInput(OpCreate, "restart_policy", "expected always, on_failure or never")
+	if !in.RestartPolicy.Valid() {
+		return Pod{}, Event{}, j.refuseInput("create", "restart_policy", "expected always, on_failure or never")
 	}
-	if req.Containers < 1 {
-		return Pod{}, Event{}, j.refuseInput(OpCreate, "containers", "expected 1 or more")
+	if in.Containers < 1 {
+		return Pod{}, Event{}, j.refuseInput("create", "containers", "expected 1 or more")
 	}
-	if v, ok := req.Deadline.Get(); ok {
+	if v, ok := in.Deadline.Get(); ok {
 		if !inYears(v) {
-			return Pod{}, Event{}, j.refuseInput(OpCreate, "deadline", "it is outside the years 1 to 9999")
+			return Pod{}, Event{}, j.refuseInput("create", "deadline", "it is outside the years 1 to 9999")
 		}
-		req.Deadline = fsm.Some(driver.Time(v))
+		in.Deadline = fsm.Some(driver.Time(v))
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Pod{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
+		return Pod{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
-	j.RestartPolicy = req.RestartPolicy
-	j.Containers = req.Containers
-	j.Deadline = req.Deadline
+	j.RestartPolicy = in.RestartPolicy
+	j.Containers = in.Containers
+	j.Deadline = in.Deadline
 	j.move(StatePending, now)
-	return j, Event{Operation: OpCreate, Name: EventCreated, To: StatePending, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventCreated, To: StatePending}, nil
 }
 
-// BindRequest is the request of Bind.
-type BindRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// BindInput holds the inputs of Bind.
+type BindInput struct {
 	Node string
 }
 
@@ -546,13 +267,13 @@ type BindRequest struct {
 //
 // It is refused unless:
 //   - unbound: node is absent (ErrAlreadyBound)
-func (j *Pod) Bind(req BindRequest, now time.Time) (Event, error) {
+func (j *Pod) Bind(in BindInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Node == "" {
-		return Event{}, j.refuseInput(OpBind, "node", "it is required and empty")
+	if in.Node == "" {
+		return Event{}, j.refuseInput("bind", "node", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Node); err != nil {
-		return Event{}, j.refuseInput(OpBind, "node", err.Error())
+	if err := driver.CheckText(in.Node); err != nil {
+		return Event{}, j.refuseInput("bind", "node", err.Error())
 	}
 	switch j.State {
 	case StatePending:
@@ -563,27 +284,15 @@ func (j *Pod) Bind(req BindRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseOn(&groundBindUnbound)
 	}
 	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant(OpBind, "containers")
+		return Event{}, j.refuseInvariant("bind", "containers")
 	}
-	j.Node = fsm.Some(req.Node)
+	j.Node = fsm.Some(in.Node)
 	j.move(j.State, now)
-	return Event{Operation: OpBind, Name: EventBound, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventBound, From: j.State, To: j.State}, nil
 }
 
-// CanBind reports what Bind would answer, and changes nothing.
-func (j Pod) CanBind(req BindRequest, now time.Time) error {
-	_, err := j.Bind(req, now)
-	return err
-}
-
-// ReportRequest is the request of Report.
-type ReportRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// ReportInput holds the inputs of Report.
+type ReportInput struct {
 	Waiting    int64 // containers that never ran
 	Restarting int64 // containers that ended and wait to be started again
 	Running    int64 // containers that run
@@ -609,103 +318,93 @@ type ReportRequest struct {
 //   - if input.failed == 0 and input.restarting == 0: to succeeded
 //   - if restart_policy == never: to failed
 //   - otherwise: to running
-func (j *Pod) Report(req ReportRequest, now time.Time) (Event, error) {
+func (j *Pod) Report(in ReportInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpReport, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("report", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpReport, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("report", "actor", err.Error())
 	}
-	if req.Waiting < 0 {
-		return Event{}, j.refuseInput(OpReport, "waiting", "expected 0 or more")
+	if in.Waiting < 0 {
+		return Event{}, j.refuseInput("report", "waiting", "expected 0 or more")
 	}
-	if req.Restarting < 0 {
-		return Event{}, j.refuseInput(OpReport, "restarting", "expected 0 or more")
+	if in.Restarting < 0 {
+		return Event{}, j.refuseInput("report", "restarting", "expected 0 or more")
 	}
-	if req.Running < 0 {
-		return Event{}, j.refuseInput(OpReport, "running", "expected 0 or more")
+	if in.Running < 0 {
+		return Event{}, j.refuseInput("report", "running", "expected 0 or more")
 	}
-	if req.Failed < 0 {
-		return Event{}, j.refuseInput(OpReport, "failed", "expected 0 or more")
+	if in.Failed < 0 {
+		return Event{}, j.refuseInput("report", "failed", "expected 0 or more")
 	}
 	switch j.State {
 	case StatePending, StateRunning, StateUnknown:
 	default:
 		return Event{}, j.refuseState(OpReport)
 	}
-	if j.Node != fsm.Some(req.Actor) {
+	if j.Node != fsm.Some(actor) {
 		return Event{}, j.refuseOn(&groundReportOwnKubelet)
 	}
-	if req.Waiting > j.Containers {
+	if in.Waiting > j.Containers {
 		return Event{}, j.refuseOn(&groundReportAllCounted)
 	}
 	switch {
-	case j.State == StatePending && req.Waiting >= 1:
+	case j.State == StatePending && in.Waiting >= 1:
 		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant(OpReport, "containers")
+			return Event{}, j.refuseInvariant("report", "containers")
 		}
 		j.move(j.State, now)
-		return Event{Operation: OpReport, Name: EventReported, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-	case (j.State == StateRunning || j.State == StateUnknown) && req.Waiting >= 1:
+		return Event{Name: EventReported, From: j.State, To: j.State}, nil
+	case (j.State == StateRunning || j.State == StateUnknown) && in.Waiting >= 1:
 		return Event{}, j.refuseOn(&groundReportRanAlready)
-	case req.Running >= 1:
+	case in.Running >= 1:
 		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant(OpReport, "containers")
+			return Event{}, j.refuseInvariant("report", "containers")
 		}
 		j.StatusReason = fsm.Optional[string]{}
 		from := j.State
 		j.move(StateRunning, now)
-		return Event{Operation: OpReport, Name: EventReported, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventReported, From: from, To: StateRunning}, nil
 	case j.RestartPolicy == RestartPolicyAlways:
 		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant(OpReport, "containers")
+			return Event{}, j.refuseInvariant("report", "containers")
 		}
 		j.StatusReason = fsm.Optional[string]{}
 		from := j.State
 		j.move(StateRunning, now)
-		return Event{Operation: OpReport, Name: EventReported, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
-	case req.Failed == 0 && req.Restarting == 0:
+		return Event{Name: EventReported, From: from, To: StateRunning}, nil
+	case in.Failed == 0 && in.Restarting == 0:
 		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant(OpReport, "containers")
+			return Event{}, j.refuseInvariant("report", "containers")
 		}
 		if j.RestartPolicy == RestartPolicyAlways {
-			return Event{}, j.refuseInvariant(OpReport, "restart_policy != always")
+			return Event{}, j.refuseInvariant("report", "restart_policy != always")
 		}
 		j.StatusReason = fsm.Optional[string]{}
 		from := j.State
 		j.move(StateSucceeded, now)
-		return Event{Operation: OpReport, Name: EventReported, From: from, To: StateSucceeded, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventReported, From: from, To: StateSucceeded}, nil
 	case j.RestartPolicy == RestartPolicyNever:
 		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant(OpReport, "containers")
+			return Event{}, j.refuseInvariant("report", "containers")
 		}
 		from := j.State
 		j.move(StateFailed, now)
-		return Event{Operation: OpReport, Name: EventReported, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventReported, From: from, To: StateFailed}, nil
 	default:
 		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant(OpReport, "containers")
+			return Event{}, j.refuseInvariant("report", "containers")
 		}
 		j.StatusReason = fsm.Optional[string]{}
 		from := j.State
 		j.move(StateRunning, now)
-		return Event{Operation: OpReport, Name: EventReported, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventReported, From: from, To: StateRunning}, nil
 	}
 }
 
-// CanReport reports what Report would answer, and changes nothing.
-func (j Pod) CanReport(req ReportRequest, now time.Time) error {
-	_, err := j.Report(req, now)
-	return err
-}
-
-// LoseContactRequest is the request of LoseContact.
-type LoseContactRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// LoseContactInput holds the inputs of LoseContact.
+type LoseContactInput struct {
 	StatusReason string
 }
 
@@ -714,13 +413,13 @@ type LoseContactRequest struct {
 // The node is not heard of any more.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Pod) LoseContact(req LoseContactRequest, now time.Time) (Event, error) {
+func (j *Pod) LoseContact(in LoseContactInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.StatusReason == "" {
-		return Event{}, j.refuseInput(OpLoseContact, "status_reason", "it is required and empty")
+	if in.StatusReason == "" {
+		return Event{}, j.refuseInput("lose_contact", "status_reason", "it is required and empty")
 	}
-	if err := driver.CheckText(req.StatusReason); err != nil {
-		return Event{}, j.refuseInput(OpLoseContact, "status_reason", err.Error())
+	if err := driver.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("lose_contact", "status_reason", err.Error())
 	}
 	switch j.State {
 	case StateRunning:
@@ -728,29 +427,19 @@ func (j *Pod) LoseContact(req LoseContactRequest, now time.Time) (Event, error) 
 		return Event{}, j.refuseState(OpLoseContact)
 	}
 	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant(OpLoseContact, "containers")
+		return Event{}, j.refuseInvariant("lose_contact", "containers")
 	}
 	if !j.Node.Present() {
-		return Event{}, j.refuseInvariant(OpLoseContact, "node is present")
+		return Event{}, j.refuseInvariant("lose_contact", "node is present")
 	}
-	j.StatusReason = fsm.Some(req.StatusReason)
+	j.StatusReason = fsm.Some(in.StatusReason)
 	from := j.State
 	j.move(StateUnknown, now)
-	return Event{Operation: OpLoseContact, Name: EventContactLost, From: from, To: StateUnknown, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventContactLost, From: from, To: StateUnknown}, nil
 }
 
-// CanLoseContact reports what LoseContact would answer, and changes nothing.
-func (j Pod) CanLoseContact(req LoseContactRequest, now time.Time) error {
-	_, err := j.LoseContact(req, now)
-	return err
-}
-
-// ExceedDeadlineRequest is the request of ExceedDeadline.
-type ExceedDeadlineRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// ExceedDeadlineInput holds the inputs of ExceedDeadline.
+type ExceedDeadlineInput struct {
 	StatusReason string
 }
 
@@ -759,13 +448,13 @@ type ExceedDeadlineRequest struct {
 // activeDeadlineSeconds are over.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Pod) ExceedDeadline(req ExceedDeadlineRequest, now time.Time) (Event, error) {
+func (j *Pod) ExceedDeadline(in ExceedDeadlineInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.StatusReason == "" {
-		return Event{}, j.refuseInput(OpExceedDeadline, "status_reason", "it is required and empty")
+	if in.StatusReason == "" {
+		return Event{}, j.refuseInput("exceed_deadline", "status_reason", "it is required and empty")
 	}
-	if err := driver.CheckText(req.StatusReason); err != nil {
-		return Event{}, j.refuseInput(OpExceedDeadline, "status_reason", err.Error())
+	if err := driver.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("exceed_deadline", "status_reason", err.Error())
 	}
 	switch j.State {
 	case StatePending, StateRunning:
@@ -773,42 +462,29 @@ func (j *Pod) ExceedDeadline(req ExceedDeadlineRequest, now time.Time) (Event, e
 		return Event{}, j.refuseState(OpExceedDeadline)
 	}
 	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant(OpExceedDeadline, "containers")
+		return Event{}, j.refuseInvariant("exceed_deadline", "containers")
 	}
-	j.StatusReason = fsm.Some(req.StatusReason)
+	j.StatusReason = fsm.Some(in.StatusReason)
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpExceedDeadline, Name: EventDeadlineExceeded, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventDeadlineExceeded, From: from, To: StateFailed}, nil
 }
 
-// CanExceedDeadline reports what ExceedDeadline would answer, and changes
-// nothing.
-func (j Pod) CanExceedDeadline(req ExceedDeadlineRequest, now time.Time) error {
-	_, err := j.ExceedDeadline(req, now)
-	return err
-}
-
-// EvictRequest is the request of Evict.
-type EvictRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// EvictInput holds the inputs of Evict.
+type EvictInput struct {
 	StatusReason string
 }
 
 // Evict moves a Pod from pending or running to failed.
 //
 // The node, the scheduler or an operator needs its room.
-func (j *Pod) Evict(req EvictRequest, now time.Time) (Event, error) {
+func (j *Pod) Evict(in EvictInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.StatusReason == "" {
-		return Event{}, j.refuseInput(OpEvict, "status_reason", "it is required and empty")
+	if in.StatusReason == "" {
+		return Event{}, j.refuseInput("evict", "status_reason", "it is required and empty")
 	}
-	if err := driver.CheckText(req.StatusReason); err != nil {
-		return Event{}, j.refuseInput(OpEvict, "status_reason", err.Error())
+	if err := driver.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("evict", "status_reason", err.Error())
 	}
 	switch j.State {
 	case StatePending, StateRunning:
@@ -816,28 +492,16 @@ func (j *Pod) Evict(req EvictRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpEvict)
 	}
 	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant(OpEvict, "containers")
+		return Event{}, j.refuseInvariant("evict", "containers")
 	}
-	j.StatusReason = fsm.Some(req.StatusReason)
+	j.StatusReason = fsm.Some(in.StatusReason)
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpEvict, Name: EventEvicted, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventEvicted, From: from, To: StateFailed}, nil
 }
 
-// CanEvict reports what Evict would answer, and changes nothing.
-func (j Pod) CanEvict(req EvictRequest, now time.Time) error {
-	_, err := j.Evict(req, now)
-	return err
-}
-
-// DeleteRequest is the request of Delete.
-type DeleteRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// DeleteInput holds the inputs of Delete.
+type DeleteInput struct {
 	DeletionAt time.Time
 }
 
@@ -847,14 +511,14 @@ type DeleteRequest struct {
 //
 // It is refused unless:
 //   - never_deleted: deletion_at is absent (ErrDeletedAlready)
-func (j *Pod) Delete(req DeleteRequest, now time.Time) (Event, error) {
+func (j *Pod) Delete(in DeleteInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	req.DeletionAt = driver.Time(req.DeletionAt)
-	if req.DeletionAt.IsZero() {
-		return Event{}, j.refuseInput(OpDelete, "deletion_at", "it is required and zero")
+	in.DeletionAt = driver.Time(in.DeletionAt)
+	if in.DeletionAt.IsZero() {
+		return Event{}, j.refuseInput("delete", "deletion_at", "it is required and zero")
 	}
-	if !inYears(req.DeletionAt) {
-		return Event{}, j.refuseInput(OpDelete, "deletion_at", "it is outside the years 1 to 9999")
+	if !inYears(in.DeletionAt) {
+		return Event{}, j.refuseInput("delete", "deletion_at", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StatePending, StateRunning, StateUnknown:
@@ -865,40 +529,28 @@ func (j *Pod) Delete(req DeleteRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseOn(&groundDeleteNeverDeleted)
 	}
 	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant(OpDelete, "containers")
+		return Event{}, j.refuseInvariant("delete", "containers")
 	}
 	switch j.State {
 	case StateRunning:
 		if !j.Node.Present() {
-			return Event{}, j.refuseInvariant(OpDelete, "node is present")
+			return Event{}, j.refuseInvariant("delete", "node is present")
 		}
 	case StateUnknown:
 		if !j.Node.Present() {
-			return Event{}, j.refuseInvariant(OpDelete, "node is present")
+			return Event{}, j.refuseInvariant("delete", "node is present")
 		}
 		if !j.StatusReason.Present() {
-			return Event{}, j.refuseInvariant(OpDelete, "status_reason is present")
+			return Event{}, j.refuseInvariant("delete", "status_reason is present")
 		}
 	}
-	j.DeletionAt = fsm.Some(req.DeletionAt)
+	j.DeletionAt = fsm.Some(in.DeletionAt)
 	j.move(j.State, now)
-	return Event{Operation: OpDelete, Name: EventDeletionRequested, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventDeletionRequested, From: j.State, To: j.State}, nil
 }
 
-// CanDelete reports what Delete would answer, and changes nothing.
-func (j Pod) CanDelete(req DeleteRequest, now time.Time) error {
-	_, err := j.Delete(req, now)
-	return err
-}
-
-// HastenRequest is the request of Hasten.
-type HastenRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// HastenInput holds the inputs of Hasten.
+type HastenInput struct {
 	DeletionAt time.Time
 }
 
@@ -908,56 +560,46 @@ type HastenRequest struct {
 //
 // It is refused unless:
 //   - shorter_grace: input.deletion_at < deletion_at (ErrGraceNotShorter)
-func (j *Pod) Hasten(req HastenRequest, now time.Time) (Event, error) {
+func (j *Pod) Hasten(in HastenInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	req.DeletionAt = driver.Time(req.DeletionAt)
-	if req.DeletionAt.IsZero() {
-		return Event{}, j.refuseInput(OpHasten, "deletion_at", "it is required and zero")
+	in.DeletionAt = driver.Time(in.DeletionAt)
+	if in.DeletionAt.IsZero() {
+		return Event{}, j.refuseInput("hasten", "deletion_at", "it is required and zero")
 	}
-	if !inYears(req.DeletionAt) {
-		return Event{}, j.refuseInput(OpHasten, "deletion_at", "it is outside the years 1 to 9999")
+	if !inYears(in.DeletionAt) {
+		return Event{}, j.refuseInput("hasten", "deletion_at", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StatePending, StateRunning, StateUnknown:
 	default:
 		return Event{}, j.refuseState(OpHasten)
 	}
-	if !j.DeletionAt.Present() || !req.DeletionAt.Before(j.DeletionAt.Or(time.Time{})) {
+	if !j.DeletionAt.Present() || !in.DeletionAt.Before(j.DeletionAt.Or(time.Time{})) {
 		return Event{}, j.refuseOn(&groundHastenShorterGrace)
 	}
 	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant(OpHasten, "containers")
+		return Event{}, j.refuseInvariant("hasten", "containers")
 	}
 	switch j.State {
 	case StateRunning:
 		if !j.Node.Present() {
-			return Event{}, j.refuseInvariant(OpHasten, "node is present")
+			return Event{}, j.refuseInvariant("hasten", "node is present")
 		}
 	case StateUnknown:
 		if !j.Node.Present() {
-			return Event{}, j.refuseInvariant(OpHasten, "node is present")
+			return Event{}, j.refuseInvariant("hasten", "node is present")
 		}
 		if !j.StatusReason.Present() {
-			return Event{}, j.refuseInvariant(OpHasten, "status_reason is present")
+			return Event{}, j.refuseInvariant("hasten", "status_reason is present")
 		}
 	}
-	j.DeletionAt = fsm.Some(req.DeletionAt)
+	j.DeletionAt = fsm.Some(in.DeletionAt)
 	j.move(j.State, now)
-	return Event{Operation: OpHasten, Name: EventDeletionHastened, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventDeletionHastened, From: j.State, To: j.State}, nil
 }
 
-// CanHasten reports what Hasten would answer, and changes nothing.
-func (j Pod) CanHasten(req HastenRequest, now time.Time) error {
-	_, err := j.Hasten(req, now)
-	return err
-}
-
-// CollectRequest is the request of Collect.
-type CollectRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// CollectInput holds the inputs of Collect.
+type CollectInput struct {
 	StatusReason string
 }
 
@@ -966,13 +608,13 @@ type CollectRequest struct {
 // The garbage collector ends a Pod whose grace is over or whose node is gone.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Pod) Collect(req CollectRequest, now time.Time) (Event, error) {
+func (j *Pod) Collect(in CollectInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.StatusReason == "" {
-		return Event{}, j.refuseInput(OpCollect, "status_reason", "it is required and empty")
+	if in.StatusReason == "" {
+		return Event{}, j.refuseInput("collect", "status_reason", "it is required and empty")
 	}
-	if err := driver.CheckText(req.StatusReason); err != nil {
-		return Event{}, j.refuseInput(OpCollect, "status_reason", err.Error())
+	if err := driver.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("collect", "status_reason", err.Error())
 	}
 	switch j.State {
 	case StatePending, StateRunning, StateUnknown:
@@ -980,67 +622,33 @@ func (j *Pod) Collect(req CollectRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpCollect)
 	}
 	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant(OpCollect, "containers")
+		return Event{}, j.refuseInvariant("collect", "containers")
 	}
-	j.StatusReason = fsm.Some(req.StatusReason)
+	j.StatusReason = fsm.Some(in.StatusReason)
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpCollect, Name: EventCollected, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventCollected, From: from, To: StateFailed}, nil
 }
 
-// CanCollect reports what Collect would answer, and changes nothing.
-func (j Pod) CanCollect(req CollectRequest, now time.Time) error {
-	_, err := j.Collect(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Pod: nil, or
+// the refusal that its method returns. Guards and inputs are not looked at; to
+// try these, call the method on a copy.
+func (j Pod) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpBind:
-		switch s {
-		case StatePending:
-			return fsmimpl.ClassTransition
-		}
-	case OpReport:
-		switch s {
-		case StatePending, StateRunning, StateUnknown:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StatePending
+	case OpReport, OpDelete, OpHasten, OpCollect:
+		possible = j.State == StatePending || j.State == StateRunning || j.State == StateUnknown
 	case OpLoseContact:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpExceedDeadline:
-		switch s {
-		case StatePending, StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpEvict:
-		switch s {
-		case StatePending, StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpDelete:
-		switch s {
-		case StatePending, StateRunning, StateUnknown:
-			return fsmimpl.ClassTransition
-		}
-	case OpHasten:
-		switch s {
-		case StatePending, StateRunning, StateUnknown:
-			return fsmimpl.ClassTransition
-		}
-	case OpCollect:
-		switch s {
-		case StatePending, StateRunning, StateUnknown:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRunning
+	case OpExceedDeadline, OpEvict:
+		possible = j.State == StatePending || j.State == StateRunning
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Pod breaks, whoever wrote it. An empty list
@@ -1098,25 +706,28 @@ func (j *Pod) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Pod) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Pod) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Pod) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Pod) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "pod", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "pod", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Pod) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Pod) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -1124,7 +735,7 @@ func (j *Pod) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Pod) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Pod) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -1144,7 +755,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpBind:           {Code: fsm.ErrWrongState, Machine: "pod", Operation: "bind", Allowed: bindStates},
 	OpReport:         {Code: fsm.ErrWrongState, Machine: "pod", Operation: "report", Allowed: reportStates},
 	OpLoseContact:    {Code: fsm.ErrWrongState, Machine: "pod", Operation: "lose_contact", Allowed: loseContactStates},
@@ -1156,7 +767,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpBind:           {Code: fsm.ErrTerminal, Machine: "pod", Operation: "bind", Allowed: bindStates},
 	OpReport:         {Code: fsm.ErrTerminal, Machine: "pod", Operation: "report", Allowed: reportStates},
 	OpLoseContact:    {Code: fsm.ErrTerminal, Machine: "pod", Operation: "lose_contact", Allowed: loseContactStates},

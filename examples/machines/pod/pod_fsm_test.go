@@ -10,7 +10,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -183,10 +182,7 @@ var testDriver = fsmtest.Driver[Pod]{
 	Check:      Check,
 	Equal:      Pod.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Errors: map[string]error{
 		"already_bound":       ErrAlreadyBound,
 		"not_its_node":        ErrNotItsNode,
@@ -197,73 +193,71 @@ var testDriver = fsmtest.Driver[Pod]{
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "pending, running, succeeded, failed, unknown", ""),
-		fsmtest.Words("Operation", Operations(), "create, bind, report, lose_contact, exceed_deadline, evict, delete, hasten, collect", ""),
-		fsmtest.Words("EventName", []EventName{EventCreated, EventBound, EventReported, EventContactLost, EventDeadlineExceeded, EventEvicted, EventDeletionRequested, EventDeletionHastened, EventCollected}, "created, bound, reported, contact_lost, deadline_exceeded, evicted, deletion_requested, deletion_hastened, collected", ""),
 		fsmtest.Words("RestartPolicy", []RestartPolicy{RestartPolicyAlways, RestartPolicyOnFailure, RestartPolicyNever}, "always, on_failure, never", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Pod]{
 		"create": {
 			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Create(c.ID, testCreateRequest(c), c.Now())
+				made, e, err := Create(c.ID, testCreateInput(c), c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"bind": {
 			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Bind(testBindRequest(c), c.Now())
+				e, err := r.Bind(testBindInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Pod, c fsmtest.Call) error { return r.CanBind(testBindRequest(c), c.Now()) },
+			Can: func(r Pod) error { return r.Can(OpBind) },
 		},
 		"report": {
 			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Report(testReportRequest(c), c.Now())
+				e, err := r.Report(testReportInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Pod, c fsmtest.Call) error { return r.CanReport(testReportRequest(c), c.Now()) },
+			Can: func(r Pod) error { return r.Can(OpReport) },
 		},
 		"lose_contact": {
 			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.LoseContact(testLoseContactRequest(c), c.Now())
+				e, err := r.LoseContact(testLoseContactInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Pod, c fsmtest.Call) error { return r.CanLoseContact(testLoseContactRequest(c), c.Now()) },
+			Can: func(r Pod) error { return r.Can(OpLoseContact) },
 		},
 		"exceed_deadline": {
 			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ExceedDeadline(testExceedDeadlineRequest(c), c.Now())
+				e, err := r.ExceedDeadline(testExceedDeadlineInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Pod, c fsmtest.Call) error { return r.CanExceedDeadline(testExceedDeadlineRequest(c), c.Now()) },
+			Can: func(r Pod) error { return r.Can(OpExceedDeadline) },
 		},
 		"evict": {
 			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Evict(testEvictRequest(c), c.Now())
+				e, err := r.Evict(testEvictInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Pod, c fsmtest.Call) error { return r.CanEvict(testEvictRequest(c), c.Now()) },
+			Can: func(r Pod) error { return r.Can(OpEvict) },
 		},
 		"delete": {
 			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Delete(testDeleteRequest(c), c.Now())
+				e, err := r.Delete(testDeleteInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Pod, c fsmtest.Call) error { return r.CanDelete(testDeleteRequest(c), c.Now()) },
+			Can: func(r Pod) error { return r.Can(OpDelete) },
 		},
 		"hasten": {
 			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Hasten(testHastenRequest(c), c.Now())
+				e, err := r.Hasten(testHastenInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Pod, c fsmtest.Call) error { return r.CanHasten(testHastenRequest(c), c.Now()) },
+			Can: func(r Pod) error { return r.Can(OpHasten) },
 		},
 		"collect": {
 			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Collect(testCollectRequest(c), c.Now())
+				e, err := r.Collect(testCollectInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Pod, c fsmtest.Call) error { return r.CanCollect(testCollectRequest(c), c.Now()) },
+			Can: func(r Pod) error { return r.Can(OpCollect) },
 		},
 	},
 	Migrate: Migrate,
@@ -274,45 +268,29 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testCreateRequest(c fsmtest.Call) CreateRequest {
-	return CreateRequest{
-		ID:            c.ID,
-		RequestID:     c.RequestID,
-		Actor:         c.Actor,
-		Reason:        c.Reason,
-		At:            c.Now(),
-		Labels:        c.Labels,
+func testCreateInput(c fsmtest.Call) CreateInput {
+	return CreateInput{
 		RestartPolicy: fsmtest.Word[RestartPolicy](c, "restart_policy"),
 		Containers:    c.Int("containers"),
 		Deadline:      fsmtest.Opt(c, "deadline", fsmtest.Call.Time),
 	}
 }
 
-func testBindRequest(c fsmtest.Call) BindRequest {
-	return BindRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Node:      c.Text("node"),
+func testBindInput(c fsmtest.Call) BindInput {
+	return BindInput{
+		Node: c.Text("node"),
 	}
 }
 
-func testReportRequest(c fsmtest.Call) ReportRequest {
-	return ReportRequest{
-		RequestID:  c.RequestID,
-		Actor:      c.Actor,
-		Reason:     c.Reason,
-		At:         c.Now(),
-		Labels:     c.Labels,
+func testReportInput(c fsmtest.Call) ReportInput {
+	return ReportInput{
 		Waiting:    c.Int("waiting"),
 		Restarting: c.Int("restarting"),
 		Running:    c.Int("running"),
@@ -320,62 +298,38 @@ func testReportRequest(c fsmtest.Call) ReportRequest {
 	}
 }
 
-func testLoseContactRequest(c fsmtest.Call) LoseContactRequest {
-	return LoseContactRequest{
-		Reason:       c.Reason,
-		At:           c.Now(),
-		Labels:       c.Labels,
+func testLoseContactInput(c fsmtest.Call) LoseContactInput {
+	return LoseContactInput{
 		StatusReason: c.Text("status_reason"),
 	}
 }
 
-func testExceedDeadlineRequest(c fsmtest.Call) ExceedDeadlineRequest {
-	return ExceedDeadlineRequest{
-		Reason:       c.Reason,
-		At:           c.Now(),
-		Labels:       c.Labels,
+func testExceedDeadlineInput(c fsmtest.Call) ExceedDeadlineInput {
+	return ExceedDeadlineInput{
 		StatusReason: c.Text("status_reason"),
 	}
 }
 
-func testEvictRequest(c fsmtest.Call) EvictRequest {
-	return EvictRequest{
-		RequestID:    c.RequestID,
-		Actor:        c.Actor,
-		Reason:       c.Reason,
-		At:           c.Now(),
-		Labels:       c.Labels,
+func testEvictInput(c fsmtest.Call) EvictInput {
+	return EvictInput{
 		StatusReason: c.Text("status_reason"),
 	}
 }
 
-func testDeleteRequest(c fsmtest.Call) DeleteRequest {
-	return DeleteRequest{
-		RequestID:  c.RequestID,
-		Actor:      c.Actor,
-		Reason:     c.Reason,
-		At:         c.Now(),
-		Labels:     c.Labels,
+func testDeleteInput(c fsmtest.Call) DeleteInput {
+	return DeleteInput{
 		DeletionAt: c.Time("deletion_at"),
 	}
 }
 
-func testHastenRequest(c fsmtest.Call) HastenRequest {
-	return HastenRequest{
-		RequestID:  c.RequestID,
-		Actor:      c.Actor,
-		Reason:     c.Reason,
-		At:         c.Now(),
-		Labels:     c.Labels,
+func testHastenInput(c fsmtest.Call) HastenInput {
+	return HastenInput{
 		DeletionAt: c.Time("deletion_at"),
 	}
 }
 
-func testCollectRequest(c fsmtest.Call) CollectRequest {
-	return CollectRequest{
-		Reason:       c.Reason,
-		At:           c.Now(),
-		Labels:       c.Labels,
+func testCollectInput(c fsmtest.Call) CollectInput {
+	return CollectInput{
 		StatusReason: c.Text("status_reason"),
 	}
 }
@@ -383,10 +337,10 @@ func testCollectRequest(c fsmtest.Call) CollectRequest {
 // testOpen opens the machine with effects that only note that they ran.
 func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Pod], error) {
 	m, err := Open(ctx, store, Sources{
-		ExceedDeadline: func(Pod, time.Time) (ExceedDeadlineRequest, error) {
-			return testExceedDeadlineRequest(fx.Source("exceed_deadline")), nil
+		ExceedDeadline: func(Pod, time.Time) (ExceedDeadlineInput, error) {
+			return testExceedDeadlineInput(fx.Source("exceed_deadline")), nil
 		},
-		Collect: func(Pod, time.Time) (CollectRequest, error) { return testCollectRequest(fx.Source("collect")), nil },
+		Collect: func(Pod, time.Time) (CollectInput, error) { return testCollectInput(fx.Source("collect")), nil },
 	}, opts...)
 	if err != nil {
 		return nil, err
@@ -409,6 +363,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 			return m.Audit(ctx)
 		},
 		Sweep: m.Sweep,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Pod]) error) ([]fsm.Outcome[Pod], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Pod], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -445,19 +402,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 		Operations: map[string]fsmtest.Durably[Pod]{
 			"create": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Create(ctx, testCreateRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Pod], error) {
-					var reqs []CreateRequest
-					for _, c := range calls {
-						reqs = append(reqs, testCreateRequest(c))
-					}
-					return m.CreateMany(ctx, reqs)
+					return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Pod], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Create(ctx, testCreateRequest(c))
+					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -466,21 +416,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 			},
 			"bind": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Bind(ctx, at, testBindRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Pod], error) {
-					var items []BindItem
-					for i, c := range calls {
-						items = append(items, BindItem{At: at[i], Request: testBindRequest(c)})
-					}
-					return m.BindMany(ctx, items)
+					return m.Bind(ctx, at, testBindInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					req := testBindRequest(c)
 					switch h.Held().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
-						err := j.Bind(ctx, req.Node)
+						err := j.Bind(ctx, testBindInput(c))
 						return j.Outcome(), "pending", err
 					}
 					return out, end, err
@@ -488,17 +430,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 			},
 			"report": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Report(ctx, at, testReportRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Pod], error) {
-					var items []ReportItem
-					for i, c := range calls {
-						items = append(items, ReportItem{At: at[i], Request: testReportRequest(c)})
-					}
-					return m.ReportMany(ctx, items)
+					return m.Report(ctx, at, testReportInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					req := testReportRequest(c)
 					told := func(next AfterReport) error {
 						return next.Switch(
 							func(j PendingPod) error { out, end = j.Outcome(), "pending"; return nil },
@@ -510,7 +444,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 					switch h.Held().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
-						next, err := j.Report(ctx, req.Waiting, req.Restarting, req.Running, req.Failed)
+						next, err := j.Report(ctx, testReportInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -518,7 +452,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 						return out, end, err
 					case StateRunning:
 						j := RunningPod{handle{h}}
-						next, err := j.Report(ctx, req.Waiting, req.Restarting, req.Running, req.Failed)
+						next, err := j.Report(ctx, testReportInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -526,7 +460,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 						return out, end, err
 					case StateUnknown:
 						j := UnknownPod{handle{h}}
-						next, err := j.Report(ctx, req.Waiting, req.Restarting, req.Running, req.Failed)
+						next, err := j.Report(ctx, testReportInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -538,35 +472,27 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 			},
 			"lose_contact": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.LoseContact(ctx, at, testLoseContactRequest(c))
+					return m.LoseContact(ctx, at, testLoseContactInput(c), c.GivenBySystem())
 				},
 			},
 			"exceed_deadline": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.ExceedDeadline(ctx, at, testExceedDeadlineRequest(c))
+					return m.ExceedDeadline(ctx, at, testExceedDeadlineInput(c), c.GivenBySystem())
 				},
 			},
 			"evict": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Evict(ctx, at, testEvictRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Pod], error) {
-					var items []EvictItem
-					for i, c := range calls {
-						items = append(items, EvictItem{At: at[i], Request: testEvictRequest(c)})
-					}
-					return m.EvictMany(ctx, items)
+					return m.Evict(ctx, at, testEvictInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					req := testEvictRequest(c)
 					switch h.Held().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
-						next, err := j.Evict(ctx, req.StatusReason)
+						next, err := j.Evict(ctx, testEvictInput(c))
 						return next, "failed", err
 					case StateRunning:
 						j := RunningPod{handle{h}}
-						next, err := j.Evict(ctx, req.StatusReason)
+						next, err := j.Evict(ctx, testEvictInput(c))
 						return next, "failed", err
 					}
 					return out, end, err
@@ -574,29 +500,21 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 			},
 			"delete": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Delete(ctx, at, testDeleteRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Pod], error) {
-					var items []DeleteItem
-					for i, c := range calls {
-						items = append(items, DeleteItem{At: at[i], Request: testDeleteRequest(c)})
-					}
-					return m.DeleteMany(ctx, items)
+					return m.Delete(ctx, at, testDeleteInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					req := testDeleteRequest(c)
 					switch h.Held().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
-						err := j.Delete(ctx, req.DeletionAt)
+						err := j.Delete(ctx, testDeleteInput(c))
 						return j.Outcome(), "pending", err
 					case StateRunning:
 						j := RunningPod{handle{h}}
-						err := j.Delete(ctx, req.DeletionAt)
+						err := j.Delete(ctx, testDeleteInput(c))
 						return j.Outcome(), "running", err
 					case StateUnknown:
 						j := UnknownPod{handle{h}}
-						err := j.Delete(ctx, req.DeletionAt)
+						err := j.Delete(ctx, testDeleteInput(c))
 						return j.Outcome(), "unknown", err
 					}
 					return out, end, err
@@ -604,29 +522,21 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 			},
 			"hasten": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Hasten(ctx, at, testHastenRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Pod], error) {
-					var items []HastenItem
-					for i, c := range calls {
-						items = append(items, HastenItem{At: at[i], Request: testHastenRequest(c)})
-					}
-					return m.HastenMany(ctx, items)
+					return m.Hasten(ctx, at, testHastenInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					req := testHastenRequest(c)
 					switch h.Held().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
-						err := j.Hasten(ctx, req.DeletionAt)
+						err := j.Hasten(ctx, testHastenInput(c))
 						return j.Outcome(), "pending", err
 					case StateRunning:
 						j := RunningPod{handle{h}}
-						err := j.Hasten(ctx, req.DeletionAt)
+						err := j.Hasten(ctx, testHastenInput(c))
 						return j.Outcome(), "running", err
 					case StateUnknown:
 						j := UnknownPod{handle{h}}
-						err := j.Hasten(ctx, req.DeletionAt)
+						err := j.Hasten(ctx, testHastenInput(c))
 						return j.Outcome(), "unknown", err
 					}
 					return out, end, err
@@ -634,7 +544,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 			},
 			"collect": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Collect(ctx, at, testCollectRequest(c))
+					return m.Collect(ctx, at, testCollectInput(c), c.GivenBySystem())
 				},
 			},
 		},

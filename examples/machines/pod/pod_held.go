@@ -4,7 +4,6 @@ package pod
 
 import (
 	"context"
-	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -36,14 +35,14 @@ func Hold(m *Machine, j Pod, actor string) AnyPod {
 }
 
 // Create is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Create(ctx context.Context, req CreateRequest) (PendingPod, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (PendingPod, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Create(ctx, req)
+	out, err := h.m.Create(ctx, id, in, c)
 	if err != nil {
 		return PendingPod{}, err
 	}
@@ -125,34 +124,34 @@ type PendingPod struct {
 
 // Bind keeps the Pod pending; the handle holds the new revision. The scheduler
 // gives it a node.
-func (j PendingPod) Bind(ctx context.Context, node string) error {
-	return j.held.Stay(ctx, BindRequest{Actor: j.held.Actor(), Node: node}.call(opBind))
+func (j PendingPod) Bind(ctx context.Context, in BindInput) error {
+	return j.held.Stay(ctx, bindCall(opBind, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Report moves the Pod to pending, running, succeeded or failed. The kubelet
 // counts the containers. Those that it does not count have ended well.
-func (j PendingPod) Report(ctx context.Context, waiting int64, restarting int64, running int64, failed int64) (AfterReport, error) {
-	next, err := j.held.Move(ctx, ReportRequest{Actor: j.held.Actor(), Waiting: waiting, Restarting: restarting, Running: running, Failed: failed}.call(opReport))
+func (j PendingPod) Report(ctx context.Context, in ReportInput) (AfterReport, error) {
+	next, err := j.held.Move(ctx, reportCall(opReport, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterReport{handle{next}}, err
 }
 
 // Evict moves the Pod to failed. The node, the scheduler or an operator needs
 // its room.
-func (j PendingPod) Evict(ctx context.Context, statusReason string) (Outcome, error) {
-	next, err := j.held.Move(ctx, EvictRequest{Actor: j.held.Actor(), StatusReason: statusReason}.call(opEvict))
+func (j PendingPod) Evict(ctx context.Context, in EvictInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, evictCall(opEvict, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
 // Delete keeps the Pod pending; the handle holds the new revision. Asks for its
 // end, with a time of grace.
-func (j PendingPod) Delete(ctx context.Context, deletionAt time.Time) error {
-	return j.held.Stay(ctx, DeleteRequest{Actor: j.held.Actor(), DeletionAt: deletionAt}.call(opDelete))
+func (j PendingPod) Delete(ctx context.Context, in DeleteInput) error {
+	return j.held.Stay(ctx, deleteCall(opDelete, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Hasten keeps the Pod pending; the handle holds the new revision. Shortens the
 // time of grace.
-func (j PendingPod) Hasten(ctx context.Context, deletionAt time.Time) error {
-	return j.held.Stay(ctx, HastenRequest{Actor: j.held.Actor(), DeletionAt: deletionAt}.call(opHasten))
+func (j PendingPod) Hasten(ctx context.Context, in HastenInput) error {
+	return j.held.Stay(ctx, hastenCall(opHasten, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RunningPod is a Pod that is running, in the hands of one actor. Bound to a
@@ -169,28 +168,28 @@ func (j RunningPod) Node() string {
 
 // Report moves the Pod to running, succeeded or failed. The kubelet counts the
 // containers. Those that it does not count have ended well.
-func (j RunningPod) Report(ctx context.Context, waiting int64, restarting int64, running int64, failed int64) (AfterReport, error) {
-	next, err := j.held.Move(ctx, ReportRequest{Actor: j.held.Actor(), Waiting: waiting, Restarting: restarting, Running: running, Failed: failed}.call(opReport))
+func (j RunningPod) Report(ctx context.Context, in ReportInput) (AfterReport, error) {
+	next, err := j.held.Move(ctx, reportCall(opReport, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterReport{handle{next}}, err
 }
 
 // Evict moves the Pod to failed. The node, the scheduler or an operator needs
 // its room.
-func (j RunningPod) Evict(ctx context.Context, statusReason string) (Outcome, error) {
-	next, err := j.held.Move(ctx, EvictRequest{Actor: j.held.Actor(), StatusReason: statusReason}.call(opEvict))
+func (j RunningPod) Evict(ctx context.Context, in EvictInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, evictCall(opEvict, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
 // Delete keeps the Pod running; the handle holds the new revision. Asks for its
 // end, with a time of grace.
-func (j RunningPod) Delete(ctx context.Context, deletionAt time.Time) error {
-	return j.held.Stay(ctx, DeleteRequest{Actor: j.held.Actor(), DeletionAt: deletionAt}.call(opDelete))
+func (j RunningPod) Delete(ctx context.Context, in DeleteInput) error {
+	return j.held.Stay(ctx, deleteCall(opDelete, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Hasten keeps the Pod running; the handle holds the new revision. Shortens the
 // time of grace.
-func (j RunningPod) Hasten(ctx context.Context, deletionAt time.Time) error {
-	return j.held.Stay(ctx, HastenRequest{Actor: j.held.Actor(), DeletionAt: deletionAt}.call(opHasten))
+func (j RunningPod) Hasten(ctx context.Context, in HastenInput) error {
+	return j.held.Stay(ctx, hastenCall(opHasten, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // UnknownPod is a Pod that is unknown, in the hands of one actor. Its node
@@ -214,21 +213,21 @@ func (j UnknownPod) StatusReason() string {
 
 // Report moves the Pod to running, succeeded or failed. The kubelet counts the
 // containers. Those that it does not count have ended well.
-func (j UnknownPod) Report(ctx context.Context, waiting int64, restarting int64, running int64, failed int64) (AfterReport, error) {
-	next, err := j.held.Move(ctx, ReportRequest{Actor: j.held.Actor(), Waiting: waiting, Restarting: restarting, Running: running, Failed: failed}.call(opReport))
+func (j UnknownPod) Report(ctx context.Context, in ReportInput) (AfterReport, error) {
+	next, err := j.held.Move(ctx, reportCall(opReport, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterReport{handle{next}}, err
 }
 
 // Delete keeps the Pod unknown; the handle holds the new revision. Asks for its
 // end, with a time of grace.
-func (j UnknownPod) Delete(ctx context.Context, deletionAt time.Time) error {
-	return j.held.Stay(ctx, DeleteRequest{Actor: j.held.Actor(), DeletionAt: deletionAt}.call(opDelete))
+func (j UnknownPod) Delete(ctx context.Context, in DeleteInput) error {
+	return j.held.Stay(ctx, deleteCall(opDelete, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Hasten keeps the Pod unknown; the handle holds the new revision. Shortens the
 // time of grace.
-func (j UnknownPod) Hasten(ctx context.Context, deletionAt time.Time) error {
-	return j.held.Stay(ctx, HastenRequest{Actor: j.held.Actor(), DeletionAt: deletionAt}.call(opHasten))
+func (j UnknownPod) Hasten(ctx context.Context, in HastenInput) error {
+	return j.held.Stay(ctx, hastenCall(opHasten, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // AfterReport is what Report led to. Switch tells which it is.

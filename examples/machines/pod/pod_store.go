@@ -4,10 +4,8 @@ package pod
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -62,8 +60,8 @@ type Outcome = fsm.Outcome[Pod]
 // Sources make up the inputs of the calls that triggers issue. They run before
 // the transaction; what they return is checked and logged as any input.
 type Sources struct {
-	ExceedDeadline func(j Pod, now time.Time) (ExceedDeadlineRequest, error)
-	Collect        func(j Pod, now time.Time) (CollectRequest, error)
+	ExceedDeadline func(j Pod, now time.Time) (ExceedDeadlineInput, error)
+	Collect        func(j Pod, now time.Time) (CollectInput, error)
 }
 
 // Machine is the machine over a store: every operation is one transaction that
@@ -91,16 +89,16 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 	d.Operations = slices.Clone(descriptor.Operations)
 	ownExceedDeadline := *opExceedDeadline
 	ownExceedDeadline.System = func(j *Pod, now time.Time) (fsmimpl.Call[Pod], error) {
-		req, err := sources.ExceedDeadline(*j, now)
-		return req.call(nil), err
+		in, err := sources.ExceedDeadline(*j, now)
+		return exceedDeadlineCall(nil, in, fsm.Call{}), err
 	}
-	d.Operations[OpExceedDeadline-1] = &ownExceedDeadline
+	d.Operations[4] = &ownExceedDeadline
 	ownCollect := *opCollect
 	ownCollect.System = func(j *Pod, now time.Time) (fsmimpl.Call[Pod], error) {
-		req, err := sources.Collect(*j, now)
-		return req.call(nil), err
+		in, err := sources.Collect(*j, now)
+		return collectCall(nil, in, fsm.Call{}), err
 	}
-	d.Operations[OpCollect-1] = &ownCollect
+	d.Operations[8] = &ownCollect
 	core, err := fsm.NewMachine(ctx, store, &d, nil, opts...)
 	if err != nil {
 		return nil, err
@@ -120,138 +118,53 @@ func Fold(events []fsm.Event) (Pod, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Create makes a Pod in state pending.
-func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opCreate))
-}
-
-// CreateMany is Create for each request, in one transaction: all of them or
-// none.
-func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Pod], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opCreate)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Create makes a Pod in state pending. An empty id stands for a new one.
+func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
 // Bind keeps a Pod pending.
-func (m *Machine) Bind(ctx context.Context, at fsm.Target, req BindRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opBind))
-}
-
-// BindItem is one item of BindMany.
-type BindItem struct {
-	At      fsm.Target
-	Request BindRequest
-}
-
-// BindMany is Bind for each item, in one transaction: all of them or none.
-func (m *Machine) BindMany(ctx context.Context, items []BindItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Pod], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Pod]{At: item.At, Call: item.Request.call(opBind)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Bind(ctx context.Context, at fsm.Target, in BindInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, bindCall(opBind, in, c))
 }
 
 // Report moves a Pod from pending, running or unknown to pending, running,
 // succeeded or failed.
-func (m *Machine) Report(ctx context.Context, at fsm.Target, req ReportRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opReport))
-}
-
-// ReportItem is one item of ReportMany.
-type ReportItem struct {
-	At      fsm.Target
-	Request ReportRequest
-}
-
-// ReportMany is Report for each item, in one transaction: all of them or none.
-func (m *Machine) ReportMany(ctx context.Context, items []ReportItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Pod], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Pod]{At: item.At, Call: item.Request.call(opReport)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Report(ctx context.Context, at fsm.Target, in ReportInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, reportCall(opReport, in, c))
 }
 
 // LoseContact moves a Pod from running to unknown. Its request id is made of
 // operation and revision, so two that run it converge.
-func (m *Machine) LoseContact(ctx context.Context, at fsm.Target, req LoseContactRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opLoseContact))
+func (m *Machine) LoseContact(ctx context.Context, at fsm.Target, in LoseContactInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, loseContactCall(opLoseContact, in, c))
 }
 
 // ExceedDeadline moves a Pod from pending or running to failed. Its request id
 // is made of operation and revision, so two that run it converge.
-func (m *Machine) ExceedDeadline(ctx context.Context, at fsm.Target, req ExceedDeadlineRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(m.opExceedDeadline))
+func (m *Machine) ExceedDeadline(ctx context.Context, at fsm.Target, in ExceedDeadlineInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, exceedDeadlineCall(m.opExceedDeadline, in, c))
 }
 
 // Evict moves a Pod from pending or running to failed.
-func (m *Machine) Evict(ctx context.Context, at fsm.Target, req EvictRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opEvict))
-}
-
-// EvictItem is one item of EvictMany.
-type EvictItem struct {
-	At      fsm.Target
-	Request EvictRequest
-}
-
-// EvictMany is Evict for each item, in one transaction: all of them or none.
-func (m *Machine) EvictMany(ctx context.Context, items []EvictItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Pod], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Pod]{At: item.At, Call: item.Request.call(opEvict)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Evict(ctx context.Context, at fsm.Target, in EvictInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, evictCall(opEvict, in, c))
 }
 
 // Delete keeps a Pod pending, running or unknown.
-func (m *Machine) Delete(ctx context.Context, at fsm.Target, req DeleteRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDelete))
-}
-
-// DeleteItem is one item of DeleteMany.
-type DeleteItem struct {
-	At      fsm.Target
-	Request DeleteRequest
-}
-
-// DeleteMany is Delete for each item, in one transaction: all of them or none.
-func (m *Machine) DeleteMany(ctx context.Context, items []DeleteItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Pod], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Pod]{At: item.At, Call: item.Request.call(opDelete)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Delete(ctx context.Context, at fsm.Target, in DeleteInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, deleteCall(opDelete, in, c))
 }
 
 // Hasten keeps a Pod pending, running or unknown.
-func (m *Machine) Hasten(ctx context.Context, at fsm.Target, req HastenRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opHasten))
-}
-
-// HastenItem is one item of HastenMany.
-type HastenItem struct {
-	At      fsm.Target
-	Request HastenRequest
-}
-
-// HastenMany is Hasten for each item, in one transaction: all of them or none.
-func (m *Machine) HastenMany(ctx context.Context, items []HastenItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Pod], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Pod]{At: item.At, Call: item.Request.call(opHasten)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Hasten(ctx context.Context, at fsm.Target, in HastenInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, hastenCall(opHasten, in, c))
 }
 
 // Collect moves a Pod from pending, running or unknown to failed. Its request
 // id is made of operation and revision, so two that run it converge.
-func (m *Machine) Collect(ctx context.Context, at fsm.Target, req CollectRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(m.opCollect))
+func (m *Machine) Collect(ctx context.Context, at fsm.Target, in CollectInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, collectCall(m.opCollect, in, c))
 }
 
 // Record returns a Pod as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -327,9 +240,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Pod]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Pod]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -512,157 +439,127 @@ var descriptor = fsmimpl.Descriptor[Pod]{
 	},
 }
 
-func (req CreateRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+func createCall(op *fsmimpl.Operation[Pod], id string, in CreateInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "restart_policy", Value: req.RestartPolicy.String(), Kind: driver.KindEnum},
-			{Name: "containers", Value: req.Containers, Kind: driver.KindInt},
-			{Name: "deadline", Value: columnOf(req.Deadline, driver.Time), Kind: driver.KindTime, Loose: true},
+			{Name: "restart_policy", Value: in.RestartPolicy.String(), Kind: driver.KindEnum},
+			{Name: "containers", Value: in.Containers, Kind: driver.KindInt},
+			{Name: "deadline", Value: fsmimpl.ColumnOf(in.Deadline, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Pod, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Create(id, req, now)
+			made, e, err := Create(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req BindRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+func bindCall(op *fsmimpl.Operation[Pod], in BindInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "node", Value: req.Node, Kind: driver.KindString},
+			{Name: "node", Value: in.Node, Kind: driver.KindString},
 		},
 		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Bind(req, now))
+			return step(j.Bind(in, now))
 		},
 	}
 }
 
-func (req ReportRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+func reportCall(op *fsmimpl.Operation[Pod], in ReportInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "waiting", Value: req.Waiting, Kind: driver.KindInt},
-			{Name: "restarting", Value: req.Restarting, Kind: driver.KindInt},
-			{Name: "running", Value: req.Running, Kind: driver.KindInt},
-			{Name: "failed", Value: req.Failed, Kind: driver.KindInt},
+			{Name: "waiting", Value: in.Waiting, Kind: driver.KindInt},
+			{Name: "restarting", Value: in.Restarting, Kind: driver.KindInt},
+			{Name: "running", Value: in.Running, Kind: driver.KindInt},
+			{Name: "failed", Value: in.Failed, Kind: driver.KindInt},
 		},
 		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Report(req, now))
+			return step(j.Report(in, c.Actor, now))
 		},
 	}
 }
 
-func (req LoseContactRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+func loseContactCall(op *fsmimpl.Operation[Pod], in LoseContactInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
+			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
 		},
 		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.LoseContact(req, now))
+			return step(j.LoseContact(in, now))
 		},
 	}
 }
 
-func (req ExceedDeadlineRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+func exceedDeadlineCall(op *fsmimpl.Operation[Pod], in ExceedDeadlineInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString, Loose: true},
+			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString, Loose: true},
 		},
 		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.ExceedDeadline(req, now))
+			return step(j.ExceedDeadline(in, now))
 		},
 	}
 }
 
-func (req EvictRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+func evictCall(op *fsmimpl.Operation[Pod], in EvictInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
+			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
 		},
 		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Evict(req, now))
+			return step(j.Evict(in, now))
 		},
 	}
 }
 
-func (req DeleteRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+func deleteCall(op *fsmimpl.Operation[Pod], in DeleteInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "deletion_at", Value: driver.Time(req.DeletionAt), Kind: driver.KindTime, Loose: true},
+			{Name: "deletion_at", Value: driver.Time(in.DeletionAt), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Delete(req, now))
+			return step(j.Delete(in, now))
 		},
 	}
 }
 
-func (req HastenRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+func hastenCall(op *fsmimpl.Operation[Pod], in HastenInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "deletion_at", Value: driver.Time(req.DeletionAt), Kind: driver.KindTime, Loose: true},
+			{Name: "deletion_at", Value: driver.Time(in.DeletionAt), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Hasten(req, now))
+			return step(j.Hasten(in, now))
 		},
 	}
 }
 
-func (req CollectRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+func collectCall(op *fsmimpl.Operation[Pod], in CollectInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString, Loose: true},
+			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString, Loose: true},
 		},
 		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Collect(req, now))
+			return step(j.Collect(in, now))
 		},
 	}
 }
@@ -678,10 +575,10 @@ func encode(j *Pod) driver.Row {
 		Values: []any{
 			j.RestartPolicy.String(),
 			j.Containers,
-			column(j.Node),
-			column(j.Deadline),
-			column(j.DeletionAt),
-			column(j.StatusReason),
+			fsmimpl.Column(j.Node),
+			fsmimpl.Column(j.Deadline),
+			fsmimpl.Column(j.DeletionAt),
+			fsmimpl.Column(j.StatusReason),
 		},
 	}
 }
@@ -689,21 +586,17 @@ func encode(j *Pod) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Pod, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Pod{}, fmt.Errorf("pod %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Pod{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		scan(r, 0, &j.RestartPolicy),
-		read(r, 1, &j.Containers),
-		readOptional(r, 2, &j.Node),
-		readOptional(r, 3, &j.Deadline),
-		readOptional(r, 4, &j.DeletionAt),
-		readOptional(r, 5, &j.StatusReason),
-	)
-	if err != nil {
-		return Pod{}, fmt.Errorf("pod %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Word(rd, &j.RestartPolicy)
+	fsmimpl.Plain(rd, &j.Containers)
+	fsmimpl.PlainOptional(rd, &j.Node)
+	fsmimpl.PlainOptional(rd, &j.Deadline)
+	fsmimpl.PlainOptional(rd, &j.DeletionAt)
+	fsmimpl.PlainOptional(rd, &j.StatusReason)
+	if err := rd.Err(); err != nil {
+		return Pod{}, err
 	}
 	return j, nil
 }
@@ -718,55 +611,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
 }

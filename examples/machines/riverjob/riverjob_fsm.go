@@ -9,9 +9,7 @@
 package riverjob
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -22,7 +20,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -70,10 +68,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -83,69 +78,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "pending":
-		*s = StatePending
-	case "scheduled":
-		*s = StateScheduled
-	case "available":
-		*s = StateAvailable
-	case "running":
-		*s = StateRunning
-	case "retryable":
-		*s = StateRetryable
-	case "completed":
-		*s = StateCompleted
-	case "cancelled":
-		*s = StateCancelled
-	case "discarded":
-		*s = StateDiscarded
-	default:
-		return fmt.Errorf("unknown state %q; expected pending, scheduled, available, running, retryable, completed, cancelled or discarded", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StatePending,
-		StateScheduled,
-		StateAvailable,
-		StateRunning,
-		StateRetryable,
-		StateCompleted,
-		StateCancelled,
-		StateDiscarded,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -159,230 +102,37 @@ func (s State) Final() bool {
 	return s == StateCompleted || s == StateCancelled || s == StateDiscarded
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpInsert Operation = iota + 1
-	OpPromote
-	OpSchedule
-	OpFetch
-	OpComplete
-	OpFail
-	OpSnooze
-	OpCancelWork
-	OpCancel
-	OpRetry
-	OpRescue
+	OpInsert     = "insert"
+	OpPromote    = "promote"
+	OpSchedule   = "schedule"
+	OpFetch      = "fetch"
+	OpComplete   = "complete"
+	OpFail       = "fail"
+	OpSnooze     = "snooze"
+	OpCancelWork = "cancel_work"
+	OpCancel     = "cancel"
+	OpRetry      = "retry"
+	OpRescue     = "rescue"
 )
 
-var operationNames = [...]string{
-	OpInsert:     "insert",
-	OpPromote:    "promote",
-	OpSchedule:   "schedule",
-	OpFetch:      "fetch",
-	OpComplete:   "complete",
-	OpFail:       "fail",
-	OpSnooze:     "snooze",
-	OpCancelWork: "cancel_work",
-	OpCancel:     "cancel",
-	OpRetry:      "retry",
-	OpRescue:     "rescue",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "insert":
-		*o = OpInsert
-	case "promote":
-		*o = OpPromote
-	case "schedule":
-		*o = OpSchedule
-	case "fetch":
-		*o = OpFetch
-	case "complete":
-		*o = OpComplete
-	case "fail":
-		*o = OpFail
-	case "snooze":
-		*o = OpSnooze
-	case "cancel_work":
-		*o = OpCancelWork
-	case "cancel":
-		*o = OpCancel
-	case "retry":
-		*o = OpRetry
-	case "rescue":
-		*o = OpRescue
-	default:
-		return fmt.Errorf("unknown operation %q; expected insert, promote, schedule, fetch, complete, fail, snooze, cancel_work, cancel, retry or rescue", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpInsert,
-		OpPromote,
-		OpSchedule,
-		OpFetch,
-		OpComplete,
-		OpFail,
-		OpSnooze,
-		OpCancelWork,
-		OpCancel,
-		OpRetry,
-		OpRescue,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventInserted EventName = iota + 1
-	EventPromoted
-	EventScheduled
-	EventFetched
-	EventCompleted
-	EventFailed
-	EventSnoozed
-	EventCancelledByWorker
-	EventCancelled
-	EventRetried
-	EventRescued
+	EventInserted          = "inserted"
+	EventPromoted          = "promoted"
+	EventScheduled         = "scheduled"
+	EventFetched           = "fetched"
+	EventCompleted         = "completed"
+	EventFailed            = "failed"
+	EventSnoozed           = "snoozed"
+	EventCancelledByWorker = "cancelled_by_worker"
+	EventCancelled         = "cancelled"
+	EventRetried           = "retried"
+	EventRescued           = "rescued"
 )
-
-var eventNameNames = [...]string{
-	EventInserted:          "inserted",
-	EventPromoted:          "promoted",
-	EventScheduled:         "scheduled",
-	EventFetched:           "fetched",
-	EventCompleted:         "completed",
-	EventFailed:            "failed",
-	EventSnoozed:           "snoozed",
-	EventCancelledByWorker: "cancelled_by_worker",
-	EventCancelled:         "cancelled",
-	EventRetried:           "retried",
-	EventRescued:           "rescued",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "inserted":
-		*e = EventInserted
-	case "promoted":
-		*e = EventPromoted
-	case "scheduled":
-		*e = EventScheduled
-	case "fetched":
-		*e = EventFetched
-	case "completed":
-		*e = EventCompleted
-	case "failed":
-		*e = EventFailed
-	case "snoozed":
-		*e = EventSnoozed
-	case "cancelled_by_worker":
-		*e = EventCancelledByWorker
-	case "cancelled":
-		*e = EventCancelled
-	case "retried":
-		*e = EventRetried
-	case "rescued":
-		*e = EventRescued
-	default:
-		return fmt.Errorf("unknown event %q; expected inserted, promoted, scheduled, fetched, completed, failed, snoozed, cancelled_by_worker, cancelled, retried or rescued", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
@@ -468,25 +218,15 @@ func (j Job) Equal(other Job) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// InsertRequest is the request of Insert.
-type InsertRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// InsertInput holds the inputs of Insert.
+type InsertInput struct {
 	Pending     bool
 	Kind        string
 	Queue       string
@@ -508,117 +248,108 @@ type InsertRequest struct {
 //   - if input.pending == true: to pending
 //   - if now < input.scheduled_at: to scheduled
 //   - otherwise: to available
-func Insert(id string, req InsertRequest, now time.Time) (Job, Event, error) {
+func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if req.Kind == "" {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "kind", "it is required and empty")
+	if in.Kind == "" {
+		return Job{}, Event{}, j.refuseInput("insert", "kind", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Kind); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "kind", err.Error())
+	if err := driver.CheckText(in.Kind); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "kind", err.Error())
 	}
-	if req.Queue == "" {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "queue", "it is required and empty")
+	if in.Queue == "" {
+		return Job{}, Event{}, j.refuseInput("insert", "queue", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Queue); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "queue", err.Error())
+	if err := driver.CheckText(in.Queue); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "queue", err.Error())
 	}
-	if req.Args.IsZero() {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "args", "it is required and missing")
+	if in.Args.IsZero() {
+		return Job{}, Event{}, j.refuseInput("insert", "args", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Args.String()); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "args", err.Error())
+	if err := driver.CheckText(in.Args.String()); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "args", err.Error())
 	}
-	if req.Priority < 1 || req.Priority > 4 {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "priority", "expected 1 to 4")
+	if in.Priority < 1 || in.Priority > 4 {
+		return Job{}, Event{}, j.refuseInput("insert", "priority", "expected 1 to 4")
 	}
-	if err := driver.CheckText(req.UniqueKey.Or("")); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "unique_key", err.Error())
+	if err := driver.CheckText(in.UniqueKey.Or("")); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "unique_key", err.Error())
 	}
-	if req.MaxAttempts < 0 {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "max_attempts", "expected 0 or more")
+	if in.MaxAttempts < 0 {
+		return Job{}, Event{}, j.refuseInput("insert", "max_attempts", "expected 0 or more")
 	}
-	req.ScheduledAt = driver.Time(req.ScheduledAt)
-	if req.ScheduledAt.IsZero() {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "scheduled_at", "it is required and zero")
+	in.ScheduledAt = driver.Time(in.ScheduledAt)
+	if in.ScheduledAt.IsZero() {
+		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", "it is required and zero")
 	}
-	if !inYears(req.ScheduledAt) {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "scheduled_at", "it is outside the years 1 to 9999")
+	if !inYears(in.ScheduledAt) {
+		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", "it is outside the years 1 to 9999")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpInsert, "id", err.Error())
+		return Job{}, Event{}, j.refuseInput("insert", "id", err.Error())
 	}
-	if req.MaxAttempts < 1 {
+	if in.MaxAttempts < 1 {
 		return Job{}, Event{}, j.refuseOn(&groundInsertMayBeTried)
 	}
 	switch {
-	case req.Pending:
-		if 0 > req.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "attempt <= max_attempts")
+	case in.Pending:
+		if 0 > in.MaxAttempts {
+			return Job{}, Event{}, j.refuseInvariant("insert", "attempt <= max_attempts")
 		}
-		if req.MaxAttempts < 1 {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "max_attempts >= 1")
+		if in.MaxAttempts < 1 {
+			return Job{}, Event{}, j.refuseInvariant("insert", "max_attempts >= 1")
 		}
-		if 0 >= req.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "attempt < max_attempts")
+		if 0 >= in.MaxAttempts {
+			return Job{}, Event{}, j.refuseInvariant("insert", "attempt < max_attempts")
 		}
-		j.Kind = req.Kind
-		j.Queue = req.Queue
-		j.Args = req.Args
-		j.Priority = req.Priority
-		j.UniqueKey = req.UniqueKey
-		j.MaxAttempts = req.MaxAttempts
-		j.ScheduledAt = req.ScheduledAt
+		j.Kind = in.Kind
+		j.Queue = in.Queue
+		j.Args = in.Args
+		j.Priority = in.Priority
+		j.UniqueKey = in.UniqueKey
+		j.MaxAttempts = in.MaxAttempts
+		j.ScheduledAt = in.ScheduledAt
 		j.move(StatePending, now)
-		return j, Event{Operation: OpInsert, Name: EventInserted, To: StatePending, Rev: j.Rev, At: now}, nil
-	case now.Before(req.ScheduledAt):
-		if 0 > req.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "attempt <= max_attempts")
+		return j, Event{Name: EventInserted, To: StatePending}, nil
+	case now.Before(in.ScheduledAt):
+		if 0 > in.MaxAttempts {
+			return Job{}, Event{}, j.refuseInvariant("insert", "attempt <= max_attempts")
 		}
-		if req.MaxAttempts < 1 {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "max_attempts >= 1")
+		if in.MaxAttempts < 1 {
+			return Job{}, Event{}, j.refuseInvariant("insert", "max_attempts >= 1")
 		}
-		if 0 >= req.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "attempt < max_attempts")
+		if 0 >= in.MaxAttempts {
+			return Job{}, Event{}, j.refuseInvariant("insert", "attempt < max_attempts")
 		}
-		j.Kind = req.Kind
-		j.Queue = req.Queue
-		j.Args = req.Args
-		j.Priority = req.Priority
-		j.UniqueKey = req.UniqueKey
-		j.MaxAttempts = req.MaxAttempts
-		j.ScheduledAt = req.ScheduledAt
+		j.Kind = in.Kind
+		j.Queue = in.Queue
+		j.Args = in.Args
+		j.Priority = in.Priority
+		j.UniqueKey = in.UniqueKey
+		j.MaxAttempts = in.MaxAttempts
+		j.ScheduledAt = in.ScheduledAt
 		j.move(StateScheduled, now)
-		return j, Event{Operation: OpInsert, Name: EventInserted, To: StateScheduled, Rev: j.Rev, At: now}, nil
+		return j, Event{Name: EventInserted, To: StateScheduled}, nil
 	default:
-		if 0 > req.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "attempt <= max_attempts")
+		if 0 > in.MaxAttempts {
+			return Job{}, Event{}, j.refuseInvariant("insert", "attempt <= max_attempts")
 		}
-		if req.MaxAttempts < 1 {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "max_attempts >= 1")
+		if in.MaxAttempts < 1 {
+			return Job{}, Event{}, j.refuseInvariant("insert", "max_attempts >= 1")
 		}
-		if 0 >= req.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant(OpInsert, "attempt < max_attempts")
+		if 0 >= in.MaxAttempts {
+			return Job{}, Event{}, j.refuseInvariant("insert", "attempt < max_attempts")
 		}
-		j.Kind = req.Kind
-		j.Queue = req.Queue
-		j.Args = req.Args
-		j.Priority = req.Priority
-		j.UniqueKey = req.UniqueKey
-		j.MaxAttempts = req.MaxAttempts
-		j.ScheduledAt = req.ScheduledAt
+		j.Kind = in.Kind
+		j.Queue = in.Queue
+		j.Args = in.Args
+		j.Priority = in.Priority
+		j.UniqueKey = in.UniqueKey
+		j.MaxAttempts = in.MaxAttempts
+		j.ScheduledAt = in.ScheduledAt
 		j.move(StateAvailable, now)
-		return j, Event{Operation: OpInsert, Name: EventInserted, To: StateAvailable, Rev: j.Rev, At: now}, nil
+		return j, Event{Name: EventInserted, To: StateAvailable}, nil
 	}
-}
-
-// PromoteRequest is the request of Promote.
-type PromoteRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Promote moves a Job from pending to scheduled or available.
@@ -628,7 +359,7 @@ type PromoteRequest struct {
 // The first of these that fits is taken:
 //   - if now < scheduled_at: to scheduled
 //   - otherwise: to available
-func (j *Job) Promote(req PromoteRequest, now time.Time) (Event, error) {
+func (j *Job) Promote(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StatePending:
@@ -638,62 +369,49 @@ func (j *Job) Promote(req PromoteRequest, now time.Time) (Event, error) {
 	switch {
 	case now.Before(j.ScheduledAt):
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpPromote, "priority")
+			return Event{}, j.refuseInvariant("promote", "priority")
 		}
 		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant(OpPromote, "finalized_at is absent")
+			return Event{}, j.refuseInvariant("promote", "finalized_at is absent")
 		}
 		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant(OpPromote, "cancel_attempted_at is absent")
+			return Event{}, j.refuseInvariant("promote", "cancel_attempted_at is absent")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpPromote, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("promote", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpPromote, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("promote", "max_attempts >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpPromote, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("promote", "attempt < max_attempts")
 		}
 		from := j.State
 		j.move(StateScheduled, now)
-		return Event{Operation: OpPromote, Name: EventPromoted, From: from, To: StateScheduled, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventPromoted, From: from, To: StateScheduled}, nil
 	default:
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpPromote, "priority")
+			return Event{}, j.refuseInvariant("promote", "priority")
 		}
 		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant(OpPromote, "finalized_at is absent")
+			return Event{}, j.refuseInvariant("promote", "finalized_at is absent")
 		}
 		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant(OpPromote, "cancel_attempted_at is absent")
+			return Event{}, j.refuseInvariant("promote", "cancel_attempted_at is absent")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpPromote, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("promote", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpPromote, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("promote", "max_attempts >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpPromote, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("promote", "attempt < max_attempts")
 		}
 		from := j.State
 		j.move(StateAvailable, now)
-		return Event{Operation: OpPromote, Name: EventPromoted, From: from, To: StateAvailable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventPromoted, From: from, To: StateAvailable}, nil
 	}
-}
-
-// CanPromote reports what Promote would answer, and changes nothing.
-func (j Job) CanPromote(req PromoteRequest, now time.Time) error {
-	_, err := j.Promote(req, now)
-	return err
-}
-
-// ScheduleRequest is the request of Schedule.
-type ScheduleRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Schedule moves a Job from scheduled or retryable to available.
@@ -701,7 +419,7 @@ type ScheduleRequest struct {
 // The scheduler makes a job available whose time has come.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Job) Schedule(req ScheduleRequest, now time.Time) (Event, error) {
+func (j *Job) Schedule(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateScheduled, StateRetryable:
@@ -709,61 +427,49 @@ func (j *Job) Schedule(req ScheduleRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpSchedule)
 	}
 	if j.Priority < 1 || j.Priority > 4 {
-		return Event{}, j.refuseInvariant(OpSchedule, "priority")
+		return Event{}, j.refuseInvariant("schedule", "priority")
 	}
 	if j.FinalizedAt.Present() {
-		return Event{}, j.refuseInvariant(OpSchedule, "finalized_at is absent")
+		return Event{}, j.refuseInvariant("schedule", "finalized_at is absent")
 	}
 	if j.CancelAttemptedAt.Present() {
-		return Event{}, j.refuseInvariant(OpSchedule, "cancel_attempted_at is absent")
+		return Event{}, j.refuseInvariant("schedule", "cancel_attempted_at is absent")
 	}
 	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant(OpSchedule, "attempt <= max_attempts")
+		return Event{}, j.refuseInvariant("schedule", "attempt <= max_attempts")
 	}
 	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant(OpSchedule, "max_attempts >= 1")
+		return Event{}, j.refuseInvariant("schedule", "max_attempts >= 1")
 	}
 	if j.Attempt >= j.MaxAttempts {
-		return Event{}, j.refuseInvariant(OpSchedule, "attempt < max_attempts")
+		return Event{}, j.refuseInvariant("schedule", "attempt < max_attempts")
 	}
 	from := j.State
 	j.move(StateAvailable, now)
-	return Event{Operation: OpSchedule, Name: EventScheduled, From: from, To: StateAvailable, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventScheduled, From: from, To: StateAvailable}, nil
 }
 
-// CanSchedule reports what Schedule would answer, and changes nothing.
-func (j Job) CanSchedule(req ScheduleRequest, now time.Time) error {
-	_, err := j.Schedule(req, now)
-	return err
-}
-
-// FetchRequest is the request of Fetch.
-type FetchRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// FetchInput holds the inputs of Fetch.
+type FetchInput struct {
 	Queue string
 }
 
 // Fetch moves a Job from available to running.
 //
 // A client takes the next job of a queue.
-func (j *Job) Fetch(req FetchRequest, now time.Time) (Event, error) {
+func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpFetch, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("fetch", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpFetch, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("fetch", "actor", err.Error())
 	}
-	if req.Queue == "" {
-		return Event{}, j.refuseInput(OpFetch, "queue", "it is required and empty")
+	if in.Queue == "" {
+		return Event{}, j.refuseInput("fetch", "queue", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Queue); err != nil {
-		return Event{}, j.refuseInput(OpFetch, "queue", err.Error())
+	if err := driver.CheckText(in.Queue); err != nil {
+		return Event{}, j.refuseInput("fetch", "queue", err.Error())
 	}
 	switch j.State {
 	case StateAvailable:
@@ -771,54 +477,39 @@ func (j *Job) Fetch(req FetchRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpFetch)
 	}
 	if j.Attempt == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpFetch, "attempt")
+		return Event{}, j.refuseOverflow("fetch", "attempt")
 	}
-	newAttemptedBy := j.AttemptedBy.With(req.Actor)
+	newAttemptedBy := j.AttemptedBy.With(actor)
 	if j.Priority < 1 || j.Priority > 4 {
-		return Event{}, j.refuseInvariant(OpFetch, "priority")
+		return Event{}, j.refuseInvariant("fetch", "priority")
 	}
 	if newAttemptedBy.IsZero() {
-		return Event{}, j.refuseInvariant(OpFetch, "attempted_by is present")
+		return Event{}, j.refuseInvariant("fetch", "attempted_by is present")
 	}
 	if j.FinalizedAt.Present() {
-		return Event{}, j.refuseInvariant(OpFetch, "finalized_at is absent")
+		return Event{}, j.refuseInvariant("fetch", "finalized_at is absent")
 	}
 	if j.Attempt+1 > j.MaxAttempts {
-		return Event{}, j.refuseInvariant(OpFetch, "attempt <= max_attempts")
+		return Event{}, j.refuseInvariant("fetch", "attempt <= max_attempts")
 	}
 	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant(OpFetch, "max_attempts >= 1")
+		return Event{}, j.refuseInvariant("fetch", "max_attempts >= 1")
 	}
 	if j.Attempt+1 < 1 {
-		return Event{}, j.refuseInvariant(OpFetch, "attempt >= 1")
+		return Event{}, j.refuseInvariant("fetch", "attempt >= 1")
 	}
 	j.AttemptedAt = fsm.Some(now)
 	j.Attempt++
 	j.AttemptedBy = newAttemptedBy
 	from := j.State
 	j.move(StateRunning, now)
-	return Event{Operation: OpFetch, Name: EventFetched, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
-}
-
-// CanFetch reports what Fetch would answer, and changes nothing.
-func (j Job) CanFetch(req FetchRequest, now time.Time) error {
-	_, err := j.Fetch(req, now)
-	return err
-}
-
-// CompleteRequest is the request of Complete.
-type CompleteRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventFetched, From: from, To: StateRunning}, nil
 }
 
 // Complete moves a Job from running to completed.
 //
 // The worker is done.
-func (j *Job) Complete(req CompleteRequest, now time.Time) (Event, error) {
+func (j *Job) Complete(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -826,37 +517,25 @@ func (j *Job) Complete(req CompleteRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpComplete)
 	}
 	if j.Priority < 1 || j.Priority > 4 {
-		return Event{}, j.refuseInvariant(OpComplete, "priority")
+		return Event{}, j.refuseInvariant("complete", "priority")
 	}
 	if !j.AttemptedAt.Present() {
-		return Event{}, j.refuseInvariant(OpComplete, "attempted_at is present")
+		return Event{}, j.refuseInvariant("complete", "attempted_at is present")
 	}
 	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant(OpComplete, "attempt <= max_attempts")
+		return Event{}, j.refuseInvariant("complete", "attempt <= max_attempts")
 	}
 	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant(OpComplete, "max_attempts >= 1")
+		return Event{}, j.refuseInvariant("complete", "max_attempts >= 1")
 	}
 	j.FinalizedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateCompleted, now)
-	return Event{Operation: OpComplete, Name: EventCompleted, From: from, To: StateCompleted, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventCompleted, From: from, To: StateCompleted}, nil
 }
 
-// CanComplete reports what Complete would answer, and changes nothing.
-func (j Job) CanComplete(req CompleteRequest, now time.Time) error {
-	_, err := j.Complete(req, now)
-	return err
-}
-
-// FailRequest is the request of Fail.
-type FailRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// FailInput holds the inputs of Fail.
+type FailInput struct {
 	RetryAt time.Time // what the retry policy of the client says
 	Error   fsm.JSON
 }
@@ -871,20 +550,20 @@ type FailRequest struct {
 //   - if cancel_attempted_at is present: to cancelled
 //   - if input.retry_at <= now: to available
 //   - otherwise: to retryable
-func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
+func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	req.RetryAt = driver.Time(req.RetryAt)
-	if req.RetryAt.IsZero() {
-		return Event{}, j.refuseInput(OpFail, "retry_at", "it is required and zero")
+	in.RetryAt = driver.Time(in.RetryAt)
+	if in.RetryAt.IsZero() {
+		return Event{}, j.refuseInput("fail", "retry_at", "it is required and zero")
 	}
-	if !inYears(req.RetryAt) {
-		return Event{}, j.refuseInput(OpFail, "retry_at", "it is outside the years 1 to 9999")
+	if !inYears(in.RetryAt) {
+		return Event{}, j.refuseInput("fail", "retry_at", "it is outside the years 1 to 9999")
 	}
-	if req.Error.IsZero() {
-		return Event{}, j.refuseInput(OpFail, "error", "it is required and missing")
+	if in.Error.IsZero() {
+		return Event{}, j.refuseInput("fail", "error", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Error.String()); err != nil {
-		return Event{}, j.refuseInput(OpFail, "error", err.Error())
+	if err := driver.CheckText(in.Error.String()); err != nil {
+		return Event{}, j.refuseInput("fail", "error", err.Error())
 	}
 	switch j.State {
 	case StateRunning:
@@ -894,102 +573,90 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 	switch {
 	case j.Attempt >= j.MaxAttempts:
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpFail, "priority")
+			return Event{}, j.refuseInvariant("fail", "priority")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpFail, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("fail", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpFail, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("fail", "max_attempts >= 1")
 		}
-		j.Error = fsm.Some(req.Error)
+		j.Error = fsm.Some(in.Error)
 		j.FinalizedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateDiscarded, now)
-		return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateDiscarded, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventFailed, From: from, To: StateDiscarded}, nil
 	case j.CancelAttemptedAt.Present():
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpFail, "priority")
+			return Event{}, j.refuseInvariant("fail", "priority")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpFail, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("fail", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpFail, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("fail", "max_attempts >= 1")
 		}
-		j.Error = fsm.Some(req.Error)
+		j.Error = fsm.Some(in.Error)
 		j.FinalizedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateCancelled, now)
-		return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateCancelled, Rev: j.Rev, At: now}, nil
-	case !req.RetryAt.After(now):
+		return Event{Name: EventFailed, From: from, To: StateCancelled}, nil
+	case !in.RetryAt.After(now):
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpFail, "priority")
+			return Event{}, j.refuseInvariant("fail", "priority")
 		}
 		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "finalized_at is absent")
+			return Event{}, j.refuseInvariant("fail", "finalized_at is absent")
 		}
 		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "cancel_attempted_at is absent")
+			return Event{}, j.refuseInvariant("fail", "cancel_attempted_at is absent")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpFail, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("fail", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpFail, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("fail", "max_attempts >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpFail, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("fail", "attempt < max_attempts")
 		}
-		j.Error = fsm.Some(req.Error)
-		j.ScheduledAt = req.RetryAt
+		j.Error = fsm.Some(in.Error)
+		j.ScheduledAt = in.RetryAt
 		from := j.State
 		j.move(StateAvailable, now)
-		return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateAvailable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventFailed, From: from, To: StateAvailable}, nil
 	default:
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpFail, "priority")
+			return Event{}, j.refuseInvariant("fail", "priority")
 		}
 		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "finalized_at is absent")
+			return Event{}, j.refuseInvariant("fail", "finalized_at is absent")
 		}
 		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "cancel_attempted_at is absent")
+			return Event{}, j.refuseInvariant("fail", "cancel_attempted_at is absent")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpFail, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("fail", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpFail, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("fail", "max_attempts >= 1")
 		}
 		if j.Attempt < 1 {
-			return Event{}, j.refuseInvariant(OpFail, "attempt >= 1")
+			return Event{}, j.refuseInvariant("fail", "attempt >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpFail, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("fail", "attempt < max_attempts")
 		}
-		j.Error = fsm.Some(req.Error)
-		j.ScheduledAt = req.RetryAt
+		j.Error = fsm.Some(in.Error)
+		j.ScheduledAt = in.RetryAt
 		from := j.State
 		j.move(StateRetryable, now)
-		return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateRetryable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventFailed, From: from, To: StateRetryable}, nil
 	}
 }
 
-// CanFail reports what Fail would answer, and changes nothing.
-func (j Job) CanFail(req FailRequest, now time.Time) error {
-	_, err := j.Fail(req, now)
-	return err
-}
-
-// SnoozeRequest is the request of Snooze.
-type SnoozeRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// SnoozeInput holds the inputs of Snooze.
+type SnoozeInput struct {
 	Until time.Time
 }
 
@@ -1001,14 +668,14 @@ type SnoozeRequest struct {
 //   - if cancel_attempted_at is present: to cancelled
 //   - if input.until <= now: to available
 //   - otherwise: to scheduled
-func (j *Job) Snooze(req SnoozeRequest, now time.Time) (Event, error) {
+func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	req.Until = driver.Time(req.Until)
-	if req.Until.IsZero() {
-		return Event{}, j.refuseInput(OpSnooze, "until", "it is required and zero")
+	in.Until = driver.Time(in.Until)
+	if in.Until.IsZero() {
+		return Event{}, j.refuseInput("snooze", "until", "it is required and zero")
 	}
-	if !inYears(req.Until) {
-		return Event{}, j.refuseInput(OpSnooze, "until", "it is outside the years 1 to 9999")
+	if !inYears(in.Until) {
+		return Event{}, j.refuseInput("snooze", "until", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StateRunning:
@@ -1018,94 +685,79 @@ func (j *Job) Snooze(req SnoozeRequest, now time.Time) (Event, error) {
 	switch {
 	case j.CancelAttemptedAt.Present():
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpSnooze, "priority")
+			return Event{}, j.refuseInvariant("snooze", "priority")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpSnooze, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("snooze", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpSnooze, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("snooze", "max_attempts >= 1")
 		}
 		j.FinalizedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateCancelled, now)
-		return Event{Operation: OpSnooze, Name: EventSnoozed, From: from, To: StateCancelled, Rev: j.Rev, At: now}, nil
-	case !req.Until.After(now):
+		return Event{Name: EventSnoozed, From: from, To: StateCancelled}, nil
+	case !in.Until.After(now):
 		if j.MaxAttempts == math.MaxInt64 {
-			return Event{}, j.refuseOverflow(OpSnooze, "max_attempts")
+			return Event{}, j.refuseOverflow("snooze", "max_attempts")
 		}
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpSnooze, "priority")
+			return Event{}, j.refuseInvariant("snooze", "priority")
 		}
 		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant(OpSnooze, "finalized_at is absent")
+			return Event{}, j.refuseInvariant("snooze", "finalized_at is absent")
 		}
 		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant(OpSnooze, "cancel_attempted_at is absent")
+			return Event{}, j.refuseInvariant("snooze", "cancel_attempted_at is absent")
 		}
 		if j.Attempt > j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant(OpSnooze, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("snooze", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts+1 < 1 {
-			return Event{}, j.refuseInvariant(OpSnooze, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("snooze", "max_attempts >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant(OpSnooze, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("snooze", "attempt < max_attempts")
 		}
-		j.ScheduledAt = req.Until
+		j.ScheduledAt = in.Until
 		j.MaxAttempts++
 		from := j.State
 		j.move(StateAvailable, now)
-		return Event{Operation: OpSnooze, Name: EventSnoozed, From: from, To: StateAvailable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventSnoozed, From: from, To: StateAvailable}, nil
 	default:
 		if j.MaxAttempts == math.MaxInt64 {
-			return Event{}, j.refuseOverflow(OpSnooze, "max_attempts")
+			return Event{}, j.refuseOverflow("snooze", "max_attempts")
 		}
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpSnooze, "priority")
+			return Event{}, j.refuseInvariant("snooze", "priority")
 		}
 		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant(OpSnooze, "finalized_at is absent")
+			return Event{}, j.refuseInvariant("snooze", "finalized_at is absent")
 		}
 		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant(OpSnooze, "cancel_attempted_at is absent")
+			return Event{}, j.refuseInvariant("snooze", "cancel_attempted_at is absent")
 		}
 		if j.Attempt > j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant(OpSnooze, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("snooze", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts+1 < 1 {
-			return Event{}, j.refuseInvariant(OpSnooze, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("snooze", "max_attempts >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant(OpSnooze, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("snooze", "attempt < max_attempts")
 		}
-		j.ScheduledAt = req.Until
+		j.ScheduledAt = in.Until
 		j.MaxAttempts++
 		from := j.State
 		j.move(StateScheduled, now)
-		return Event{Operation: OpSnooze, Name: EventSnoozed, From: from, To: StateScheduled, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventSnoozed, From: from, To: StateScheduled}, nil
 	}
-}
-
-// CanSnooze reports what Snooze would answer, and changes nothing.
-func (j Job) CanSnooze(req SnoozeRequest, now time.Time) error {
-	_, err := j.Snooze(req, now)
-	return err
-}
-
-// CancelWorkRequest is the request of CancelWork.
-type CancelWorkRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // CancelWork moves a Job from running to cancelled.
 //
 // The worker says that the job is not to be tried again.
-func (j *Job) CancelWork(req CancelWorkRequest, now time.Time) (Event, error) {
+func (j *Job) CancelWork(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -1113,33 +765,18 @@ func (j *Job) CancelWork(req CancelWorkRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpCancelWork)
 	}
 	if j.Priority < 1 || j.Priority > 4 {
-		return Event{}, j.refuseInvariant(OpCancelWork, "priority")
+		return Event{}, j.refuseInvariant("cancel_work", "priority")
 	}
 	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant(OpCancelWork, "attempt <= max_attempts")
+		return Event{}, j.refuseInvariant("cancel_work", "attempt <= max_attempts")
 	}
 	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant(OpCancelWork, "max_attempts >= 1")
+		return Event{}, j.refuseInvariant("cancel_work", "max_attempts >= 1")
 	}
 	j.FinalizedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateCancelled, now)
-	return Event{Operation: OpCancelWork, Name: EventCancelledByWorker, From: from, To: StateCancelled, Rev: j.Rev, At: now}, nil
-}
-
-// CanCancelWork reports what CancelWork would answer, and changes nothing.
-func (j Job) CanCancelWork(req CancelWorkRequest, now time.Time) error {
-	_, err := j.CancelWork(req, now)
-	return err
-}
-
-// CancelRequest is the request of Cancel.
-type CancelRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventCancelledByWorker, From: from, To: StateCancelled}, nil
 }
 
 // Cancel moves a Job from pending, scheduled, available, running or retryable
@@ -1152,71 +789,56 @@ type CancelRequest struct {
 //   - otherwise: to cancelled
 //
 // In cancelled the call is recorded and changes nothing.
-func (j *Job) Cancel(req CancelRequest, now time.Time) (Event, error) {
+func (j *Job) Cancel(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StatePending, StateScheduled, StateAvailable, StateRunning, StateRetryable:
 	case StateCancelled:
-		return j.note(OpCancel, EventCancelled, "", now), nil
+		return j.note(EventCancelled, ""), nil
 	default:
 		return Event{}, j.refuseState(OpCancel)
 	}
 	switch {
 	case j.State == StateRunning:
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpCancel, "priority")
+			return Event{}, j.refuseInvariant("cancel", "priority")
 		}
 		if !j.AttemptedAt.Present() {
-			return Event{}, j.refuseInvariant(OpCancel, "attempted_at is present")
+			return Event{}, j.refuseInvariant("cancel", "attempted_at is present")
 		}
 		if j.AttemptedBy.IsZero() {
-			return Event{}, j.refuseInvariant(OpCancel, "attempted_by is present")
+			return Event{}, j.refuseInvariant("cancel", "attempted_by is present")
 		}
 		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant(OpCancel, "finalized_at is absent")
+			return Event{}, j.refuseInvariant("cancel", "finalized_at is absent")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpCancel, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("cancel", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpCancel, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("cancel", "max_attempts >= 1")
 		}
 		if j.Attempt < 1 {
-			return Event{}, j.refuseInvariant(OpCancel, "attempt >= 1")
+			return Event{}, j.refuseInvariant("cancel", "attempt >= 1")
 		}
 		j.CancelAttemptedAt = fsm.Some(now)
 		j.move(j.State, now)
-		return Event{Operation: OpCancel, Name: EventCancelled, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventCancelled, From: j.State, To: j.State}, nil
 	default:
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpCancel, "priority")
+			return Event{}, j.refuseInvariant("cancel", "priority")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpCancel, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("cancel", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpCancel, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("cancel", "max_attempts >= 1")
 		}
 		j.FinalizedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateCancelled, now)
-		return Event{Operation: OpCancel, Name: EventCancelled, From: from, To: StateCancelled, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventCancelled, From: from, To: StateCancelled}, nil
 	}
-}
-
-// CanCancel reports what Cancel would answer, and changes nothing.
-func (j Job) CanCancel(req CancelRequest, now time.Time) error {
-	_, err := j.Cancel(req, now)
-	return err
-}
-
-// RetryRequest is the request of Retry.
-type RetryRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Retry moves a Job from pending, scheduled, available, retryable, completed,
@@ -1228,7 +850,7 @@ type RetryRequest struct {
 //   - if it was available and scheduled_at < now: recorded, and nothing changes
 //   - if attempt >= max_attempts: to available
 //   - otherwise: to available
-func (j *Job) Retry(req RetryRequest, now time.Time) (Event, error) {
+func (j *Job) Retry(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StatePending, StateScheduled, StateAvailable, StateRetryable, StateCompleted, StateCancelled, StateDiscarded:
@@ -1237,22 +859,22 @@ func (j *Job) Retry(req RetryRequest, now time.Time) (Event, error) {
 	}
 	switch {
 	case j.State == StateAvailable && j.ScheduledAt.Before(now):
-		return j.note(OpRetry, EventRetried, "", now), nil
+		return j.note(EventRetried, ""), nil
 	case j.Attempt >= j.MaxAttempts:
 		if j.MaxAttempts == math.MaxInt64 {
-			return Event{}, j.refuseOverflow(OpRetry, "max_attempts")
+			return Event{}, j.refuseOverflow("retry", "max_attempts")
 		}
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpRetry, "priority")
+			return Event{}, j.refuseInvariant("retry", "priority")
 		}
 		if j.Attempt > j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant(OpRetry, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("retry", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts+1 < 1 {
-			return Event{}, j.refuseInvariant(OpRetry, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("retry", "max_attempts >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant(OpRetry, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("retry", "attempt < max_attempts")
 		}
 		j.ScheduledAt = now
 		j.FinalizedAt = fsm.Optional[time.Time]{}
@@ -1260,41 +882,31 @@ func (j *Job) Retry(req RetryRequest, now time.Time) (Event, error) {
 		j.MaxAttempts++
 		from := j.State
 		j.move(StateAvailable, now)
-		return Event{Operation: OpRetry, Name: EventRetried, From: from, To: StateAvailable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventRetried, From: from, To: StateAvailable}, nil
 	default:
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpRetry, "priority")
+			return Event{}, j.refuseInvariant("retry", "priority")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpRetry, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("retry", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpRetry, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("retry", "max_attempts >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpRetry, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("retry", "attempt < max_attempts")
 		}
 		j.ScheduledAt = now
 		j.FinalizedAt = fsm.Optional[time.Time]{}
 		j.CancelAttemptedAt = fsm.Optional[time.Time]{}
 		from := j.State
 		j.move(StateAvailable, now)
-		return Event{Operation: OpRetry, Name: EventRetried, From: from, To: StateAvailable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventRetried, From: from, To: StateAvailable}, nil
 	}
 }
 
-// CanRetry reports what Retry would answer, and changes nothing.
-func (j Job) CanRetry(req RetryRequest, now time.Time) error {
-	_, err := j.Retry(req, now)
-	return err
-}
-
-// RescueRequest is the request of Rescue.
-type RescueRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// RescueInput holds the inputs of Rescue.
+type RescueInput struct {
 	RetryAt time.Time // what the retry policy says
 	Error   fsm.JSON
 }
@@ -1309,20 +921,20 @@ type RescueRequest struct {
 //   - if cancel_attempted_at is present: to cancelled
 //   - if attempt >= max_attempts: to discarded
 //   - otherwise: to retryable
-func (j *Job) Rescue(req RescueRequest, now time.Time) (Event, error) {
+func (j *Job) Rescue(in RescueInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	req.RetryAt = driver.Time(req.RetryAt)
-	if req.RetryAt.IsZero() {
-		return Event{}, j.refuseInput(OpRescue, "retry_at", "it is required and zero")
+	in.RetryAt = driver.Time(in.RetryAt)
+	if in.RetryAt.IsZero() {
+		return Event{}, j.refuseInput("rescue", "retry_at", "it is required and zero")
 	}
-	if !inYears(req.RetryAt) {
-		return Event{}, j.refuseInput(OpRescue, "retry_at", "it is outside the years 1 to 9999")
+	if !inYears(in.RetryAt) {
+		return Event{}, j.refuseInput("rescue", "retry_at", "it is outside the years 1 to 9999")
 	}
-	if req.Error.IsZero() {
-		return Event{}, j.refuseInput(OpRescue, "error", "it is required and missing")
+	if in.Error.IsZero() {
+		return Event{}, j.refuseInput("rescue", "error", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Error.String()); err != nil {
-		return Event{}, j.refuseInput(OpRescue, "error", err.Error())
+	if err := driver.CheckText(in.Error.String()); err != nil {
+		return Event{}, j.refuseInput("rescue", "error", err.Error())
 	}
 	switch j.State {
 	case StateRunning:
@@ -1332,129 +944,87 @@ func (j *Job) Rescue(req RescueRequest, now time.Time) (Event, error) {
 	switch {
 	case j.CancelAttemptedAt.Present():
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpRescue, "priority")
+			return Event{}, j.refuseInvariant("rescue", "priority")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpRescue, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("rescue", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpRescue, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("rescue", "max_attempts >= 1")
 		}
-		j.Error = fsm.Some(req.Error)
+		j.Error = fsm.Some(in.Error)
 		j.FinalizedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateCancelled, now)
-		return Event{Operation: OpRescue, Name: EventRescued, From: from, To: StateCancelled, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventRescued, From: from, To: StateCancelled}, nil
 	case j.Attempt >= j.MaxAttempts:
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpRescue, "priority")
+			return Event{}, j.refuseInvariant("rescue", "priority")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpRescue, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("rescue", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpRescue, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("rescue", "max_attempts >= 1")
 		}
-		j.Error = fsm.Some(req.Error)
+		j.Error = fsm.Some(in.Error)
 		j.FinalizedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateDiscarded, now)
-		return Event{Operation: OpRescue, Name: EventRescued, From: from, To: StateDiscarded, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventRescued, From: from, To: StateDiscarded}, nil
 	default:
 		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpRescue, "priority")
+			return Event{}, j.refuseInvariant("rescue", "priority")
 		}
 		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant(OpRescue, "finalized_at is absent")
+			return Event{}, j.refuseInvariant("rescue", "finalized_at is absent")
 		}
 		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant(OpRescue, "cancel_attempted_at is absent")
+			return Event{}, j.refuseInvariant("rescue", "cancel_attempted_at is absent")
 		}
 		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpRescue, "attempt <= max_attempts")
+			return Event{}, j.refuseInvariant("rescue", "attempt <= max_attempts")
 		}
 		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpRescue, "max_attempts >= 1")
+			return Event{}, j.refuseInvariant("rescue", "max_attempts >= 1")
 		}
 		if j.Attempt < 1 {
-			return Event{}, j.refuseInvariant(OpRescue, "attempt >= 1")
+			return Event{}, j.refuseInvariant("rescue", "attempt >= 1")
 		}
 		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpRescue, "attempt < max_attempts")
+			return Event{}, j.refuseInvariant("rescue", "attempt < max_attempts")
 		}
-		j.Error = fsm.Some(req.Error)
-		j.ScheduledAt = req.RetryAt
+		j.Error = fsm.Some(in.Error)
+		j.ScheduledAt = in.RetryAt
 		from := j.State
 		j.move(StateRetryable, now)
-		return Event{Operation: OpRescue, Name: EventRescued, From: from, To: StateRetryable, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventRescued, From: from, To: StateRetryable}, nil
 	}
 }
 
-// CanRescue reports what Rescue would answer, and changes nothing.
-func (j Job) CanRescue(req RescueRequest, now time.Time) error {
-	_, err := j.Rescue(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Job: nil, or
+// the refusal that its method returns. Guards and inputs are not looked at; to
+// try these, call the method on a copy.
+func (j Job) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpPromote:
-		switch s {
-		case StatePending:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StatePending
 	case OpSchedule:
-		switch s {
-		case StateScheduled, StateRetryable:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateScheduled || j.State == StateRetryable
 	case OpFetch:
-		switch s {
-		case StateAvailable:
-			return fsmimpl.ClassTransition
-		}
-	case OpComplete:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpFail:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpSnooze:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpCancelWork:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateAvailable
+	case OpComplete, OpFail, OpSnooze, OpCancelWork, OpRescue:
+		possible = j.State == StateRunning
 	case OpCancel:
-		switch s {
-		case StatePending, StateScheduled, StateAvailable, StateRunning, StateRetryable:
-			return fsmimpl.ClassTransition
-		case StateCancelled:
-			return fsmimpl.ClassRecordOnly
-		}
+		possible = j.State == StatePending || j.State == StateScheduled || j.State == StateAvailable || j.State == StateRunning || j.State == StateRetryable || j.State == StateCancelled
 	case OpRetry:
-		switch s {
-		case StatePending, StateScheduled, StateAvailable, StateRetryable, StateCompleted, StateCancelled, StateDiscarded:
-			return fsmimpl.ClassTransition
-		}
-	case OpRescue:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StatePending || j.State == StateScheduled || j.State == StateAvailable || j.State == StateRetryable || j.State == StateCompleted || j.State == StateCancelled || j.State == StateDiscarded
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -1572,8 +1142,8 @@ func (j *Job) move(to State, now time.Time) {
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Job) note(op Operation, name EventName, guard string, now time.Time) Event {
-	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
+func (j *Job) note(name, guard string) Event {
+	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
 // refuseOn refuses on a ground that is known before the call.
@@ -1586,22 +1156,25 @@ func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation) *fsm.Refusal {
-	return j.refuseOn(&wrongState[op])
+func (j *Job) refuseState(op string) *fsm.Refusal {
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "riverjob", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "riverjob", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -1609,7 +1182,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -1617,7 +1190,7 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Job) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -1639,7 +1212,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpPromote:    {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "promote", Allowed: promoteStates},
 	OpSchedule:   {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "schedule", Allowed: scheduleStates},
 	OpFetch:      {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "fetch", Allowed: fetchStates},

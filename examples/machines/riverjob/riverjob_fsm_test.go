@@ -10,7 +10,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -258,97 +257,92 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Final:    func(state string) bool { return fsmtest.Named(States(), state).Final() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Final:      func(state string) bool { return fsmtest.Named(States(), state).Final() },
 	Errors: map[string]error{
 		"no_attempts":   ErrNoAttempts,
 		"duplicate_job": ErrDuplicateJob,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "pending, scheduled, available, running, retryable, completed, cancelled, discarded", ""),
-		fsmtest.Words("Operation", Operations(), "insert, promote, schedule, fetch, complete, fail, snooze, cancel_work, cancel, retry, rescue", ""),
-		fsmtest.Words("EventName", []EventName{EventInserted, EventPromoted, EventScheduled, EventFetched, EventCompleted, EventFailed, EventSnoozed, EventCancelledByWorker, EventCancelled, EventRetried, EventRescued}, "inserted, promoted, scheduled, fetched, completed, failed, snoozed, cancelled_by_worker, cancelled, retried, rescued", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Job]{
 		"insert": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Insert(c.ID, testInsertRequest(c), c.Now())
+				made, e, err := Insert(c.ID, testInsertInput(c), c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"promote": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Promote(testPromoteRequest(c), c.Now())
+				e, err := r.Promote(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanPromote(testPromoteRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpPromote) },
 		},
 		"schedule": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Schedule(testScheduleRequest(c), c.Now())
+				e, err := r.Schedule(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanSchedule(testScheduleRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpSchedule) },
 		},
 		"fetch": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fetch(testFetchRequest(c), c.Now())
+				e, err := r.Fetch(testFetchInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanFetch(testFetchRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpFetch) },
 		},
 		"complete": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Complete(testCompleteRequest(c), c.Now())
+				e, err := r.Complete(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanComplete(testCompleteRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpComplete) },
 		},
 		"fail": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fail(testFailRequest(c), c.Now())
+				e, err := r.Fail(testFailInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanFail(testFailRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpFail) },
 		},
 		"snooze": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Snooze(testSnoozeRequest(c), c.Now())
+				e, err := r.Snooze(testSnoozeInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanSnooze(testSnoozeRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpSnooze) },
 		},
 		"cancel_work": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.CancelWork(testCancelWorkRequest(c), c.Now())
+				e, err := r.CancelWork(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanCancelWork(testCancelWorkRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpCancelWork) },
 		},
 		"cancel": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Cancel(testCancelRequest(c), c.Now())
+				e, err := r.Cancel(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanCancel(testCancelRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpCancel) },
 		},
 		"retry": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Retry(testRetryRequest(c), c.Now())
+				e, err := r.Retry(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanRetry(testRetryRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpRetry) },
 		},
 		"rescue": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Rescue(testRescueRequest(c), c.Now())
+				e, err := r.Rescue(testRescueInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanRescue(testRescueRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpRescue) },
 		},
 	},
 	Migrate: Migrate,
@@ -359,21 +353,15 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testInsertRequest(c fsmtest.Call) InsertRequest {
-	return InsertRequest{
-		ID:          c.ID,
-		RequestID:   c.RequestID,
-		Actor:       c.Actor,
-		Reason:      c.Reason,
-		At:          c.Now(),
-		Labels:      c.Labels,
+func testInsertInput(c fsmtest.Call) InsertInput {
+	return InsertInput{
 		Pending:     c.Bool("pending"),
 		Kind:        c.Text("kind"),
 		Queue:       c.Text("queue"),
@@ -385,103 +373,27 @@ func testInsertRequest(c fsmtest.Call) InsertRequest {
 	}
 }
 
-func testPromoteRequest(c fsmtest.Call) PromoteRequest {
-	return PromoteRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testFetchInput(c fsmtest.Call) FetchInput {
+	return FetchInput{
+		Queue: c.Text("queue"),
 	}
 }
 
-func testScheduleRequest(c fsmtest.Call) ScheduleRequest {
-	return ScheduleRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
+func testFailInput(c fsmtest.Call) FailInput {
+	return FailInput{
+		RetryAt: c.Time("retry_at"),
+		Error:   c.JSON("error"),
 	}
 }
 
-func testFetchRequest(c fsmtest.Call) FetchRequest {
-	return FetchRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Queue:     c.Text("queue"),
+func testSnoozeInput(c fsmtest.Call) SnoozeInput {
+	return SnoozeInput{
+		Until: c.Time("until"),
 	}
 }
 
-func testCompleteRequest(c fsmtest.Call) CompleteRequest {
-	return CompleteRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testFailRequest(c fsmtest.Call) FailRequest {
-	return FailRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		RetryAt:   c.Time("retry_at"),
-		Error:     c.JSON("error"),
-	}
-}
-
-func testSnoozeRequest(c fsmtest.Call) SnoozeRequest {
-	return SnoozeRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Until:     c.Time("until"),
-	}
-}
-
-func testCancelWorkRequest(c fsmtest.Call) CancelWorkRequest {
-	return CancelWorkRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testCancelRequest(c fsmtest.Call) CancelRequest {
-	return CancelRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testRetryRequest(c fsmtest.Call) RetryRequest {
-	return RetryRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testRescueRequest(c fsmtest.Call) RescueRequest {
-	return RescueRequest{
-		Reason:  c.Reason,
-		At:      c.Now(),
-		Labels:  c.Labels,
+func testRescueInput(c fsmtest.Call) RescueInput {
+	return RescueInput{
 		RetryAt: c.Time("retry_at"),
 		Error:   c.JSON("error"),
 	}
@@ -490,7 +402,7 @@ func testRescueRequest(c fsmtest.Call) RescueRequest {
 // testOpen opens the machine with effects that only note that they ran.
 func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
 	m, err := Open(ctx, store, Sources{
-		Rescue: func(Job, time.Time) (RescueRequest, error) { return testRescueRequest(fx.Source("rescue")), nil },
+		Rescue: func(Job, time.Time) (RescueInput, error) { return testRescueInput(fx.Source("rescue")), nil },
 	}, opts...)
 	if err != nil {
 		return nil, err
@@ -513,6 +425,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			return m.Audit(ctx)
 		},
 		Sweep: m.Sweep,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -561,19 +476,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 		Operations: map[string]fsmtest.Durably[Job]{
 			"insert": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Insert(ctx, testInsertRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var reqs []InsertRequest
-					for _, c := range calls {
-						reqs = append(reqs, testInsertRequest(c))
-					}
-					return m.InsertMany(ctx, reqs)
+					return m.Insert(ctx, c.ID, testInsertInput(c), c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Insert(ctx, testInsertRequest(c))
+					j, err := h.Insert(ctx, c.ID, testInsertInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -582,14 +490,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"promote": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Promote(ctx, at, testPromoteRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []PromoteItem
-					for i, c := range calls {
-						items = append(items, PromoteItem{At: at[i], Request: testPromoteRequest(c)})
-					}
-					return m.PromoteMany(ctx, items)
+					return m.Promote(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					told := func(next AfterPromote) error {
@@ -613,43 +514,42 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"schedule": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Schedule(ctx, at, testScheduleRequest(c))
+					return m.Schedule(ctx, at, c.GivenBySystem())
 				},
 			},
 			"fetch": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.FetchOf(ctx, at, testFetchRequest(c))
+					return m.FetchOf(ctx, at, testFetchInput(c), c.Given())
 				},
 				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					if n > 0 {
-						return m.FetchN(ctx, n, testFetchRequest(c))
+						return m.FetchN(ctx, n, testFetchInput(c), c.Given())
 					}
-					out, err := m.Fetch(ctx, testFetchRequest(c))
+					out, err := m.Fetch(ctx, testFetchInput(c), c.Given())
 					return []fsm.Outcome[Job]{out}, err
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
-						list, err := h.FetchN(ctx, n, testFetchRequest(c))
+						list, err := h.FetchN(ctx, n, testFetchInput(c), c.Given())
 						var outs []fsm.Outcome[Job]
 						for _, j := range list {
 							outs = append(outs, j.Outcome())
 						}
 						return outs, err
 					}
-					j, err := h.Fetch(ctx, testFetchRequest(c))
+					j, err := h.Fetch(ctx, testFetchInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testFetchRequest(c)
 					switch h.Held().State {
 					case StateAvailable:
 						j := AvailableJob{handle{h}}
-						next, err := j.Fetch(ctx, req.Queue)
+						next, err := j.Fetch(ctx, testFetchInput(c))
 						return next.Outcome(), "running", err
 					}
 					return out, end, err
@@ -657,14 +557,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"complete": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Complete(ctx, at, testCompleteRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []CompleteItem
-					for i, c := range calls {
-						items = append(items, CompleteItem{At: at[i], Request: testCompleteRequest(c)})
-					}
-					return m.CompleteMany(ctx, items)
+					return m.Complete(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -678,17 +571,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"fail": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Fail(ctx, at, testFailRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []FailItem
-					for i, c := range calls {
-						items = append(items, FailItem{At: at[i], Request: testFailRequest(c)})
-					}
-					return m.FailMany(ctx, items)
+					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testFailRequest(c)
 					told := func(next AfterFail) error {
 						return next.Switch(
 							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
@@ -700,7 +585,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
-						next, err := j.Fail(ctx, req.RetryAt, req.Error)
+						next, err := j.Fail(ctx, testFailInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -712,17 +597,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"snooze": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Snooze(ctx, at, testSnoozeRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []SnoozeItem
-					for i, c := range calls {
-						items = append(items, SnoozeItem{At: at[i], Request: testSnoozeRequest(c)})
-					}
-					return m.SnoozeMany(ctx, items)
+					return m.Snooze(ctx, at, testSnoozeInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testSnoozeRequest(c)
 					told := func(next AfterSnooze) error {
 						return next.Switch(
 							func(j ScheduledJob) error { out, end = j.Outcome(), "scheduled"; return nil },
@@ -733,7 +610,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
-						next, err := j.Snooze(ctx, req.Until)
+						next, err := j.Snooze(ctx, testSnoozeInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -745,14 +622,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"cancel_work": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.CancelWork(ctx, at, testCancelWorkRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []CancelWorkItem
-					for i, c := range calls {
-						items = append(items, CancelWorkItem{At: at[i], Request: testCancelWorkRequest(c)})
-					}
-					return m.CancelWorkMany(ctx, items)
+					return m.CancelWork(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -766,14 +636,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"cancel": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Cancel(ctx, at, testCancelRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []CancelItem
-					for i, c := range calls {
-						items = append(items, CancelItem{At: at[i], Request: testCancelRequest(c)})
-					}
-					return m.CancelMany(ctx, items)
+					return m.Cancel(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -803,14 +666,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"retry": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Retry(ctx, at, testRetryRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []RetryItem
-					for i, c := range calls {
-						items = append(items, RetryItem{At: at[i], Request: testRetryRequest(c)})
-					}
-					return m.RetryMany(ctx, items)
+					return m.Retry(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					told := func(next AfterRetry) error {
@@ -882,7 +738,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"rescue": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Rescue(ctx, at, testRescueRequest(c))
+					return m.Rescue(ctx, at, testRescueInput(c), c.GivenBySystem())
 				},
 			},
 		},

@@ -36,14 +36,14 @@ func Hold(m *Machine, j Job, actor string) AnyJob {
 }
 
 // Insert is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Insert(ctx context.Context, req InsertRequest) (AnyJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Insert(ctx context.Context, id string, in InsertInput, c fsm.Call) (AnyJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Insert(ctx, req)
+	out, err := h.m.Insert(ctx, id, in, c)
 	if err != nil {
 		return AnyJob{}, err
 	}
@@ -51,14 +51,14 @@ func (h Holder) Insert(ctx context.Context, req InsertRequest) (AnyJob, error) {
 }
 
 // Fetch is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Fetch(ctx context.Context, req FetchRequest) (RunningJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Fetch(ctx context.Context, in FetchInput, c fsm.Call) (RunningJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Fetch(ctx, req)
+	out, err := h.m.Fetch(ctx, in, c)
 	if err != nil {
 		return RunningJob{}, err
 	}
@@ -66,14 +66,14 @@ func (h Holder) Fetch(ctx context.Context, req FetchRequest) (RunningJob, error)
 }
 
 // FetchN is the machine's, with handles for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) FetchN(ctx context.Context, n int, req FetchRequest) ([]RunningJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) FetchN(ctx context.Context, n int, in FetchInput, c fsm.Call) ([]RunningJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	outs, err := h.m.FetchN(ctx, n, req)
+	outs, err := h.m.FetchN(ctx, n, in, c)
 	if err != nil {
 		return nil, err
 	}
@@ -175,21 +175,21 @@ type PendingJob struct {
 // Promote moves the Job to scheduled or available. What the job waited for is
 // there.
 func (j PendingJob) Promote(ctx context.Context) (AfterPromote, error) {
-	next, err := j.held.Move(ctx, PromoteRequest{Actor: j.held.Actor()}.call(opPromote))
+	next, err := j.held.Move(ctx, promoteCall(opPromote, fsm.Call{Actor: j.held.Actor()}))
 	return AfterPromote{handle{next}}, err
 }
 
 // Cancel moves the Job to cancelled. Cancels a job; of a running one its client
 // is asked to.
 func (j PendingJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor()}.call(opCancel))
+	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
 	return CancelledJob{handle{next}}, err
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
 func (j PendingJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, RetryRequest{Actor: j.held.Actor()}.call(opRetry))
+	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRetry{handle{next}}, err
 }
 
@@ -202,14 +202,14 @@ type ScheduledJob struct {
 // Cancel moves the Job to cancelled. Cancels a job; of a running one its client
 // is asked to.
 func (j ScheduledJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor()}.call(opCancel))
+	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
 	return CancelledJob{handle{next}}, err
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
 func (j ScheduledJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, RetryRequest{Actor: j.held.Actor()}.call(opRetry))
+	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRetry{handle{next}}, err
 }
 
@@ -220,22 +220,22 @@ type AvailableJob struct {
 }
 
 // Fetch moves the Job to running. A client takes the next job of a queue.
-func (j AvailableJob) Fetch(ctx context.Context, queue string) (RunningJob, error) {
-	next, err := j.held.Move(ctx, FetchRequest{Actor: j.held.Actor(), Queue: queue}.call(opFetch))
+func (j AvailableJob) Fetch(ctx context.Context, in FetchInput) (RunningJob, error) {
+	next, err := j.held.Move(ctx, fetchCall(opFetch, in, fsm.Call{Actor: j.held.Actor()}))
 	return RunningJob{handle{next}}, err
 }
 
 // Cancel moves the Job to cancelled. Cancels a job; of a running one its client
 // is asked to.
 func (j AvailableJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor()}.call(opCancel))
+	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
 	return CancelledJob{handle{next}}, err
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
 func (j AvailableJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, RetryRequest{Actor: j.held.Actor()}.call(opRetry))
+	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRetry{handle{next}}, err
 }
 
@@ -253,35 +253,35 @@ func (j RunningJob) AttemptedAt() time.Time {
 
 // Complete moves the Job to completed. The worker is done.
 func (j RunningJob) Complete(ctx context.Context) (CompletedJob, error) {
-	next, err := j.held.Move(ctx, CompleteRequest{Actor: j.held.Actor()}.call(opComplete))
+	next, err := j.held.Move(ctx, completeCall(opComplete, fsm.Call{Actor: j.held.Actor()}))
 	return CompletedJob{handle{next}}, err
 }
 
 // Fail moves the Job to discarded, cancelled, available or retryable. The
 // worker returned an error or panicked.
-func (j RunningJob) Fail(ctx context.Context, retryAt time.Time, errorValue fsm.JSON) (AfterFail, error) {
-	next, err := j.held.Move(ctx, FailRequest{Actor: j.held.Actor(), RetryAt: retryAt, Error: errorValue}.call(opFail))
+func (j RunningJob) Fail(ctx context.Context, in FailInput) (AfterFail, error) {
+	next, err := j.held.Move(ctx, failCall(opFail, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterFail{handle{next}}, err
 }
 
 // Snooze moves the Job to cancelled, available or scheduled. The worker asks to
 // be called again later; that costs no attempt.
-func (j RunningJob) Snooze(ctx context.Context, until time.Time) (AfterSnooze, error) {
-	next, err := j.held.Move(ctx, SnoozeRequest{Actor: j.held.Actor(), Until: until}.call(opSnooze))
+func (j RunningJob) Snooze(ctx context.Context, in SnoozeInput) (AfterSnooze, error) {
+	next, err := j.held.Move(ctx, snoozeCall(opSnooze, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterSnooze{handle{next}}, err
 }
 
 // CancelWork moves the Job to cancelled. The worker says that the job is not to
 // be tried again.
 func (j RunningJob) CancelWork(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, CancelWorkRequest{Actor: j.held.Actor()}.call(opCancelWork))
+	next, err := j.held.Move(ctx, cancelWorkCall(opCancelWork, fsm.Call{Actor: j.held.Actor()}))
 	return CancelledJob{handle{next}}, err
 }
 
 // Cancel keeps the Job running; the handle holds the new revision. Cancels a
 // job; of a running one its client is asked to.
 func (j RunningJob) Cancel(ctx context.Context) error {
-	return j.held.Stay(ctx, CancelRequest{Actor: j.held.Actor()}.call(opCancel))
+	return j.held.Stay(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RetryableJob is a Job that is retryable, in the hands of one actor. Has
@@ -299,14 +299,14 @@ func (j RetryableJob) Error() fsm.JSON {
 // Cancel moves the Job to cancelled. Cancels a job; of a running one its client
 // is asked to.
 func (j RetryableJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, CancelRequest{Actor: j.held.Actor()}.call(opCancel))
+	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
 	return CancelledJob{handle{next}}, err
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
 func (j RetryableJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, RetryRequest{Actor: j.held.Actor()}.call(opRetry))
+	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRetry{handle{next}}, err
 }
 
@@ -333,7 +333,7 @@ func (j CompletedJob) AttemptedAt() time.Time {
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
 func (j CompletedJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, RetryRequest{Actor: j.held.Actor()}.call(opRetry))
+	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRetry{handle{next}}, err
 }
 
@@ -353,7 +353,7 @@ func (j CancelledJob) FinalizedAt() time.Time {
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
 func (j CancelledJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, RetryRequest{Actor: j.held.Actor()}.call(opRetry))
+	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRetry{handle{next}}, err
 }
 
@@ -379,7 +379,7 @@ func (j DiscardedJob) Error() fsm.JSON {
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
 func (j DiscardedJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, RetryRequest{Actor: j.held.Actor()}.call(opRetry))
+	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRetry{handle{next}}, err
 }
 

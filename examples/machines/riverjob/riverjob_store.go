@@ -4,10 +4,8 @@ package riverjob
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -76,7 +74,7 @@ type Outcome = fsm.Outcome[Job]
 // Sources make up the inputs of the calls that triggers issue. They run before
 // the transaction; what they return is checked and logged as any input.
 type Sources struct {
-	Rescue func(j Job, now time.Time) (RescueRequest, error)
+	Rescue func(j Job, now time.Time) (RescueInput, error)
 }
 
 // Machine is the machine over a store: every operation is one transaction that
@@ -100,10 +98,10 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 	d.Operations = slices.Clone(descriptor.Operations)
 	ownRescue := *opRescue
 	ownRescue.System = func(j *Job, now time.Time) (fsmimpl.Call[Job], error) {
-		req, err := sources.Rescue(*j, now)
-		return req.call(nil), err
+		in, err := sources.Rescue(*j, now)
+		return rescueCall(nil, in, fsm.Call{}), err
 	}
-	d.Operations[OpRescue-1] = &ownRescue
+	d.Operations[10] = &ownRescue
 	core, err := fsm.NewMachine(ctx, store, &d, nil, opts...)
 	if err != nil {
 		return nil, err
@@ -123,53 +121,28 @@ func Fold(events []fsm.Event) (Job, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Insert makes a Job in state pending, scheduled or available. One that is
-// there with the same unique_key is returned as it is, with Existing set.
-func (m *Machine) Insert(ctx context.Context, req InsertRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opInsert))
-}
-
-// InsertMany is Insert for each request, in one transaction: all of them or
-// none.
-func (m *Machine) InsertMany(ctx context.Context, reqs []InsertRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Job], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opInsert)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Insert makes a Job in state pending, scheduled or available. An empty id
+// stands for a new one. One that is there with the same unique_key is returned
+// as it is, with Existing set.
+func (m *Machine) Insert(ctx context.Context, id string, in InsertInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, insertCall(opInsert, id, in, c))
 }
 
 // Promote moves a Job from pending to scheduled or available.
-func (m *Machine) Promote(ctx context.Context, at fsm.Target, req PromoteRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opPromote))
-}
-
-// PromoteItem is one item of PromoteMany.
-type PromoteItem struct {
-	At      fsm.Target
-	Request PromoteRequest
-}
-
-// PromoteMany is Promote for each item, in one transaction: all of them or
-// none.
-func (m *Machine) PromoteMany(ctx context.Context, items []PromoteItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opPromote)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Promote(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, promoteCall(opPromote, c))
 }
 
 // Schedule moves a Job from scheduled or retryable to available. Its request id
 // is made of operation and revision, so two that run it converge.
-func (m *Machine) Schedule(ctx context.Context, at fsm.Target, req ScheduleRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSchedule))
+func (m *Machine) Schedule(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, scheduleCall(opSchedule, c))
 }
 
 // Fetch picks the first Job that fits and moves it from available to running.
 // Without one it returns fsm.ErrNothingToDo.
-func (m *Machine) Fetch(ctx context.Context, req FetchRequest) (Outcome, error) {
-	outs, err := m.core.Pick(ctx, 1, req.call(opFetch))
+func (m *Machine) Fetch(ctx context.Context, in FetchInput, c fsm.Call) (Outcome, error) {
+	outs, err := m.core.Pick(ctx, 1, fetchCall(opFetch, in, c))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -178,144 +151,52 @@ func (m *Machine) Fetch(ctx context.Context, req FetchRequest) (Outcome, error) 
 
 // FetchN picks up to n records at once, under one request id. Without any it
 // returns fsm.ErrNothingToDo.
-func (m *Machine) FetchN(ctx context.Context, n int, req FetchRequest) ([]Outcome, error) {
-	return m.core.Pick(ctx, n, req.call(opFetch))
+func (m *Machine) FetchN(ctx context.Context, n int, in FetchInput, c fsm.Call) ([]Outcome, error) {
+	return m.core.Pick(ctx, n, fetchCall(opFetch, in, c))
 }
 
 // FetchOf is Fetch for the Job that the caller names.
-func (m *Machine) FetchOf(ctx context.Context, at fsm.Target, req FetchRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFetch))
+func (m *Machine) FetchOf(ctx context.Context, at fsm.Target, in FetchInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, fetchCall(opFetch, in, c))
 }
 
 // Complete moves a Job from running to completed.
-func (m *Machine) Complete(ctx context.Context, at fsm.Target, req CompleteRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opComplete))
-}
-
-// CompleteItem is one item of CompleteMany.
-type CompleteItem struct {
-	At      fsm.Target
-	Request CompleteRequest
-}
-
-// CompleteMany is Complete for each item, in one transaction: all of them or
-// none.
-func (m *Machine) CompleteMany(ctx context.Context, items []CompleteItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opComplete)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Complete(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, completeCall(opComplete, c))
 }
 
 // Fail moves a Job from running to discarded, cancelled, available or
 // retryable.
-func (m *Machine) Fail(ctx context.Context, at fsm.Target, req FailRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFail))
-}
-
-// FailItem is one item of FailMany.
-type FailItem struct {
-	At      fsm.Target
-	Request FailRequest
-}
-
-// FailMany is Fail for each item, in one transaction: all of them or none.
-func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Fail(ctx context.Context, at fsm.Target, in FailInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, failCall(opFail, in, c))
 }
 
 // Snooze moves a Job from running to cancelled, available or scheduled.
-func (m *Machine) Snooze(ctx context.Context, at fsm.Target, req SnoozeRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSnooze))
-}
-
-// SnoozeItem is one item of SnoozeMany.
-type SnoozeItem struct {
-	At      fsm.Target
-	Request SnoozeRequest
-}
-
-// SnoozeMany is Snooze for each item, in one transaction: all of them or none.
-func (m *Machine) SnoozeMany(ctx context.Context, items []SnoozeItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opSnooze)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Snooze(ctx context.Context, at fsm.Target, in SnoozeInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, snoozeCall(opSnooze, in, c))
 }
 
 // CancelWork moves a Job from running to cancelled.
-func (m *Machine) CancelWork(ctx context.Context, at fsm.Target, req CancelWorkRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCancelWork))
-}
-
-// CancelWorkItem is one item of CancelWorkMany.
-type CancelWorkItem struct {
-	At      fsm.Target
-	Request CancelWorkRequest
-}
-
-// CancelWorkMany is CancelWork for each item, in one transaction: all of them
-// or none.
-func (m *Machine) CancelWorkMany(ctx context.Context, items []CancelWorkItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opCancelWork)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) CancelWork(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, cancelWorkCall(opCancelWork, c))
 }
 
 // Cancel moves a Job from pending, scheduled, available, running or retryable
 // to cancelled or running.
-func (m *Machine) Cancel(ctx context.Context, at fsm.Target, req CancelRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCancel))
-}
-
-// CancelItem is one item of CancelMany.
-type CancelItem struct {
-	At      fsm.Target
-	Request CancelRequest
-}
-
-// CancelMany is Cancel for each item, in one transaction: all of them or none.
-func (m *Machine) CancelMany(ctx context.Context, items []CancelItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opCancel)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Cancel(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, cancelCall(opCancel, c))
 }
 
 // Retry moves a Job from pending, scheduled, available, retryable, completed,
 // cancelled or discarded to available.
-func (m *Machine) Retry(ctx context.Context, at fsm.Target, req RetryRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRetry))
-}
-
-// RetryItem is one item of RetryMany.
-type RetryItem struct {
-	At      fsm.Target
-	Request RetryRequest
-}
-
-// RetryMany is Retry for each item, in one transaction: all of them or none.
-func (m *Machine) RetryMany(ctx context.Context, items []RetryItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opRetry)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Retry(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, retryCall(opRetry, c))
 }
 
 // Rescue moves a Job from running to cancelled, discarded or retryable. Its
 // request id is made of operation and revision, so two that run it converge.
-func (m *Machine) Rescue(ctx context.Context, at fsm.Target, req RescueRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(m.opRescue))
+func (m *Machine) Rescue(ctx context.Context, at fsm.Target, in RescueInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, rescueCall(m.opRescue, in, c))
 }
 
 // Record returns a Job as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -391,9 +272,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Job]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -456,7 +351,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "scheduled_at"}},
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
-			return ScheduleRequest{}.call(nil), nil
+			return scheduleCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -609,183 +504,143 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	},
 }
 
-func (req InsertRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func insertCall(op *fsmimpl.Operation[Job], id string, in InsertInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "pending", Value: req.Pending, Kind: driver.KindBool},
-			{Name: "kind", Value: req.Kind, Kind: driver.KindString},
-			{Name: "queue", Value: req.Queue, Kind: driver.KindString},
-			{Name: "args", Value: req.Args.String(), Kind: driver.KindJSON},
-			{Name: "priority", Value: req.Priority, Kind: driver.KindInt},
-			{Name: "unique_key", Value: column(req.UniqueKey), Kind: driver.KindString},
-			{Name: "max_attempts", Value: req.MaxAttempts, Kind: driver.KindInt},
-			{Name: "scheduled_at", Value: driver.Time(req.ScheduledAt), Kind: driver.KindTime, Loose: true},
+			{Name: "pending", Value: in.Pending, Kind: driver.KindBool},
+			{Name: "kind", Value: in.Kind, Kind: driver.KindString},
+			{Name: "queue", Value: in.Queue, Kind: driver.KindString},
+			{Name: "args", Value: in.Args.String(), Kind: driver.KindJSON},
+			{Name: "priority", Value: in.Priority, Kind: driver.KindInt},
+			{Name: "unique_key", Value: fsmimpl.Column(in.UniqueKey), Kind: driver.KindString},
+			{Name: "max_attempts", Value: in.MaxAttempts, Kind: driver.KindInt},
+			{Name: "scheduled_at", Value: driver.Time(in.ScheduledAt), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Insert(id, req, now)
+			made, e, err := Insert(id, in, now)
 			*j = made
 			return step(e, err)
 		},
-		Dedupe: []any{column(req.UniqueKey)},
+		Dedupe: []any{fsmimpl.Column(in.UniqueKey)},
 	}
 }
 
-func (req PromoteRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func promoteCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Promote(req, now))
+			return step(j.Promote(now))
 		},
 	}
 }
 
-func (req ScheduleRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func scheduleCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Schedule(req, now))
+			return step(j.Schedule(now))
 		},
 	}
 }
 
-func (req FetchRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func fetchCall(op *fsmimpl.Operation[Job], in FetchInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "queue", Value: req.Queue, Kind: driver.KindString},
+			{Name: "queue", Value: in.Queue, Kind: driver.KindString},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Fetch(req, now))
+			return step(j.Fetch(in, c.Actor, now))
 		},
 		Where: []driver.Cond{
-			{Column: "queue", Op: driver.OpEq, Value: req.Queue},
+			{Column: "queue", Op: driver.OpEq, Value: in.Queue},
 		},
 	}
 }
 
-func (req CompleteRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func completeCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Complete(req, now))
+			return step(j.Complete(now))
 		},
 	}
 }
 
-func (req FailRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func failCall(op *fsmimpl.Operation[Job], in FailInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "retry_at", Value: driver.Time(req.RetryAt), Kind: driver.KindTime, Loose: true},
-			{Name: "error", Value: req.Error.String(), Kind: driver.KindJSON},
+			{Name: "retry_at", Value: driver.Time(in.RetryAt), Kind: driver.KindTime, Loose: true},
+			{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Fail(req, now))
+			return step(j.Fail(in, now))
 		},
 	}
 }
 
-func (req SnoozeRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func snoozeCall(op *fsmimpl.Operation[Job], in SnoozeInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "until", Value: driver.Time(req.Until), Kind: driver.KindTime, Loose: true},
+			{Name: "until", Value: driver.Time(in.Until), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Snooze(req, now))
+			return step(j.Snooze(in, now))
 		},
 	}
 }
 
-func (req CancelWorkRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func cancelWorkCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.CancelWork(req, now))
+			return step(j.CancelWork(now))
 		},
 	}
 }
 
-func (req CancelRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func cancelCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Cancel(req, now))
+			return step(j.Cancel(now))
 		},
 	}
 }
 
-func (req RetryRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func retryCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Retry(req, now))
+			return step(j.Retry(now))
 		},
 	}
 }
 
-func (req RescueRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func rescueCall(op *fsmimpl.Operation[Job], in RescueInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "retry_at", Value: driver.Time(req.RetryAt), Kind: driver.KindTime, Loose: true},
-			{Name: "error", Value: req.Error.String(), Kind: driver.KindJSON, Loose: true},
+			{Name: "retry_at", Value: driver.Time(in.RetryAt), Kind: driver.KindTime, Loose: true},
+			{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON, Loose: true},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Rescue(req, now))
+			return step(j.Rescue(in, now))
 		},
 	}
 }
@@ -803,15 +658,15 @@ func encode(j *Job) driver.Row {
 			j.Queue,
 			j.Args.String(),
 			j.Priority,
-			column(j.UniqueKey),
+			fsmimpl.Column(j.UniqueKey),
 			j.MaxAttempts,
 			j.Attempt,
-			column(j.AttemptedAt),
+			fsmimpl.Column(j.AttemptedAt),
 			j.AttemptedBy.Text(),
 			j.ScheduledAt,
-			column(j.CancelAttemptedAt),
-			columnOf(j.Error, fsm.JSON.String),
-			column(j.FinalizedAt),
+			fsmimpl.Column(j.CancelAttemptedAt),
+			fsmimpl.ColumnOf(j.Error, fsm.JSON.String),
+			fsmimpl.Column(j.FinalizedAt),
 		},
 	}
 }
@@ -819,28 +674,24 @@ func encode(j *Job) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Job, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Job{}, fmt.Errorf("riverjob %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Job{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Kind),
-		read(r, 1, &j.Queue),
-		scan(r, 2, &j.Args),
-		read(r, 3, &j.Priority),
-		readOptional(r, 4, &j.UniqueKey),
-		read(r, 5, &j.MaxAttempts),
-		read(r, 6, &j.Attempt),
-		readOptional(r, 7, &j.AttemptedAt),
-		scan(r, 8, &j.AttemptedBy),
-		read(r, 9, &j.ScheduledAt),
-		readOptional(r, 10, &j.CancelAttemptedAt),
-		scanOptional(r, 11, &j.Error),
-		readOptional(r, 12, &j.FinalizedAt),
-	)
-	if err != nil {
-		return Job{}, fmt.Errorf("riverjob %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Kind)
+	fsmimpl.Plain(rd, &j.Queue)
+	fsmimpl.Scan(rd, &j.Args)
+	fsmimpl.Plain(rd, &j.Priority)
+	fsmimpl.PlainOptional(rd, &j.UniqueKey)
+	fsmimpl.Plain(rd, &j.MaxAttempts)
+	fsmimpl.Plain(rd, &j.Attempt)
+	fsmimpl.PlainOptional(rd, &j.AttemptedAt)
+	fsmimpl.Scan(rd, &j.AttemptedBy)
+	fsmimpl.Plain(rd, &j.ScheduledAt)
+	fsmimpl.PlainOptional(rd, &j.CancelAttemptedAt)
+	fsmimpl.ScanOptional(rd, &j.Error)
+	fsmimpl.PlainOptional(rd, &j.FinalizedAt)
+	if err := rd.Err(); err != nil {
+		return Job{}, err
 	}
 	return j, nil
 }
@@ -855,75 +706,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
-}
-
-// scanOptional reads a text column that may be absent.
-func scanOptional[T any, P interface {
-	*T
-	sql.Scanner
-}](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	var v T
-	if err := P(&v).Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

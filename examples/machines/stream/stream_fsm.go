@@ -9,9 +9,7 @@
 package stream
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -21,7 +19,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Stream. The zero State is no state.
 type State uint8
@@ -62,10 +60,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -75,66 +70,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "idle":
-		*s = StateIdle
-	case "reserved_local":
-		*s = StateReservedLocal
-	case "reserved_remote":
-		*s = StateReservedRemote
-	case "open":
-		*s = StateOpen
-	case "half_closed_local":
-		*s = StateHalfClosedLocal
-	case "half_closed_remote":
-		*s = StateHalfClosedRemote
-	case "closed":
-		*s = StateClosed
-	default:
-		return fmt.Errorf("unknown state %q; expected idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote or closed", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateIdle,
-		StateReservedLocal,
-		StateReservedRemote,
-		StateOpen,
-		StateHalfClosedLocal,
-		StateHalfClosedRemote,
-		StateClosed,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -148,266 +94,45 @@ func (s State) Final() bool {
 	return s == StateClosed
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpName Operation = iota + 1
-	OpSendHeaders
-	OpRecvHeaders
-	OpSendData
-	OpRecvData
-	OpSendPushPromise
-	OpRecvPushPromise
-	OpSendRstStream
-	OpRecvRstStream
-	OpSendWindowUpdate
-	OpRecvWindowUpdate
-	OpSendPriority
-	OpRecvPriority
-	OpSkip
-	OpCloseConnection
+	OpName             = "name"
+	OpSendHeaders      = "send_headers"
+	OpRecvHeaders      = "recv_headers"
+	OpSendData         = "send_data"
+	OpRecvData         = "recv_data"
+	OpSendPushPromise  = "send_push_promise"
+	OpRecvPushPromise  = "recv_push_promise"
+	OpSendRstStream    = "send_rst_stream"
+	OpRecvRstStream    = "recv_rst_stream"
+	OpSendWindowUpdate = "send_window_update"
+	OpRecvWindowUpdate = "recv_window_update"
+	OpSendPriority     = "send_priority"
+	OpRecvPriority     = "recv_priority"
+	OpSkip             = "skip"
+	OpCloseConnection  = "close_connection"
 )
 
-var operationNames = [...]string{
-	OpName:             "name",
-	OpSendHeaders:      "send_headers",
-	OpRecvHeaders:      "recv_headers",
-	OpSendData:         "send_data",
-	OpRecvData:         "recv_data",
-	OpSendPushPromise:  "send_push_promise",
-	OpRecvPushPromise:  "recv_push_promise",
-	OpSendRstStream:    "send_rst_stream",
-	OpRecvRstStream:    "recv_rst_stream",
-	OpSendWindowUpdate: "send_window_update",
-	OpRecvWindowUpdate: "recv_window_update",
-	OpSendPriority:     "send_priority",
-	OpRecvPriority:     "recv_priority",
-	OpSkip:             "skip",
-	OpCloseConnection:  "close_connection",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "name":
-		*o = OpName
-	case "send_headers":
-		*o = OpSendHeaders
-	case "recv_headers":
-		*o = OpRecvHeaders
-	case "send_data":
-		*o = OpSendData
-	case "recv_data":
-		*o = OpRecvData
-	case "send_push_promise":
-		*o = OpSendPushPromise
-	case "recv_push_promise":
-		*o = OpRecvPushPromise
-	case "send_rst_stream":
-		*o = OpSendRstStream
-	case "recv_rst_stream":
-		*o = OpRecvRstStream
-	case "send_window_update":
-		*o = OpSendWindowUpdate
-	case "recv_window_update":
-		*o = OpRecvWindowUpdate
-	case "send_priority":
-		*o = OpSendPriority
-	case "recv_priority":
-		*o = OpRecvPriority
-	case "skip":
-		*o = OpSkip
-	case "close_connection":
-		*o = OpCloseConnection
-	default:
-		return fmt.Errorf("unknown operation %q; expected 15 words that the specification lists", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpName,
-		OpSendHeaders,
-		OpRecvHeaders,
-		OpSendData,
-		OpRecvData,
-		OpSendPushPromise,
-		OpRecvPushPromise,
-		OpSendRstStream,
-		OpRecvRstStream,
-		OpSendWindowUpdate,
-		OpRecvWindowUpdate,
-		OpSendPriority,
-		OpRecvPriority,
-		OpSkip,
-		OpCloseConnection,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventNamed EventName = iota + 1
-	EventHeadersSent
-	EventHeadersReceived
-	EventDataSent
-	EventDataReceived
-	EventPushPromiseSent
-	EventPushPromiseReceived
-	EventRstStreamSent
-	EventRstStreamReceived
-	EventWindowUpdateSent
-	EventWindowUpdateReceived
-	EventPrioritySent
-	EventPriorityReceived
-	EventSkipped
-	EventConnectionClosed
+	EventNamed                = "named"
+	EventHeadersSent          = "headers_sent"
+	EventHeadersReceived      = "headers_received"
+	EventDataSent             = "data_sent"
+	EventDataReceived         = "data_received"
+	EventPushPromiseSent      = "push_promise_sent"
+	EventPushPromiseReceived  = "push_promise_received"
+	EventRstStreamSent        = "rst_stream_sent"
+	EventRstStreamReceived    = "rst_stream_received"
+	EventWindowUpdateSent     = "window_update_sent"
+	EventWindowUpdateReceived = "window_update_received"
+	EventPrioritySent         = "priority_sent"
+	EventPriorityReceived     = "priority_received"
+	EventSkipped              = "skipped"
+	EventConnectionClosed     = "connection_closed"
 )
-
-var eventNameNames = [...]string{
-	EventNamed:                "named",
-	EventHeadersSent:          "headers_sent",
-	EventHeadersReceived:      "headers_received",
-	EventDataSent:             "data_sent",
-	EventDataReceived:         "data_received",
-	EventPushPromiseSent:      "push_promise_sent",
-	EventPushPromiseReceived:  "push_promise_received",
-	EventRstStreamSent:        "rst_stream_sent",
-	EventRstStreamReceived:    "rst_stream_received",
-	EventWindowUpdateSent:     "window_update_sent",
-	EventWindowUpdateReceived: "window_update_received",
-	EventPrioritySent:         "priority_sent",
-	EventPriorityReceived:     "priority_received",
-	EventSkipped:              "skipped",
-	EventConnectionClosed:     "connection_closed",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "named":
-		*e = EventNamed
-	case "headers_sent":
-		*e = EventHeadersSent
-	case "headers_received":
-		*e = EventHeadersReceived
-	case "data_sent":
-		*e = EventDataSent
-	case "data_received":
-		*e = EventDataReceived
-	case "push_promise_sent":
-		*e = EventPushPromiseSent
-	case "push_promise_received":
-		*e = EventPushPromiseReceived
-	case "rst_stream_sent":
-		*e = EventRstStreamSent
-	case "rst_stream_received":
-		*e = EventRstStreamReceived
-	case "window_update_sent":
-		*e = EventWindowUpdateSent
-	case "window_update_received":
-		*e = EventWindowUpdateReceived
-	case "priority_sent":
-		*e = EventPrioritySent
-	case "priority_received":
-		*e = EventPriorityReceived
-	case "skipped":
-		*e = EventSkipped
-	case "connection_closed":
-		*e = EventConnectionClosed
-	default:
-		return fmt.Errorf("unknown event %q; expected 15 words that the specification lists", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // Initiator is a value of the field initiator. The zero Initiator is none.
 type Initiator uint8
@@ -425,10 +150,7 @@ var initiatorNames = [...]string{
 
 // String returns the name in the specification.
 func (i Initiator) String() string {
-	if !i.Valid() {
-		return fmt.Sprintf("Initiator(%d)", uint8(i))
-	}
-	return initiatorNames[i]
+	return fsmimpl.Name(initiatorNames[:], i, "Initiator")
 }
 
 // Valid reports whether i is one of the values of the specification.
@@ -438,43 +160,12 @@ func (i Initiator) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (i Initiator) MarshalText() ([]byte, error) {
-	if !i.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(i))
-	}
-	return []byte(initiatorNames[i]), nil
+	return fsmimpl.Text(initiatorNames[:], i, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (i *Initiator) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "local":
-		*i = InitiatorLocal
-	case "remote":
-		*i = InitiatorRemote
-	default:
-		return fmt.Errorf("unknown value %q; expected local or remote", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (i Initiator) Value() (sqldriver.Value, error) {
-	text, err := i.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (i *Initiator) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return i.UnmarshalText([]byte(text))
-	case []byte:
-		return i.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(initiatorNames[:], text, i, "value")
 }
 
 // ClosedBy is a value of the field closed_by. The zero ClosedBy is none.
@@ -499,10 +190,7 @@ var closedByNames = [...]string{
 
 // String returns the name in the specification.
 func (c ClosedBy) String() string {
-	if !c.Valid() {
-		return fmt.Sprintf("ClosedBy(%d)", uint8(c))
-	}
-	return closedByNames[c]
+	return fsmimpl.Name(closedByNames[:], c, "ClosedBy")
 }
 
 // Valid reports whether c is one of the values of the specification.
@@ -512,49 +200,12 @@ func (c ClosedBy) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (c ClosedBy) MarshalText() ([]byte, error) {
-	if !c.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(c))
-	}
-	return []byte(closedByNames[c]), nil
+	return fsmimpl.Text(closedByNames[:], c, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (c *ClosedBy) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "end_stream":
-		*c = ClosedByEndStream
-	case "rst_sent":
-		*c = ClosedByRstSent
-	case "rst_received":
-		*c = ClosedByRstReceived
-	case "skipped":
-		*c = ClosedBySkipped
-	case "connection_lost":
-		*c = ClosedByConnectionLost
-	default:
-		return fmt.Errorf("unknown value %q; expected end_stream, rst_sent, rst_received, skipped or connection_lost", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (c ClosedBy) Value() (sqldriver.Value, error) {
-	text, err := c.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (c *ClosedBy) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return c.UnmarshalText([]byte(text))
-	case []byte:
-		return c.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(closedByNames[:], text, c, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -622,24 +273,15 @@ func (j Stream) Equal(other Stream) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// NameRequest is the request of Name.
-type NameRequest struct {
-	ID     string            // durable form: of the new record; empty: one is made. The pure form has its own
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// NameInput holds the inputs of Name.
+type NameInput struct {
 	Connection string
 	Number     int64
 	Initiator  Initiator
@@ -648,38 +290,33 @@ type NameRequest struct {
 // Name makes a Stream in state idle.
 //
 // The number is used for the first time.
-func Name(id string, req NameRequest, now time.Time) (Stream, Event, error) {
+func Name(id string, in NameInput, now time.Time) (Stream, Event, error) {
 	now = driver.Time(now)
 	j := Stream{ID: id, CreatedAt: now}
-	if req.Connection == "" {
-		return Stream{}, Event{}, j.refuseInput(OpName, "connection", "it is required and empty")
+	if in.Connection == "" {
+		return Stream{}, Event{}, j.refuseInput("name", "connection", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Connection); err != nil {
-		return Stream{}, Event{}, j.refuseInput(OpName, "connection", err.Error())
+	if err := driver.CheckText(in.Connection); err != nil {
+		return Stream{}, Event{}, j.refuseInput("name", "connection", err.Error())
 	}
-	if req.Number < 1 || req.Number > 2147483647 {
-		return Stream{}, Event{}, j.refuseInput(OpName, "number", "expected 1 to 2147483647")
+	if in.Number < 1 || in.Number > 2147483647 {
+		return Stream{}, Event{}, j.refuseInput("name", "number", "expected 1 to 2147483647")
 	}
-	if !req.Initiator.Valid() {
-		return Stream{}, Event{}, j.refuseInput(OpName, "initiator", "expected local or remote")
+	if !in.Initiator.Valid() {
+		return Stream{}, Event{}, j.refuseInput("name", "initiator", "expected local or remote")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Stream{}, Event{}, j.refuseInput(OpName, "id", err.Error())
+		return Stream{}, Event{}, j.refuseInput("name", "id", err.Error())
 	}
-	j.Connection = req.Connection
-	j.Number = req.Number
-	j.Initiator = req.Initiator
+	j.Connection = in.Connection
+	j.Number = in.Number
+	j.Initiator = in.Initiator
 	j.move(StateIdle, now)
-	return j, Event{Operation: OpName, Name: EventNamed, To: StateIdle, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventNamed, To: StateIdle}, nil
 }
 
-// SendHeadersRequest is the request of SendHeaders.
-type SendHeadersRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// SendHeadersInput holds the inputs of SendHeaders.
+type SendHeadersInput struct {
 	EndStream bool
 }
 
@@ -703,7 +340,7 @@ type SendHeadersPeers struct {
 //   - if it was reserved_local or half_closed_remote and input.end_stream ==
 //     true: to closed
 //   - if it was reserved_local or half_closed_remote: to half_closed_remote
-func (j *Stream) SendHeaders(req SendHeadersRequest, peers SendHeadersPeers, now time.Time) (Event, error) {
+func (j *Stream) SendHeaders(in SendHeadersInput, peers SendHeadersPeers, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateOpen, StateHalfClosedRemote:
@@ -716,83 +353,72 @@ func (j *Stream) SendHeaders(req SendHeadersRequest, peers SendHeadersPeers, now
 	switch {
 	case j.State == StateIdle && j.Initiator == InitiatorRemote:
 		return Event{}, j.refuseOn(&groundSendHeadersNotInitiator)
-	case (j.State == StateIdle || j.State == StateOpen) && req.EndStream:
+	case (j.State == StateIdle || j.State == StateOpen) && in.EndStream:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "number")
+			return Event{}, j.refuseInvariant("send_headers", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "error_code")
+			return Event{}, j.refuseInvariant("send_headers", "error_code")
 		}
 		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "closed_by is absent")
+			return Event{}, j.refuseInvariant("send_headers", "closed_by is absent")
 		}
 		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "error_code is absent")
+			return Event{}, j.refuseInvariant("send_headers", "error_code is absent")
 		}
 		from := j.State
 		j.move(StateHalfClosedLocal, now)
-		return Event{Operation: OpSendHeaders, Name: EventHeadersSent, From: from, To: StateHalfClosedLocal, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventHeadersSent, From: from, To: StateHalfClosedLocal}, nil
 	case j.State == StateIdle || j.State == StateOpen:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "number")
+			return Event{}, j.refuseInvariant("send_headers", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "error_code")
+			return Event{}, j.refuseInvariant("send_headers", "error_code")
 		}
 		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "closed_by is absent")
+			return Event{}, j.refuseInvariant("send_headers", "closed_by is absent")
 		}
 		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "error_code is absent")
+			return Event{}, j.refuseInvariant("send_headers", "error_code is absent")
 		}
 		from := j.State
 		j.move(StateOpen, now)
-		return Event{Operation: OpSendHeaders, Name: EventHeadersSent, From: from, To: StateOpen, Rev: j.Rev, At: now}, nil
-	case (j.State == StateReservedLocal || j.State == StateHalfClosedRemote) && req.EndStream:
+		return Event{Name: EventHeadersSent, From: from, To: StateOpen}, nil
+	case (j.State == StateReservedLocal || j.State == StateHalfClosedRemote) && in.EndStream:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "number")
+			return Event{}, j.refuseInvariant("send_headers", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "error_code")
+			return Event{}, j.refuseInvariant("send_headers", "error_code")
 		}
 		j.ClosedBy = fsm.Some(ClosedByEndStream)
 		from := j.State
 		j.move(StateClosed, now)
-		return Event{Operation: OpSendHeaders, Name: EventHeadersSent, From: from, To: StateClosed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventHeadersSent, From: from, To: StateClosed}, nil
 	case j.State == StateReservedLocal || j.State == StateHalfClosedRemote:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "number")
+			return Event{}, j.refuseInvariant("send_headers", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "error_code")
+			return Event{}, j.refuseInvariant("send_headers", "error_code")
 		}
 		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "closed_by is absent")
+			return Event{}, j.refuseInvariant("send_headers", "closed_by is absent")
 		}
 		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant(OpSendHeaders, "error_code is absent")
+			return Event{}, j.refuseInvariant("send_headers", "error_code is absent")
 		}
 		from := j.State
 		j.move(StateHalfClosedRemote, now)
-		return Event{Operation: OpSendHeaders, Name: EventHeadersSent, From: from, To: StateHalfClosedRemote, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventHeadersSent, From: from, To: StateHalfClosedRemote}, nil
 	default:
-		return Event{}, j.refuseInvariant(OpSendHeaders, "choose")
+		return Event{}, j.refuseInvariant("send_headers", "choose")
 	}
 }
 
-// CanSendHeaders reports what SendHeaders would answer, and changes nothing.
-func (j Stream) CanSendHeaders(req SendHeadersRequest, peers SendHeadersPeers, now time.Time) error {
-	_, err := j.SendHeaders(req, peers, now)
-	return err
-}
-
-// RecvHeadersRequest is the request of RecvHeaders.
-type RecvHeadersRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// RecvHeadersInput holds the inputs of RecvHeaders.
+type RecvHeadersInput struct {
 	EndStream bool
 }
 
@@ -825,7 +451,7 @@ type RecvHeadersPeers struct {
 //   - if it was reserved_local: refused with ErrProtocolError
 //   - if closed_by == rst_sent: recorded, and nothing changes
 //   - otherwise: refused with ErrStreamClosed
-func (j *Stream) RecvHeaders(req RecvHeadersRequest, peers RecvHeadersPeers, now time.Time) (Event, error) {
+func (j *Stream) RecvHeaders(in RecvHeadersInput, peers RecvHeadersPeers, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
@@ -838,89 +464,78 @@ func (j *Stream) RecvHeaders(req RecvHeadersRequest, peers RecvHeadersPeers, now
 	switch {
 	case j.State == StateIdle && j.Initiator == InitiatorLocal:
 		return Event{}, j.refuseOn(&groundRecvHeadersProtocolError)
-	case (j.State == StateIdle || j.State == StateOpen) && req.EndStream:
+	case (j.State == StateIdle || j.State == StateOpen) && in.EndStream:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "number")
+			return Event{}, j.refuseInvariant("recv_headers", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "error_code")
+			return Event{}, j.refuseInvariant("recv_headers", "error_code")
 		}
 		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "closed_by is absent")
+			return Event{}, j.refuseInvariant("recv_headers", "closed_by is absent")
 		}
 		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "error_code is absent")
+			return Event{}, j.refuseInvariant("recv_headers", "error_code is absent")
 		}
 		from := j.State
 		j.move(StateHalfClosedRemote, now)
-		return Event{Operation: OpRecvHeaders, Name: EventHeadersReceived, From: from, To: StateHalfClosedRemote, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventHeadersReceived, From: from, To: StateHalfClosedRemote}, nil
 	case j.State == StateIdle || j.State == StateOpen:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "number")
+			return Event{}, j.refuseInvariant("recv_headers", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "error_code")
+			return Event{}, j.refuseInvariant("recv_headers", "error_code")
 		}
 		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "closed_by is absent")
+			return Event{}, j.refuseInvariant("recv_headers", "closed_by is absent")
 		}
 		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "error_code is absent")
+			return Event{}, j.refuseInvariant("recv_headers", "error_code is absent")
 		}
 		from := j.State
 		j.move(StateOpen, now)
-		return Event{Operation: OpRecvHeaders, Name: EventHeadersReceived, From: from, To: StateOpen, Rev: j.Rev, At: now}, nil
-	case (j.State == StateReservedRemote || j.State == StateHalfClosedLocal) && req.EndStream:
+		return Event{Name: EventHeadersReceived, From: from, To: StateOpen}, nil
+	case (j.State == StateReservedRemote || j.State == StateHalfClosedLocal) && in.EndStream:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "number")
+			return Event{}, j.refuseInvariant("recv_headers", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "error_code")
+			return Event{}, j.refuseInvariant("recv_headers", "error_code")
 		}
 		j.ClosedBy = fsm.Some(ClosedByEndStream)
 		from := j.State
 		j.move(StateClosed, now)
-		return Event{Operation: OpRecvHeaders, Name: EventHeadersReceived, From: from, To: StateClosed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventHeadersReceived, From: from, To: StateClosed}, nil
 	case j.State == StateReservedRemote || j.State == StateHalfClosedLocal:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "number")
+			return Event{}, j.refuseInvariant("recv_headers", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "error_code")
+			return Event{}, j.refuseInvariant("recv_headers", "error_code")
 		}
 		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "closed_by is absent")
+			return Event{}, j.refuseInvariant("recv_headers", "closed_by is absent")
 		}
 		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant(OpRecvHeaders, "error_code is absent")
+			return Event{}, j.refuseInvariant("recv_headers", "error_code is absent")
 		}
 		from := j.State
 		j.move(StateHalfClosedLocal, now)
-		return Event{Operation: OpRecvHeaders, Name: EventHeadersReceived, From: from, To: StateHalfClosedLocal, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventHeadersReceived, From: from, To: StateHalfClosedLocal}, nil
 	case j.State == StateHalfClosedRemote:
 		return Event{}, j.refuseOn(&groundRecvHeadersStreamClosed)
 	case j.State == StateReservedLocal:
 		return Event{}, j.refuseOn(&groundRecvHeadersProtocolError)
 	case j.ClosedBy == fsm.Some(ClosedByRstSent):
-		return j.note(OpRecvHeaders, EventHeadersReceived, "", now), nil
+		return j.note(EventHeadersReceived, ""), nil
 	default:
 		return Event{}, j.refuseOn(&groundRecvHeadersStreamClosed)
 	}
 }
 
-// CanRecvHeaders reports what RecvHeaders would answer, and changes nothing.
-func (j Stream) CanRecvHeaders(req RecvHeadersRequest, peers RecvHeadersPeers, now time.Time) error {
-	_, err := j.RecvHeaders(req, peers, now)
-	return err
-}
-
-// SendDataRequest is the request of SendData.
-type SendDataRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// SendDataInput holds the inputs of SendData.
+type SendDataInput struct {
 	EndStream bool
 }
 
@@ -931,7 +546,7 @@ type SendDataRequest struct {
 //   - if input.end_stream == false: it stays where it is
 //   - if it was open: to half_closed_local
 //   - otherwise: to closed
-func (j *Stream) SendData(req SendDataRequest, now time.Time) (Event, error) {
+func (j *Stream) SendData(in SendDataInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateOpen, StateHalfClosedRemote:
@@ -939,64 +554,53 @@ func (j *Stream) SendData(req SendDataRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpSendData)
 	}
 	switch {
-	case !req.EndStream:
+	case !in.EndStream:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpSendData, "number")
+			return Event{}, j.refuseInvariant("send_data", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpSendData, "error_code")
+			return Event{}, j.refuseInvariant("send_data", "error_code")
 		}
 		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant(OpSendData, "closed_by is absent")
+			return Event{}, j.refuseInvariant("send_data", "closed_by is absent")
 		}
 		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant(OpSendData, "error_code is absent")
+			return Event{}, j.refuseInvariant("send_data", "error_code is absent")
 		}
 		j.move(j.State, now)
-		return Event{Operation: OpSendData, Name: EventDataSent, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventDataSent, From: j.State, To: j.State}, nil
 	case j.State == StateOpen:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpSendData, "number")
+			return Event{}, j.refuseInvariant("send_data", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpSendData, "error_code")
+			return Event{}, j.refuseInvariant("send_data", "error_code")
 		}
 		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant(OpSendData, "closed_by is absent")
+			return Event{}, j.refuseInvariant("send_data", "closed_by is absent")
 		}
 		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant(OpSendData, "error_code is absent")
+			return Event{}, j.refuseInvariant("send_data", "error_code is absent")
 		}
 		from := j.State
 		j.move(StateHalfClosedLocal, now)
-		return Event{Operation: OpSendData, Name: EventDataSent, From: from, To: StateHalfClosedLocal, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventDataSent, From: from, To: StateHalfClosedLocal}, nil
 	default:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpSendData, "number")
+			return Event{}, j.refuseInvariant("send_data", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpSendData, "error_code")
+			return Event{}, j.refuseInvariant("send_data", "error_code")
 		}
 		j.ClosedBy = fsm.Some(ClosedByEndStream)
 		from := j.State
 		j.move(StateClosed, now)
-		return Event{Operation: OpSendData, Name: EventDataSent, From: from, To: StateClosed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventDataSent, From: from, To: StateClosed}, nil
 	}
 }
 
-// CanSendData reports what SendData would answer, and changes nothing.
-func (j Stream) CanSendData(req SendDataRequest, now time.Time) error {
-	_, err := j.SendData(req, now)
-	return err
-}
-
-// RecvDataRequest is the request of RecvData.
-type RecvDataRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// RecvDataInput holds the inputs of RecvData.
+type RecvDataInput struct {
 	EndStream bool
 }
 
@@ -1016,7 +620,7 @@ type RecvDataRequest struct {
 //   - if input.end_stream == false: it stays where it is
 //   - if it was open: to half_closed_remote
 //   - otherwise: to closed
-func (j *Stream) RecvData(req RecvDataRequest, now time.Time) (Event, error) {
+func (j *Stream) RecvData(in RecvDataInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
@@ -1029,114 +633,100 @@ func (j *Stream) RecvData(req RecvDataRequest, now time.Time) (Event, error) {
 	case j.State == StateHalfClosedRemote:
 		return Event{}, j.refuseOn(&groundRecvDataStreamClosed)
 	case j.State == StateClosed && j.ClosedBy == fsm.Some(ClosedByRstSent):
-		return j.note(OpRecvData, EventDataReceived, "", now), nil
+		return j.note(EventDataReceived, ""), nil
 	case j.State == StateClosed:
 		return Event{}, j.refuseOn(&groundRecvDataStreamClosed)
-	case !req.EndStream:
+	case !in.EndStream:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpRecvData, "number")
+			return Event{}, j.refuseInvariant("recv_data", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpRecvData, "error_code")
+			return Event{}, j.refuseInvariant("recv_data", "error_code")
 		}
 		switch j.State {
 		case StateIdle:
 			if j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "closed_by is absent")
+				return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
 			}
 			if j.ErrorCode.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "error_code is absent")
+				return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
 			}
 		case StateReservedLocal:
 			if j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "closed_by is absent")
+				return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
 			}
 			if j.ErrorCode.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "error_code is absent")
+				return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
 			}
 			if j.Initiator != InitiatorLocal {
-				return Event{}, j.refuseInvariant(OpRecvData, "initiator == local")
+				return Event{}, j.refuseInvariant("recv_data", "initiator == local")
 			}
 		case StateReservedRemote:
 			if j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "closed_by is absent")
+				return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
 			}
 			if j.ErrorCode.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "error_code is absent")
+				return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
 			}
 			if j.Initiator != InitiatorRemote {
-				return Event{}, j.refuseInvariant(OpRecvData, "initiator == remote")
+				return Event{}, j.refuseInvariant("recv_data", "initiator == remote")
 			}
 		case StateOpen:
 			if j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "closed_by is absent")
+				return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
 			}
 			if j.ErrorCode.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "error_code is absent")
+				return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
 			}
 		case StateHalfClosedLocal:
 			if j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "closed_by is absent")
+				return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
 			}
 			if j.ErrorCode.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "error_code is absent")
+				return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
 			}
 		case StateHalfClosedRemote:
 			if j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "closed_by is absent")
+				return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
 			}
 			if j.ErrorCode.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "error_code is absent")
+				return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
 			}
 		case StateClosed:
 			if !j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant(OpRecvData, "closed_by is present")
+				return Event{}, j.refuseInvariant("recv_data", "closed_by is present")
 			}
 		}
 		j.move(j.State, now)
-		return Event{Operation: OpRecvData, Name: EventDataReceived, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventDataReceived, From: j.State, To: j.State}, nil
 	case j.State == StateOpen:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpRecvData, "number")
+			return Event{}, j.refuseInvariant("recv_data", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpRecvData, "error_code")
+			return Event{}, j.refuseInvariant("recv_data", "error_code")
 		}
 		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant(OpRecvData, "closed_by is absent")
+			return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
 		}
 		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant(OpRecvData, "error_code is absent")
+			return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
 		}
 		from := j.State
 		j.move(StateHalfClosedRemote, now)
-		return Event{Operation: OpRecvData, Name: EventDataReceived, From: from, To: StateHalfClosedRemote, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventDataReceived, From: from, To: StateHalfClosedRemote}, nil
 	default:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpRecvData, "number")
+			return Event{}, j.refuseInvariant("recv_data", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpRecvData, "error_code")
+			return Event{}, j.refuseInvariant("recv_data", "error_code")
 		}
 		j.ClosedBy = fsm.Some(ClosedByEndStream)
 		from := j.State
 		j.move(StateClosed, now)
-		return Event{Operation: OpRecvData, Name: EventDataReceived, From: from, To: StateClosed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventDataReceived, From: from, To: StateClosed}, nil
 	}
-}
-
-// CanRecvData reports what RecvData would answer, and changes nothing.
-func (j Stream) CanRecvData(req RecvDataRequest, now time.Time) error {
-	_, err := j.RecvData(req, now)
-	return err
-}
-
-// SendPushPromiseRequest is the request of SendPushPromise.
-type SendPushPromiseRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // SendPushPromise moves a Stream from idle to reserved_local.
@@ -1145,7 +735,7 @@ type SendPushPromiseRequest struct {
 //
 // It is refused unless:
 //   - own_number: initiator == local (ErrNotInitiator)
-func (j *Stream) SendPushPromise(req SendPushPromiseRequest, now time.Time) (Event, error) {
+func (j *Stream) SendPushPromise(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateIdle:
@@ -1156,38 +746,23 @@ func (j *Stream) SendPushPromise(req SendPushPromiseRequest, now time.Time) (Eve
 		return Event{}, j.refuseOn(&groundSendPushPromiseOwnNumber)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant(OpSendPushPromise, "number")
+		return Event{}, j.refuseInvariant("send_push_promise", "number")
 	}
 	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		return Event{}, j.refuseInvariant(OpSendPushPromise, "error_code")
+		return Event{}, j.refuseInvariant("send_push_promise", "error_code")
 	}
 	if j.ClosedBy.Present() {
-		return Event{}, j.refuseInvariant(OpSendPushPromise, "closed_by is absent")
+		return Event{}, j.refuseInvariant("send_push_promise", "closed_by is absent")
 	}
 	if j.ErrorCode.Present() {
-		return Event{}, j.refuseInvariant(OpSendPushPromise, "error_code is absent")
+		return Event{}, j.refuseInvariant("send_push_promise", "error_code is absent")
 	}
 	if j.Initiator != InitiatorLocal {
-		return Event{}, j.refuseInvariant(OpSendPushPromise, "initiator == local")
+		return Event{}, j.refuseInvariant("send_push_promise", "initiator == local")
 	}
 	from := j.State
 	j.move(StateReservedLocal, now)
-	return Event{Operation: OpSendPushPromise, Name: EventPushPromiseSent, From: from, To: StateReservedLocal, Rev: j.Rev, At: now}, nil
-}
-
-// CanSendPushPromise reports what SendPushPromise would answer, and changes
-// nothing.
-func (j Stream) CanSendPushPromise(req SendPushPromiseRequest, now time.Time) error {
-	_, err := j.SendPushPromise(req, now)
-	return err
-}
-
-// RecvPushPromiseRequest is the request of RecvPushPromise.
-type RecvPushPromiseRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventPushPromiseSent, From: from, To: StateReservedLocal}, nil
 }
 
 // RecvPushPromise moves a Stream from idle, reserved_local, reserved_remote,
@@ -1198,7 +773,7 @@ type RecvPushPromiseRequest struct {
 // The first of these that fits is taken:
 //   - if it was idle and initiator == remote: to reserved_remote
 //   - otherwise: refused with ErrProtocolError
-func (j *Stream) RecvPushPromise(req RecvPushPromiseRequest, now time.Time) (Event, error) {
+func (j *Stream) RecvPushPromise(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
@@ -1208,51 +783,39 @@ func (j *Stream) RecvPushPromise(req RecvPushPromiseRequest, now time.Time) (Eve
 	switch {
 	case j.State == StateIdle && j.Initiator == InitiatorRemote:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpRecvPushPromise, "number")
+			return Event{}, j.refuseInvariant("recv_push_promise", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpRecvPushPromise, "error_code")
+			return Event{}, j.refuseInvariant("recv_push_promise", "error_code")
 		}
 		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant(OpRecvPushPromise, "closed_by is absent")
+			return Event{}, j.refuseInvariant("recv_push_promise", "closed_by is absent")
 		}
 		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant(OpRecvPushPromise, "error_code is absent")
+			return Event{}, j.refuseInvariant("recv_push_promise", "error_code is absent")
 		}
 		if j.Initiator != InitiatorRemote {
-			return Event{}, j.refuseInvariant(OpRecvPushPromise, "initiator == remote")
+			return Event{}, j.refuseInvariant("recv_push_promise", "initiator == remote")
 		}
 		from := j.State
 		j.move(StateReservedRemote, now)
-		return Event{Operation: OpRecvPushPromise, Name: EventPushPromiseReceived, From: from, To: StateReservedRemote, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventPushPromiseReceived, From: from, To: StateReservedRemote}, nil
 	default:
 		return Event{}, j.refuseOn(&groundRecvPushPromiseProtocolError)
 	}
 }
 
-// CanRecvPushPromise reports what RecvPushPromise would answer, and changes
-// nothing.
-func (j Stream) CanRecvPushPromise(req RecvPushPromiseRequest, now time.Time) error {
-	_, err := j.RecvPushPromise(req, now)
-	return err
-}
-
-// SendRstStreamRequest is the request of SendRstStream.
-type SendRstStreamRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// SendRstStreamInput holds the inputs of SendRstStream.
+type SendRstStreamInput struct {
 	ErrorCode int64
 }
 
 // SendRstStream moves a Stream from reserved_local, reserved_remote, open,
 // half_closed_local or half_closed_remote to closed.
-func (j *Stream) SendRstStream(req SendRstStreamRequest, now time.Time) (Event, error) {
+func (j *Stream) SendRstStream(in SendRstStreamInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.ErrorCode < 0 || req.ErrorCode > 4294967295 {
-		return Event{}, j.refuseInput(OpSendRstStream, "error_code", "expected 0 to 4294967295")
+	if in.ErrorCode < 0 || in.ErrorCode > 4294967295 {
+		return Event{}, j.refuseInput("send_rst_stream", "error_code", "expected 0 to 4294967295")
 	}
 	switch j.State {
 	case StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
@@ -1260,29 +823,17 @@ func (j *Stream) SendRstStream(req SendRstStreamRequest, now time.Time) (Event, 
 		return Event{}, j.refuseState(OpSendRstStream)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant(OpSendRstStream, "number")
+		return Event{}, j.refuseInvariant("send_rst_stream", "number")
 	}
 	j.ClosedBy = fsm.Some(ClosedByRstSent)
-	j.ErrorCode = fsm.Some(req.ErrorCode)
+	j.ErrorCode = fsm.Some(in.ErrorCode)
 	from := j.State
 	j.move(StateClosed, now)
-	return Event{Operation: OpSendRstStream, Name: EventRstStreamSent, From: from, To: StateClosed, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventRstStreamSent, From: from, To: StateClosed}, nil
 }
 
-// CanSendRstStream reports what SendRstStream would answer, and changes
-// nothing.
-func (j Stream) CanSendRstStream(req SendRstStreamRequest, now time.Time) error {
-	_, err := j.SendRstStream(req, now)
-	return err
-}
-
-// RecvRstStreamRequest is the request of RecvRstStream.
-type RecvRstStreamRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// RecvRstStreamInput holds the inputs of RecvRstStream.
+type RecvRstStreamInput struct {
 	ErrorCode int64
 }
 
@@ -1294,15 +845,15 @@ type RecvRstStreamRequest struct {
 //   - otherwise: to closed
 //
 // In closed the call is recorded and changes nothing.
-func (j *Stream) RecvRstStream(req RecvRstStreamRequest, now time.Time) (Event, error) {
+func (j *Stream) RecvRstStream(in RecvRstStreamInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.ErrorCode < 0 || req.ErrorCode > 4294967295 {
-		return Event{}, j.refuseInput(OpRecvRstStream, "error_code", "expected 0 to 4294967295")
+	if in.ErrorCode < 0 || in.ErrorCode > 4294967295 {
+		return Event{}, j.refuseInput("recv_rst_stream", "error_code", "expected 0 to 4294967295")
 	}
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 	case StateClosed:
-		return j.note(OpRecvRstStream, EventRstStreamReceived, "", now), nil
+		return j.note(EventRstStreamReceived, ""), nil
 	default:
 		return Event{}, j.refuseState(OpRecvRstStream)
 	}
@@ -1311,34 +862,19 @@ func (j *Stream) RecvRstStream(req RecvRstStreamRequest, now time.Time) (Event, 
 		return Event{}, j.refuseOn(&groundRecvRstStreamProtocolError)
 	default:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpRecvRstStream, "number")
+			return Event{}, j.refuseInvariant("recv_rst_stream", "number")
 		}
-		j.ErrorCode = fsm.Some(req.ErrorCode)
+		j.ErrorCode = fsm.Some(in.ErrorCode)
 		j.ClosedBy = fsm.Some(ClosedByRstReceived)
 		from := j.State
 		j.move(StateClosed, now)
-		return Event{Operation: OpRecvRstStream, Name: EventRstStreamReceived, From: from, To: StateClosed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventRstStreamReceived, From: from, To: StateClosed}, nil
 	}
-}
-
-// CanRecvRstStream reports what RecvRstStream would answer, and changes
-// nothing.
-func (j Stream) CanRecvRstStream(req RecvRstStreamRequest, now time.Time) error {
-	_, err := j.RecvRstStream(req, now)
-	return err
-}
-
-// SendWindowUpdateRequest is the request of SendWindowUpdate.
-type SendWindowUpdateRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // SendWindowUpdate keeps a Stream reserved_remote, open, half_closed_local or
 // half_closed_remote.
-func (j *Stream) SendWindowUpdate(req SendWindowUpdateRequest, now time.Time) (Event, error) {
+func (j *Stream) SendWindowUpdate(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
@@ -1346,40 +882,25 @@ func (j *Stream) SendWindowUpdate(req SendWindowUpdateRequest, now time.Time) (E
 		return Event{}, j.refuseState(OpSendWindowUpdate)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant(OpSendWindowUpdate, "number")
+		return Event{}, j.refuseInvariant("send_window_update", "number")
 	}
 	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		return Event{}, j.refuseInvariant(OpSendWindowUpdate, "error_code")
+		return Event{}, j.refuseInvariant("send_window_update", "error_code")
 	}
 	if j.ClosedBy.Present() {
-		return Event{}, j.refuseInvariant(OpSendWindowUpdate, "closed_by is absent")
+		return Event{}, j.refuseInvariant("send_window_update", "closed_by is absent")
 	}
 	if j.ErrorCode.Present() {
-		return Event{}, j.refuseInvariant(OpSendWindowUpdate, "error_code is absent")
+		return Event{}, j.refuseInvariant("send_window_update", "error_code is absent")
 	}
 	switch j.State {
 	case StateReservedRemote:
 		if j.Initiator != InitiatorRemote {
-			return Event{}, j.refuseInvariant(OpSendWindowUpdate, "initiator == remote")
+			return Event{}, j.refuseInvariant("send_window_update", "initiator == remote")
 		}
 	}
 	j.move(j.State, now)
-	return Event{Operation: OpSendWindowUpdate, Name: EventWindowUpdateSent, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanSendWindowUpdate reports what SendWindowUpdate would answer, and changes
-// nothing.
-func (j Stream) CanSendWindowUpdate(req SendWindowUpdateRequest, now time.Time) error {
-	_, err := j.SendWindowUpdate(req, now)
-	return err
-}
-
-// RecvWindowUpdateRequest is the request of RecvWindowUpdate.
-type RecvWindowUpdateRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventWindowUpdateSent, From: j.State, To: j.State}, nil
 }
 
 // RecvWindowUpdate moves a Stream from idle, reserved_local, reserved_remote,
@@ -1391,12 +912,12 @@ type RecvWindowUpdateRequest struct {
 //   - otherwise: it stays where it is
 //
 // In closed the call is recorded and changes nothing.
-func (j *Stream) RecvWindowUpdate(req RecvWindowUpdateRequest, now time.Time) (Event, error) {
+func (j *Stream) RecvWindowUpdate(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 	case StateClosed:
-		return j.note(OpRecvWindowUpdate, EventWindowUpdateReceived, "", now), nil
+		return j.note(EventWindowUpdateReceived, ""), nil
 	default:
 		return Event{}, j.refuseState(OpRecvWindowUpdate)
 	}
@@ -1405,45 +926,30 @@ func (j *Stream) RecvWindowUpdate(req RecvWindowUpdateRequest, now time.Time) (E
 		return Event{}, j.refuseOn(&groundRecvWindowUpdateProtocolError)
 	default:
 		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant(OpRecvWindowUpdate, "number")
+			return Event{}, j.refuseInvariant("recv_window_update", "number")
 		}
 		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant(OpRecvWindowUpdate, "error_code")
+			return Event{}, j.refuseInvariant("recv_window_update", "error_code")
 		}
 		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant(OpRecvWindowUpdate, "closed_by is absent")
+			return Event{}, j.refuseInvariant("recv_window_update", "closed_by is absent")
 		}
 		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant(OpRecvWindowUpdate, "error_code is absent")
+			return Event{}, j.refuseInvariant("recv_window_update", "error_code is absent")
 		}
 		switch j.State {
 		case StateReservedLocal:
 			if j.Initiator != InitiatorLocal {
-				return Event{}, j.refuseInvariant(OpRecvWindowUpdate, "initiator == local")
+				return Event{}, j.refuseInvariant("recv_window_update", "initiator == local")
 			}
 		case StateReservedRemote:
 			if j.Initiator != InitiatorRemote {
-				return Event{}, j.refuseInvariant(OpRecvWindowUpdate, "initiator == remote")
+				return Event{}, j.refuseInvariant("recv_window_update", "initiator == remote")
 			}
 		}
 		j.move(j.State, now)
-		return Event{Operation: OpRecvWindowUpdate, Name: EventWindowUpdateReceived, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventWindowUpdateReceived, From: j.State, To: j.State}, nil
 	}
-}
-
-// CanRecvWindowUpdate reports what RecvWindowUpdate would answer, and changes
-// nothing.
-func (j Stream) CanRecvWindowUpdate(req RecvWindowUpdateRequest, now time.Time) error {
-	_, err := j.RecvWindowUpdate(req, now)
-	return err
-}
-
-// SendPriorityRequest is the request of SendPriority.
-type SendPriorityRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // SendPriority keeps a Stream idle, reserved_local, reserved_remote, open,
@@ -1452,53 +958,39 @@ type SendPriorityRequest struct {
 // Possible everywhere, and changes nothing; RFC 9113 advises against it.
 //
 // In closed the call is recorded and changes nothing.
-func (j *Stream) SendPriority(req SendPriorityRequest, now time.Time) (Event, error) {
+func (j *Stream) SendPriority(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 	case StateClosed:
-		return j.note(OpSendPriority, EventPrioritySent, "", now), nil
+		return j.note(EventPrioritySent, ""), nil
 	default:
 		return Event{}, j.refuseState(OpSendPriority)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant(OpSendPriority, "number")
+		return Event{}, j.refuseInvariant("send_priority", "number")
 	}
 	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		return Event{}, j.refuseInvariant(OpSendPriority, "error_code")
+		return Event{}, j.refuseInvariant("send_priority", "error_code")
 	}
 	if j.ClosedBy.Present() {
-		return Event{}, j.refuseInvariant(OpSendPriority, "closed_by is absent")
+		return Event{}, j.refuseInvariant("send_priority", "closed_by is absent")
 	}
 	if j.ErrorCode.Present() {
-		return Event{}, j.refuseInvariant(OpSendPriority, "error_code is absent")
+		return Event{}, j.refuseInvariant("send_priority", "error_code is absent")
 	}
 	switch j.State {
 	case StateReservedLocal:
 		if j.Initiator != InitiatorLocal {
-			return Event{}, j.refuseInvariant(OpSendPriority, "initiator == local")
+			return Event{}, j.refuseInvariant("send_priority", "initiator == local")
 		}
 	case StateReservedRemote:
 		if j.Initiator != InitiatorRemote {
-			return Event{}, j.refuseInvariant(OpSendPriority, "initiator == remote")
+			return Event{}, j.refuseInvariant("send_priority", "initiator == remote")
 		}
 	}
 	j.move(j.State, now)
-	return Event{Operation: OpSendPriority, Name: EventPrioritySent, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanSendPriority reports what SendPriority would answer, and changes nothing.
-func (j Stream) CanSendPriority(req SendPriorityRequest, now time.Time) error {
-	_, err := j.SendPriority(req, now)
-	return err
-}
-
-// RecvPriorityRequest is the request of RecvPriority.
-type RecvPriorityRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventPrioritySent, From: j.State, To: j.State}, nil
 }
 
 // RecvPriority keeps a Stream idle, reserved_local, reserved_remote, open,
@@ -1507,52 +999,39 @@ type RecvPriorityRequest struct {
 // Possible everywhere, and changes nothing; RFC 9113 advises against it.
 //
 // In closed the call is recorded and changes nothing.
-func (j *Stream) RecvPriority(req RecvPriorityRequest, now time.Time) (Event, error) {
+func (j *Stream) RecvPriority(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 	case StateClosed:
-		return j.note(OpRecvPriority, EventPriorityReceived, "", now), nil
+		return j.note(EventPriorityReceived, ""), nil
 	default:
 		return Event{}, j.refuseState(OpRecvPriority)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant(OpRecvPriority, "number")
+		return Event{}, j.refuseInvariant("recv_priority", "number")
 	}
 	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		return Event{}, j.refuseInvariant(OpRecvPriority, "error_code")
+		return Event{}, j.refuseInvariant("recv_priority", "error_code")
 	}
 	if j.ClosedBy.Present() {
-		return Event{}, j.refuseInvariant(OpRecvPriority, "closed_by is absent")
+		return Event{}, j.refuseInvariant("recv_priority", "closed_by is absent")
 	}
 	if j.ErrorCode.Present() {
-		return Event{}, j.refuseInvariant(OpRecvPriority, "error_code is absent")
+		return Event{}, j.refuseInvariant("recv_priority", "error_code is absent")
 	}
 	switch j.State {
 	case StateReservedLocal:
 		if j.Initiator != InitiatorLocal {
-			return Event{}, j.refuseInvariant(OpRecvPriority, "initiator == local")
+			return Event{}, j.refuseInvariant("recv_priority", "initiator == local")
 		}
 	case StateReservedRemote:
 		if j.Initiator != InitiatorRemote {
-			return Event{}, j.refuseInvariant(OpRecvPriority, "initiator == remote")
+			return Event{}, j.refuseInvariant("recv_priority", "initiator == remote")
 		}
 	}
 	j.move(j.State, now)
-	return Event{Operation: OpRecvPriority, Name: EventPriorityReceived, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanRecvPriority reports what RecvPriority would answer, and changes nothing.
-func (j Stream) CanRecvPriority(req RecvPriorityRequest, now time.Time) error {
-	_, err := j.RecvPriority(req, now)
-	return err
-}
-
-// SkipRequest is the request of Skip.
-type SkipRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventPriorityReceived, From: j.State, To: j.State}, nil
 }
 
 // Skip moves a Stream from idle to closed.
@@ -1560,7 +1039,7 @@ type SkipRequest struct {
 // The peer, or this endpoint, used a higher number, so this one is over.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Stream) Skip(req SkipRequest, now time.Time) (Event, error) {
+func (j *Stream) Skip(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateIdle:
@@ -1568,28 +1047,15 @@ func (j *Stream) Skip(req SkipRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpSkip)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant(OpSkip, "number")
+		return Event{}, j.refuseInvariant("skip", "number")
 	}
 	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		return Event{}, j.refuseInvariant(OpSkip, "error_code")
+		return Event{}, j.refuseInvariant("skip", "error_code")
 	}
 	j.ClosedBy = fsm.Some(ClosedBySkipped)
 	from := j.State
 	j.move(StateClosed, now)
-	return Event{Operation: OpSkip, Name: EventSkipped, From: from, To: StateClosed, Rev: j.Rev, At: now}, nil
-}
-
-// CanSkip reports what Skip would answer, and changes nothing.
-func (j Stream) CanSkip(req SkipRequest, now time.Time) error {
-	_, err := j.Skip(req, now)
-	return err
-}
-
-// CloseConnectionRequest is the request of CloseConnection.
-type CloseConnectionRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventSkipped, From: from, To: StateClosed}, nil
 }
 
 // CloseConnection moves a Stream from idle, reserved_local, reserved_remote,
@@ -1598,7 +1064,7 @@ type CloseConnectionRequest struct {
 // The connection is gone.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Stream) CloseConnection(req CloseConnectionRequest, now time.Time) (Event, error) {
+func (j *Stream) CloseConnection(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
@@ -1606,109 +1072,42 @@ func (j *Stream) CloseConnection(req CloseConnectionRequest, now time.Time) (Eve
 		return Event{}, j.refuseState(OpCloseConnection)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant(OpCloseConnection, "number")
+		return Event{}, j.refuseInvariant("close_connection", "number")
 	}
 	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		return Event{}, j.refuseInvariant(OpCloseConnection, "error_code")
+		return Event{}, j.refuseInvariant("close_connection", "error_code")
 	}
 	j.ClosedBy = fsm.Some(ClosedByConnectionLost)
 	from := j.State
 	j.move(StateClosed, now)
-	return Event{Operation: OpCloseConnection, Name: EventConnectionClosed, From: from, To: StateClosed, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventConnectionClosed, From: from, To: StateClosed}, nil
 }
 
-// CanCloseConnection reports what CloseConnection would answer, and changes
-// nothing.
-func (j Stream) CanCloseConnection(req CloseConnectionRequest, now time.Time) error {
-	_, err := j.CloseConnection(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Stream: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Stream) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpSendHeaders:
-		switch s {
-		case StateIdle, StateReservedLocal, StateOpen, StateHalfClosedRemote:
-			return fsmimpl.ClassTransition
-		}
-	case OpRecvHeaders:
-		switch s {
-		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateOpen || j.State == StateHalfClosedRemote
+	case OpRecvHeaders, OpRecvData, OpRecvPushPromise, OpRecvRstStream, OpRecvWindowUpdate, OpSendPriority, OpRecvPriority:
+		possible = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote || j.State == StateClosed
 	case OpSendData:
-		switch s {
-		case StateOpen, StateHalfClosedRemote:
-			return fsmimpl.ClassTransition
-		}
-	case OpRecvData:
-		switch s {
-		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
-			return fsmimpl.ClassTransition
-		}
-	case OpSendPushPromise:
-		switch s {
-		case StateIdle:
-			return fsmimpl.ClassTransition
-		}
-	case OpRecvPushPromise:
-		switch s {
-		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateOpen || j.State == StateHalfClosedRemote
+	case OpSendPushPromise, OpSkip:
+		possible = j.State == StateIdle
 	case OpSendRstStream:
-		switch s {
-		case StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsmimpl.ClassTransition
-		}
-	case OpRecvRstStream:
-		switch s {
-		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsmimpl.ClassTransition
-		case StateClosed:
-			return fsmimpl.ClassRecordOnly
-		}
+		possible = j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote
 	case OpSendWindowUpdate:
-		switch s {
-		case StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsmimpl.ClassTransition
-		}
-	case OpRecvWindowUpdate:
-		switch s {
-		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsmimpl.ClassTransition
-		case StateClosed:
-			return fsmimpl.ClassRecordOnly
-		}
-	case OpSendPriority:
-		switch s {
-		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsmimpl.ClassTransition
-		case StateClosed:
-			return fsmimpl.ClassRecordOnly
-		}
-	case OpRecvPriority:
-		switch s {
-		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsmimpl.ClassTransition
-		case StateClosed:
-			return fsmimpl.ClassRecordOnly
-		}
-	case OpSkip:
-		switch s {
-		case StateIdle:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote
 	case OpCloseConnection:
-		switch s {
-		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Stream breaks, whoever wrote it. An empty list
@@ -1798,8 +1197,8 @@ func (j *Stream) move(to State, now time.Time) {
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Stream) note(op Operation, name EventName, guard string, now time.Time) Event {
-	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
+func (j *Stream) note(name, guard string) Event {
+	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
 // refuseOn refuses on a ground that is known before the call.
@@ -1812,22 +1211,25 @@ func (j *Stream) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Stream) refuseState(op Operation) *fsm.Refusal {
-	return j.refuseOn(&wrongState[op])
+func (j *Stream) refuseState(op string) *fsm.Refusal {
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Stream) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Stream) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "stream", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "stream", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Stream) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Stream) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -1835,7 +1237,7 @@ func (j *Stream) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Stream) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Stream) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -1861,7 +1263,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpSendHeaders:      {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_headers", Allowed: sendHeadersStates},
 	OpRecvHeaders:      {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_headers", Allowed: recvHeadersStates},
 	OpSendData:         {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_data", Allowed: sendDataStates},

@@ -9,7 +9,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -225,11 +224,8 @@ var testDriver = fsmtest.Driver[Stream]{
 	Check:      Check,
 	Equal:      Stream.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Final:    func(state string) bool { return fsmtest.Named(States(), state).Final() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Final:      func(state string) bool { return fsmtest.Named(States(), state).Final() },
 	Errors: map[string]error{
 		"refused_stream": ErrRefusedStream,
 		"not_initiator":  ErrNotInitiator,
@@ -239,130 +235,114 @@ var testDriver = fsmtest.Driver[Stream]{
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed", ""),
-		fsmtest.Words("Operation", Operations(), "name, send_headers, recv_headers, send_data, recv_data, send_push_promise, recv_push_promise, send_rst_stream, recv_rst_stream, send_window_update, recv_window_update, send_priority, recv_priority, skip, close_connection", ""),
-		fsmtest.Words("EventName", []EventName{EventNamed, EventHeadersSent, EventHeadersReceived, EventDataSent, EventDataReceived, EventPushPromiseSent, EventPushPromiseReceived, EventRstStreamSent, EventRstStreamReceived, EventWindowUpdateSent, EventWindowUpdateReceived, EventPrioritySent, EventPriorityReceived, EventSkipped, EventConnectionClosed}, "named, headers_sent, headers_received, data_sent, data_received, push_promise_sent, push_promise_received, rst_stream_sent, rst_stream_received, window_update_sent, window_update_received, priority_sent, priority_received, skipped, connection_closed", ""),
 		fsmtest.Words("Initiator", []Initiator{InitiatorLocal, InitiatorRemote}, "local, remote", ""),
 		fsmtest.Words("ClosedBy", []ClosedBy{ClosedByEndStream, ClosedByRstSent, ClosedByRstReceived, ClosedBySkipped, ClosedByConnectionLost}, "end_stream, rst_sent, rst_received, skipped, connection_lost", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Stream]{
 		"name": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Name(c.ID, testNameRequest(c), c.Now())
+				made, e, err := Name(c.ID, testNameInput(c), c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"send_headers": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SendHeaders(testSendHeadersRequest(c), SendHeadersPeers{Room: c.Peers["room"]}, c.Now())
+				e, err := r.SendHeaders(testSendHeadersInput(c), SendHeadersPeers{Room: c.Peers["room"]}, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error {
-				return r.CanSendHeaders(testSendHeadersRequest(c), SendHeadersPeers{Room: c.Peers["room"]}, c.Now())
-			},
+			Can: func(r Stream) error { return r.Can(OpSendHeaders) },
 		},
 		"recv_headers": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RecvHeaders(testRecvHeadersRequest(c), RecvHeadersPeers{Room: c.Peers["room"]}, c.Now())
+				e, err := r.RecvHeaders(testRecvHeadersInput(c), RecvHeadersPeers{Room: c.Peers["room"]}, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error {
-				return r.CanRecvHeaders(testRecvHeadersRequest(c), RecvHeadersPeers{Room: c.Peers["room"]}, c.Now())
-			},
+			Can: func(r Stream) error { return r.Can(OpRecvHeaders) },
 		},
 		"send_data": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SendData(testSendDataRequest(c), c.Now())
+				e, err := r.SendData(testSendDataInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error { return r.CanSendData(testSendDataRequest(c), c.Now()) },
+			Can: func(r Stream) error { return r.Can(OpSendData) },
 		},
 		"recv_data": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RecvData(testRecvDataRequest(c), c.Now())
+				e, err := r.RecvData(testRecvDataInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error { return r.CanRecvData(testRecvDataRequest(c), c.Now()) },
+			Can: func(r Stream) error { return r.Can(OpRecvData) },
 		},
 		"send_push_promise": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SendPushPromise(testSendPushPromiseRequest(c), c.Now())
+				e, err := r.SendPushPromise(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error {
-				return r.CanSendPushPromise(testSendPushPromiseRequest(c), c.Now())
-			},
+			Can: func(r Stream) error { return r.Can(OpSendPushPromise) },
 		},
 		"recv_push_promise": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RecvPushPromise(testRecvPushPromiseRequest(c), c.Now())
+				e, err := r.RecvPushPromise(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error {
-				return r.CanRecvPushPromise(testRecvPushPromiseRequest(c), c.Now())
-			},
+			Can: func(r Stream) error { return r.Can(OpRecvPushPromise) },
 		},
 		"send_rst_stream": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SendRstStream(testSendRstStreamRequest(c), c.Now())
+				e, err := r.SendRstStream(testSendRstStreamInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error { return r.CanSendRstStream(testSendRstStreamRequest(c), c.Now()) },
+			Can: func(r Stream) error { return r.Can(OpSendRstStream) },
 		},
 		"recv_rst_stream": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RecvRstStream(testRecvRstStreamRequest(c), c.Now())
+				e, err := r.RecvRstStream(testRecvRstStreamInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error { return r.CanRecvRstStream(testRecvRstStreamRequest(c), c.Now()) },
+			Can: func(r Stream) error { return r.Can(OpRecvRstStream) },
 		},
 		"send_window_update": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SendWindowUpdate(testSendWindowUpdateRequest(c), c.Now())
+				e, err := r.SendWindowUpdate(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error {
-				return r.CanSendWindowUpdate(testSendWindowUpdateRequest(c), c.Now())
-			},
+			Can: func(r Stream) error { return r.Can(OpSendWindowUpdate) },
 		},
 		"recv_window_update": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RecvWindowUpdate(testRecvWindowUpdateRequest(c), c.Now())
+				e, err := r.RecvWindowUpdate(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error {
-				return r.CanRecvWindowUpdate(testRecvWindowUpdateRequest(c), c.Now())
-			},
+			Can: func(r Stream) error { return r.Can(OpRecvWindowUpdate) },
 		},
 		"send_priority": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SendPriority(testSendPriorityRequest(c), c.Now())
+				e, err := r.SendPriority(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error { return r.CanSendPriority(testSendPriorityRequest(c), c.Now()) },
+			Can: func(r Stream) error { return r.Can(OpSendPriority) },
 		},
 		"recv_priority": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RecvPriority(testRecvPriorityRequest(c), c.Now())
+				e, err := r.RecvPriority(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error { return r.CanRecvPriority(testRecvPriorityRequest(c), c.Now()) },
+			Can: func(r Stream) error { return r.Can(OpRecvPriority) },
 		},
 		"skip": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Skip(testSkipRequest(c), c.Now())
+				e, err := r.Skip(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error { return r.CanSkip(testSkipRequest(c), c.Now()) },
+			Can: func(r Stream) error { return r.Can(OpSkip) },
 		},
 		"close_connection": {
 			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.CloseConnection(testCloseConnectionRequest(c), c.Now())
+				e, err := r.CloseConnection(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Stream, c fsmtest.Call) error {
-				return r.CanCloseConnection(testCloseConnectionRequest(c), c.Now())
-			},
+			Can: func(r Stream) error { return r.Can(OpCloseConnection) },
 		},
 	},
 	Migrate: Migrate,
@@ -373,153 +353,54 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testNameRequest(c fsmtest.Call) NameRequest {
-	return NameRequest{
-		ID:         c.ID,
-		Actor:      c.Actor,
-		Reason:     c.Reason,
-		At:         c.Now(),
-		Labels:     c.Labels,
+func testNameInput(c fsmtest.Call) NameInput {
+	return NameInput{
 		Connection: c.Text("connection"),
 		Number:     c.Int("number"),
 		Initiator:  fsmtest.Word[Initiator](c, "initiator"),
 	}
 }
 
-func testSendHeadersRequest(c fsmtest.Call) SendHeadersRequest {
-	return SendHeadersRequest{
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testSendHeadersInput(c fsmtest.Call) SendHeadersInput {
+	return SendHeadersInput{
 		EndStream: c.Bool("end_stream"),
 	}
 }
 
-func testRecvHeadersRequest(c fsmtest.Call) RecvHeadersRequest {
-	return RecvHeadersRequest{
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testRecvHeadersInput(c fsmtest.Call) RecvHeadersInput {
+	return RecvHeadersInput{
 		EndStream: c.Bool("end_stream"),
 	}
 }
 
-func testSendDataRequest(c fsmtest.Call) SendDataRequest {
-	return SendDataRequest{
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testSendDataInput(c fsmtest.Call) SendDataInput {
+	return SendDataInput{
 		EndStream: c.Bool("end_stream"),
 	}
 }
 
-func testRecvDataRequest(c fsmtest.Call) RecvDataRequest {
-	return RecvDataRequest{
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testRecvDataInput(c fsmtest.Call) RecvDataInput {
+	return RecvDataInput{
 		EndStream: c.Bool("end_stream"),
 	}
 }
 
-func testSendPushPromiseRequest(c fsmtest.Call) SendPushPromiseRequest {
-	return SendPushPromiseRequest{
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testRecvPushPromiseRequest(c fsmtest.Call) RecvPushPromiseRequest {
-	return RecvPushPromiseRequest{
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testSendRstStreamRequest(c fsmtest.Call) SendRstStreamRequest {
-	return SendRstStreamRequest{
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testSendRstStreamInput(c fsmtest.Call) SendRstStreamInput {
+	return SendRstStreamInput{
 		ErrorCode: c.Int("error_code"),
 	}
 }
 
-func testRecvRstStreamRequest(c fsmtest.Call) RecvRstStreamRequest {
-	return RecvRstStreamRequest{
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testRecvRstStreamInput(c fsmtest.Call) RecvRstStreamInput {
+	return RecvRstStreamInput{
 		ErrorCode: c.Int("error_code"),
-	}
-}
-
-func testSendWindowUpdateRequest(c fsmtest.Call) SendWindowUpdateRequest {
-	return SendWindowUpdateRequest{
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testRecvWindowUpdateRequest(c fsmtest.Call) RecvWindowUpdateRequest {
-	return RecvWindowUpdateRequest{
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testSendPriorityRequest(c fsmtest.Call) SendPriorityRequest {
-	return SendPriorityRequest{
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testRecvPriorityRequest(c fsmtest.Call) RecvPriorityRequest {
-	return RecvPriorityRequest{
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testSkipRequest(c fsmtest.Call) SkipRequest {
-	return SkipRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testCloseConnectionRequest(c fsmtest.Call) CloseConnectionRequest {
-	return CloseConnectionRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
 	}
 }
 
@@ -545,6 +426,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 		History: m.History,
 		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
 			return m.Audit(ctx)
+		},
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Stream]) error) ([]fsm.Outcome[Stream], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
 		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Stream], error) {
 			in, err := m.In(ctx, tx)
@@ -590,19 +474,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 		Operations: map[string]fsmtest.Durably[Stream]{
 			"name": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.Name(ctx, testNameRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var reqs []NameRequest
-					for _, c := range calls {
-						reqs = append(reqs, testNameRequest(c))
-					}
-					return m.NameMany(ctx, reqs)
+					return m.Name(ctx, c.ID, testNameInput(c), c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Stream], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Name(ctx, testNameRequest(c))
+					j, err := h.Name(ctx, c.ID, testNameInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -611,17 +488,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"send_headers": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.SendHeaders(ctx, at, testSendHeadersRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var items []SendHeadersItem
-					for i, c := range calls {
-						items = append(items, SendHeadersItem{At: at[i], Request: testSendHeadersRequest(c)})
-					}
-					return m.SendHeadersMany(ctx, items)
+					return m.SendHeaders(ctx, at, testSendHeadersInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					req := testSendHeadersRequest(c)
 					told := func(next AfterSendHeaders) error {
 						return next.Switch(
 							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
@@ -633,7 +502,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					switch h.Held().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
-						next, err := j.SendHeaders(ctx, req.EndStream)
+						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -641,7 +510,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
-						next, err := j.SendHeaders(ctx, req.EndStream)
+						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -649,7 +518,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateOpen:
 						j := OpenStream{handle{h}}
-						next, err := j.SendHeaders(ctx, req.EndStream)
+						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -657,7 +526,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
-						next, err := j.SendHeaders(ctx, req.EndStream)
+						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -669,17 +538,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"recv_headers": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.RecvHeaders(ctx, at, testRecvHeadersRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var items []RecvHeadersItem
-					for i, c := range calls {
-						items = append(items, RecvHeadersItem{At: at[i], Request: testRecvHeadersRequest(c)})
-					}
-					return m.RecvHeadersMany(ctx, items)
+					return m.RecvHeaders(ctx, at, testRecvHeadersInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					req := testRecvHeadersRequest(c)
 					told := func(next AfterRecvHeaders) error {
 						return next.Switch(
 							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
@@ -692,7 +553,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					switch h.Held().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, req.EndStream)
+						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -700,7 +561,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, req.EndStream)
+						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -708,7 +569,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateReservedRemote:
 						j := ReservedRemoteStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, req.EndStream)
+						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -716,7 +577,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateOpen:
 						j := OpenStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, req.EndStream)
+						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -724,7 +585,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateHalfClosedLocal:
 						j := HalfClosedLocalStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, req.EndStream)
+						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -732,7 +593,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, req.EndStream)
+						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -740,7 +601,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateClosed:
 						j := ClosedStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, req.EndStream)
+						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -752,17 +613,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"send_data": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.SendData(ctx, at, testSendDataRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var items []SendDataItem
-					for i, c := range calls {
-						items = append(items, SendDataItem{At: at[i], Request: testSendDataRequest(c)})
-					}
-					return m.SendDataMany(ctx, items)
+					return m.SendData(ctx, at, testSendDataInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					req := testSendDataRequest(c)
 					told := func(next AfterSendData) error {
 						return next.Switch(
 							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
@@ -774,7 +627,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					switch h.Held().State {
 					case StateOpen:
 						j := OpenStream{handle{h}}
-						next, err := j.SendData(ctx, req.EndStream)
+						next, err := j.SendData(ctx, testSendDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -782,7 +635,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
-						next, err := j.SendData(ctx, req.EndStream)
+						next, err := j.SendData(ctx, testSendDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -794,17 +647,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"recv_data": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.RecvData(ctx, at, testRecvDataRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var items []RecvDataItem
-					for i, c := range calls {
-						items = append(items, RecvDataItem{At: at[i], Request: testRecvDataRequest(c)})
-					}
-					return m.RecvDataMany(ctx, items)
+					return m.RecvData(ctx, at, testRecvDataInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					req := testRecvDataRequest(c)
 					told := func(next AfterRecvData) error {
 						return next.Switch(
 							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
@@ -817,7 +662,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					switch h.Held().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
-						next, err := j.RecvData(ctx, req.EndStream)
+						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -825,7 +670,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
-						next, err := j.RecvData(ctx, req.EndStream)
+						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -833,7 +678,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateReservedRemote:
 						j := ReservedRemoteStream{handle{h}}
-						next, err := j.RecvData(ctx, req.EndStream)
+						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -841,7 +686,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateOpen:
 						j := OpenStream{handle{h}}
-						next, err := j.RecvData(ctx, req.EndStream)
+						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -849,7 +694,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateHalfClosedLocal:
 						j := HalfClosedLocalStream{handle{h}}
-						next, err := j.RecvData(ctx, req.EndStream)
+						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -857,7 +702,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
-						next, err := j.RecvData(ctx, req.EndStream)
+						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -865,7 +710,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						return out, end, err
 					case StateClosed:
 						j := ClosedStream{handle{h}}
-						next, err := j.RecvData(ctx, req.EndStream)
+						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -877,14 +722,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"send_push_promise": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.SendPushPromise(ctx, at, testSendPushPromiseRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var items []SendPushPromiseItem
-					for i, c := range calls {
-						items = append(items, SendPushPromiseItem{At: at[i], Request: testSendPushPromiseRequest(c)})
-					}
-					return m.SendPushPromiseMany(ctx, items)
+					return m.SendPushPromise(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					switch h.Held().State {
@@ -898,14 +736,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"recv_push_promise": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.RecvPushPromise(ctx, at, testRecvPushPromiseRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var items []RecvPushPromiseItem
-					for i, c := range calls {
-						items = append(items, RecvPushPromiseItem{At: at[i], Request: testRecvPushPromiseRequest(c)})
-					}
-					return m.RecvPushPromiseMany(ctx, items)
+					return m.RecvPushPromise(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					switch h.Held().State {
@@ -943,37 +774,29 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"send_rst_stream": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.SendRstStream(ctx, at, testSendRstStreamRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var items []SendRstStreamItem
-					for i, c := range calls {
-						items = append(items, SendRstStreamItem{At: at[i], Request: testSendRstStreamRequest(c)})
-					}
-					return m.SendRstStreamMany(ctx, items)
+					return m.SendRstStream(ctx, at, testSendRstStreamInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					req := testSendRstStreamRequest(c)
 					switch h.Held().State {
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
-						next, err := j.SendRstStream(ctx, req.ErrorCode)
+						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
 						return next.Outcome(), "closed", err
 					case StateReservedRemote:
 						j := ReservedRemoteStream{handle{h}}
-						next, err := j.SendRstStream(ctx, req.ErrorCode)
+						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
 						return next.Outcome(), "closed", err
 					case StateOpen:
 						j := OpenStream{handle{h}}
-						next, err := j.SendRstStream(ctx, req.ErrorCode)
+						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
 						return next.Outcome(), "closed", err
 					case StateHalfClosedLocal:
 						j := HalfClosedLocalStream{handle{h}}
-						next, err := j.SendRstStream(ctx, req.ErrorCode)
+						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
 						return next.Outcome(), "closed", err
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
-						next, err := j.SendRstStream(ctx, req.ErrorCode)
+						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
 						return next.Outcome(), "closed", err
 					}
 					return out, end, err
@@ -981,41 +804,33 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"recv_rst_stream": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.RecvRstStream(ctx, at, testRecvRstStreamRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var items []RecvRstStreamItem
-					for i, c := range calls {
-						items = append(items, RecvRstStreamItem{At: at[i], Request: testRecvRstStreamRequest(c)})
-					}
-					return m.RecvRstStreamMany(ctx, items)
+					return m.RecvRstStream(ctx, at, testRecvRstStreamInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					req := testRecvRstStreamRequest(c)
 					switch h.Held().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
-						err := j.RecvRstStream(ctx, req.ErrorCode)
+						err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
-						next, err := j.RecvRstStream(ctx, req.ErrorCode)
+						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						return next.Outcome(), "closed", err
 					case StateReservedRemote:
 						j := ReservedRemoteStream{handle{h}}
-						next, err := j.RecvRstStream(ctx, req.ErrorCode)
+						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						return next.Outcome(), "closed", err
 					case StateOpen:
 						j := OpenStream{handle{h}}
-						next, err := j.RecvRstStream(ctx, req.ErrorCode)
+						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						return next.Outcome(), "closed", err
 					case StateHalfClosedLocal:
 						j := HalfClosedLocalStream{handle{h}}
-						next, err := j.RecvRstStream(ctx, req.ErrorCode)
+						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						return next.Outcome(), "closed", err
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
-						next, err := j.RecvRstStream(ctx, req.ErrorCode)
+						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						return next.Outcome(), "closed", err
 					}
 					return out, end, err
@@ -1023,14 +838,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"send_window_update": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.SendWindowUpdate(ctx, at, testSendWindowUpdateRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var items []SendWindowUpdateItem
-					for i, c := range calls {
-						items = append(items, SendWindowUpdateItem{At: at[i], Request: testSendWindowUpdateRequest(c)})
-					}
-					return m.SendWindowUpdateMany(ctx, items)
+					return m.SendWindowUpdate(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					switch h.Held().State {
@@ -1056,14 +864,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"recv_window_update": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.RecvWindowUpdate(ctx, at, testRecvWindowUpdateRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var items []RecvWindowUpdateItem
-					for i, c := range calls {
-						items = append(items, RecvWindowUpdateItem{At: at[i], Request: testRecvWindowUpdateRequest(c)})
-					}
-					return m.RecvWindowUpdateMany(ctx, items)
+					return m.RecvWindowUpdate(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					switch h.Held().State {
@@ -1097,14 +898,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"send_priority": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.SendPriority(ctx, at, testSendPriorityRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var items []SendPriorityItem
-					for i, c := range calls {
-						items = append(items, SendPriorityItem{At: at[i], Request: testSendPriorityRequest(c)})
-					}
-					return m.SendPriorityMany(ctx, items)
+					return m.SendPriority(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					switch h.Held().State {
@@ -1138,14 +932,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"recv_priority": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.RecvPriority(ctx, at, testRecvPriorityRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					var items []RecvPriorityItem
-					for i, c := range calls {
-						items = append(items, RecvPriorityItem{At: at[i], Request: testRecvPriorityRequest(c)})
-					}
-					return m.RecvPriorityMany(ctx, items)
+					return m.RecvPriority(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					switch h.Held().State {
@@ -1179,12 +966,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			},
 			"skip": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.Skip(ctx, at, testSkipRequest(c))
+					return m.Skip(ctx, at, c.GivenBySystem())
 				},
 			},
 			"close_connection": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.CloseConnection(ctx, at, testCloseConnectionRequest(c))
+					return m.CloseConnection(ctx, at, c.GivenBySystem())
 				},
 			},
 		},

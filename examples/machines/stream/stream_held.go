@@ -34,9 +34,9 @@ func Hold(m *Machine, j Stream, actor string) AnyStream {
 }
 
 // Name is the machine's, with a handle for result. The holder is its actor.
-func (h Holder) Name(ctx context.Context, req NameRequest) (AnyStream, error) {
-	req.Actor = h.actor
-	out, err := h.m.Name(ctx, req)
+func (h Holder) Name(ctx context.Context, id string, in NameInput, c fsm.Call) (AnyStream, error) {
+	c.Actor = h.actor
+	out, err := h.m.Name(ctx, id, in, c)
 	if err != nil {
 		return AnyStream{}, err
 	}
@@ -128,59 +128,59 @@ type IdleStream struct {
 }
 
 // SendHeaders moves the Stream to half_closed_local or open.
-func (j IdleStream) SendHeaders(ctx context.Context, endStream bool) (AfterSendHeaders, error) {
-	next, err := j.held.Move(ctx, SendHeadersRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opSendHeaders))
+func (j IdleStream) SendHeaders(ctx context.Context, in SendHeadersInput) (AfterSendHeaders, error) {
+	next, err := j.held.Move(ctx, sendHeadersCall(opSendHeaders, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterSendHeaders{handle{next}}, err
 }
 
 // RecvHeaders moves the Stream to half_closed_remote or open. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j IdleStream) RecvHeaders(ctx context.Context, endStream bool) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, RecvHeadersRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvHeaders))
+func (j IdleStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
+	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvHeaders{handle{next}}, err
 }
 
 // RecvData is refused as long as the Stream is idle. A DATA frame came. Where
 // it must not, the error says which one RFC 9113 asks for.
-func (j IdleStream) RecvData(ctx context.Context, endStream bool) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, RecvDataRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvData))
+func (j IdleStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
+	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvData{handle{next}}, err
 }
 
 // SendPushPromise moves the Stream to reserved_local. Promises this stream, on
 // another one.
 func (j IdleStream) SendPushPromise(ctx context.Context) (ReservedLocalStream, error) {
-	next, err := j.held.Move(ctx, SendPushPromiseRequest{Actor: j.held.Actor()}.call(opSendPushPromise))
+	next, err := j.held.Move(ctx, sendPushPromiseCall(opSendPushPromise, fsm.Call{Actor: j.held.Actor()}))
 	return ReservedLocalStream{handle{next}}, err
 }
 
 // RecvPushPromise moves the Stream to reserved_remote. The peer promises this
 // stream, on another one.
 func (j IdleStream) RecvPushPromise(ctx context.Context) (ReservedRemoteStream, error) {
-	next, err := j.held.Move(ctx, RecvPushPromiseRequest{Actor: j.held.Actor()}.call(opRecvPushPromise))
+	next, err := j.held.Move(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
 	return ReservedRemoteStream{handle{next}}, err
 }
 
 // RecvRstStream is refused as long as the Stream is idle.
-func (j IdleStream) RecvRstStream(ctx context.Context, errorCode int64) error {
-	return j.held.Stay(ctx, RecvRstStreamRequest{Actor: j.held.Actor(), ErrorCode: errorCode}.call(opRecvRstStream))
+func (j IdleStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput) error {
+	return j.held.Stay(ctx, recvRstStreamCall(opRecvRstStream, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RecvWindowUpdate is refused as long as the Stream is idle.
 func (j IdleStream) RecvWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvWindowUpdateRequest{Actor: j.held.Actor()}.call(opRecvWindowUpdate))
+	return j.held.Stay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // SendPriority keeps the Stream idle; the handle holds the new revision.
 // Possible everywhere, and changes nothing; RFC 9113 advises against it.
 func (j IdleStream) SendPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, SendPriorityRequest{Actor: j.held.Actor()}.call(opSendPriority))
+	return j.held.Stay(ctx, sendPriorityCall(opSendPriority, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RecvPriority keeps the Stream idle; the handle holds the new revision.
 // Possible everywhere, and changes nothing; RFC 9113 advises against it.
 func (j IdleStream) RecvPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvPriorityRequest{Actor: j.held.Actor()}.call(opRecvPriority))
+	return j.held.Stay(ctx, recvPriorityCall(opRecvPriority, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // ReservedLocalStream is a Stream that is reserved_local, in the hands of one
@@ -190,61 +190,61 @@ type ReservedLocalStream struct {
 }
 
 // SendHeaders moves the Stream to closed or half_closed_remote.
-func (j ReservedLocalStream) SendHeaders(ctx context.Context, endStream bool) (AfterSendHeaders, error) {
-	next, err := j.held.Move(ctx, SendHeadersRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opSendHeaders))
+func (j ReservedLocalStream) SendHeaders(ctx context.Context, in SendHeadersInput) (AfterSendHeaders, error) {
+	next, err := j.held.Move(ctx, sendHeadersCall(opSendHeaders, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterSendHeaders{handle{next}}, err
 }
 
 // RecvHeaders is refused as long as the Stream is reserved_local. A HEADERS
 // frame came. Where it must not, the error says which one RFC 9113 asks for.
-func (j ReservedLocalStream) RecvHeaders(ctx context.Context, endStream bool) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, RecvHeadersRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvHeaders))
+func (j ReservedLocalStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
+	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvHeaders{handle{next}}, err
 }
 
 // RecvData is refused as long as the Stream is reserved_local. A DATA frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j ReservedLocalStream) RecvData(ctx context.Context, endStream bool) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, RecvDataRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvData))
+func (j ReservedLocalStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
+	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvData{handle{next}}, err
 }
 
 // RecvPushPromise is refused as long as the Stream is reserved_local. The peer
 // promises this stream, on another one.
 func (j ReservedLocalStream) RecvPushPromise(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvPushPromiseRequest{Actor: j.held.Actor()}.call(opRecvPushPromise))
+	return j.held.Stay(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // SendRstStream moves the Stream to closed.
-func (j ReservedLocalStream) SendRstStream(ctx context.Context, errorCode int64) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, SendRstStreamRequest{Actor: j.held.Actor(), ErrorCode: errorCode}.call(opSendRstStream))
+func (j ReservedLocalStream) SendRstStream(ctx context.Context, in SendRstStreamInput) (ClosedStream, error) {
+	next, err := j.held.Move(ctx, sendRstStreamCall(opSendRstStream, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClosedStream{handle{next}}, err
 }
 
 // RecvRstStream moves the Stream to closed.
-func (j ReservedLocalStream) RecvRstStream(ctx context.Context, errorCode int64) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, RecvRstStreamRequest{Actor: j.held.Actor(), ErrorCode: errorCode}.call(opRecvRstStream))
+func (j ReservedLocalStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput) (ClosedStream, error) {
+	next, err := j.held.Move(ctx, recvRstStreamCall(opRecvRstStream, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClosedStream{handle{next}}, err
 }
 
 // RecvWindowUpdate keeps the Stream reserved_local; the handle holds the new
 // revision.
 func (j ReservedLocalStream) RecvWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvWindowUpdateRequest{Actor: j.held.Actor()}.call(opRecvWindowUpdate))
+	return j.held.Stay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // SendPriority keeps the Stream reserved_local; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
 func (j ReservedLocalStream) SendPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, SendPriorityRequest{Actor: j.held.Actor()}.call(opSendPriority))
+	return j.held.Stay(ctx, sendPriorityCall(opSendPriority, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RecvPriority keeps the Stream reserved_local; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
 func (j ReservedLocalStream) RecvPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvPriorityRequest{Actor: j.held.Actor()}.call(opRecvPriority))
+	return j.held.Stay(ctx, recvPriorityCall(opRecvPriority, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // ReservedRemoteStream is a Stream that is reserved_remote, in the hands of one
@@ -255,59 +255,59 @@ type ReservedRemoteStream struct {
 
 // RecvHeaders moves the Stream to closed or half_closed_local. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j ReservedRemoteStream) RecvHeaders(ctx context.Context, endStream bool) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, RecvHeadersRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvHeaders))
+func (j ReservedRemoteStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
+	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvHeaders{handle{next}}, err
 }
 
 // RecvData is refused as long as the Stream is reserved_remote. A DATA frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j ReservedRemoteStream) RecvData(ctx context.Context, endStream bool) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, RecvDataRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvData))
+func (j ReservedRemoteStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
+	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvData{handle{next}}, err
 }
 
 // RecvPushPromise is refused as long as the Stream is reserved_remote. The peer
 // promises this stream, on another one.
 func (j ReservedRemoteStream) RecvPushPromise(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvPushPromiseRequest{Actor: j.held.Actor()}.call(opRecvPushPromise))
+	return j.held.Stay(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // SendRstStream moves the Stream to closed.
-func (j ReservedRemoteStream) SendRstStream(ctx context.Context, errorCode int64) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, SendRstStreamRequest{Actor: j.held.Actor(), ErrorCode: errorCode}.call(opSendRstStream))
+func (j ReservedRemoteStream) SendRstStream(ctx context.Context, in SendRstStreamInput) (ClosedStream, error) {
+	next, err := j.held.Move(ctx, sendRstStreamCall(opSendRstStream, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClosedStream{handle{next}}, err
 }
 
 // RecvRstStream moves the Stream to closed.
-func (j ReservedRemoteStream) RecvRstStream(ctx context.Context, errorCode int64) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, RecvRstStreamRequest{Actor: j.held.Actor(), ErrorCode: errorCode}.call(opRecvRstStream))
+func (j ReservedRemoteStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput) (ClosedStream, error) {
+	next, err := j.held.Move(ctx, recvRstStreamCall(opRecvRstStream, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClosedStream{handle{next}}, err
 }
 
 // SendWindowUpdate keeps the Stream reserved_remote; the handle holds the new
 // revision.
 func (j ReservedRemoteStream) SendWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, SendWindowUpdateRequest{Actor: j.held.Actor()}.call(opSendWindowUpdate))
+	return j.held.Stay(ctx, sendWindowUpdateCall(opSendWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RecvWindowUpdate is refused as long as the Stream is reserved_remote.
 func (j ReservedRemoteStream) RecvWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvWindowUpdateRequest{Actor: j.held.Actor()}.call(opRecvWindowUpdate))
+	return j.held.Stay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // SendPriority keeps the Stream reserved_remote; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
 func (j ReservedRemoteStream) SendPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, SendPriorityRequest{Actor: j.held.Actor()}.call(opSendPriority))
+	return j.held.Stay(ctx, sendPriorityCall(opSendPriority, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RecvPriority keeps the Stream reserved_remote; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
 func (j ReservedRemoteStream) RecvPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvPriorityRequest{Actor: j.held.Actor()}.call(opRecvPriority))
+	return j.held.Stay(ctx, recvPriorityCall(opRecvPriority, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // OpenStream is a Stream that is open, in the hands of one actor. Both may
@@ -317,69 +317,69 @@ type OpenStream struct {
 }
 
 // SendHeaders moves the Stream to half_closed_local or open.
-func (j OpenStream) SendHeaders(ctx context.Context, endStream bool) (AfterSendHeaders, error) {
-	next, err := j.held.Move(ctx, SendHeadersRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opSendHeaders))
+func (j OpenStream) SendHeaders(ctx context.Context, in SendHeadersInput) (AfterSendHeaders, error) {
+	next, err := j.held.Move(ctx, sendHeadersCall(opSendHeaders, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterSendHeaders{handle{next}}, err
 }
 
 // RecvHeaders moves the Stream to half_closed_remote or open. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j OpenStream) RecvHeaders(ctx context.Context, endStream bool) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, RecvHeadersRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvHeaders))
+func (j OpenStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
+	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvHeaders{handle{next}}, err
 }
 
 // SendData moves the Stream to open or half_closed_local.
-func (j OpenStream) SendData(ctx context.Context, endStream bool) (AfterSendData, error) {
-	next, err := j.held.Move(ctx, SendDataRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opSendData))
+func (j OpenStream) SendData(ctx context.Context, in SendDataInput) (AfterSendData, error) {
+	next, err := j.held.Move(ctx, sendDataCall(opSendData, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterSendData{handle{next}}, err
 }
 
 // RecvData moves the Stream to open or half_closed_remote. A DATA frame came.
 // Where it must not, the error says which one RFC 9113 asks for.
-func (j OpenStream) RecvData(ctx context.Context, endStream bool) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, RecvDataRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvData))
+func (j OpenStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
+	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvData{handle{next}}, err
 }
 
 // RecvPushPromise is refused as long as the Stream is open. The peer promises
 // this stream, on another one.
 func (j OpenStream) RecvPushPromise(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvPushPromiseRequest{Actor: j.held.Actor()}.call(opRecvPushPromise))
+	return j.held.Stay(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // SendRstStream moves the Stream to closed.
-func (j OpenStream) SendRstStream(ctx context.Context, errorCode int64) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, SendRstStreamRequest{Actor: j.held.Actor(), ErrorCode: errorCode}.call(opSendRstStream))
+func (j OpenStream) SendRstStream(ctx context.Context, in SendRstStreamInput) (ClosedStream, error) {
+	next, err := j.held.Move(ctx, sendRstStreamCall(opSendRstStream, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClosedStream{handle{next}}, err
 }
 
 // RecvRstStream moves the Stream to closed.
-func (j OpenStream) RecvRstStream(ctx context.Context, errorCode int64) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, RecvRstStreamRequest{Actor: j.held.Actor(), ErrorCode: errorCode}.call(opRecvRstStream))
+func (j OpenStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput) (ClosedStream, error) {
+	next, err := j.held.Move(ctx, recvRstStreamCall(opRecvRstStream, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClosedStream{handle{next}}, err
 }
 
 // SendWindowUpdate keeps the Stream open; the handle holds the new revision.
 func (j OpenStream) SendWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, SendWindowUpdateRequest{Actor: j.held.Actor()}.call(opSendWindowUpdate))
+	return j.held.Stay(ctx, sendWindowUpdateCall(opSendWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RecvWindowUpdate keeps the Stream open; the handle holds the new revision.
 func (j OpenStream) RecvWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvWindowUpdateRequest{Actor: j.held.Actor()}.call(opRecvWindowUpdate))
+	return j.held.Stay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // SendPriority keeps the Stream open; the handle holds the new revision.
 // Possible everywhere, and changes nothing; RFC 9113 advises against it.
 func (j OpenStream) SendPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, SendPriorityRequest{Actor: j.held.Actor()}.call(opSendPriority))
+	return j.held.Stay(ctx, sendPriorityCall(opSendPriority, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RecvPriority keeps the Stream open; the handle holds the new revision.
 // Possible everywhere, and changes nothing; RFC 9113 advises against it.
 func (j OpenStream) RecvPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvPriorityRequest{Actor: j.held.Actor()}.call(opRecvPriority))
+	return j.held.Stay(ctx, recvPriorityCall(opRecvPriority, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // HalfClosedLocalStream is a Stream that is half_closed_local, in the hands of
@@ -390,60 +390,60 @@ type HalfClosedLocalStream struct {
 
 // RecvHeaders moves the Stream to closed or half_closed_local. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j HalfClosedLocalStream) RecvHeaders(ctx context.Context, endStream bool) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, RecvHeadersRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvHeaders))
+func (j HalfClosedLocalStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
+	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvHeaders{handle{next}}, err
 }
 
 // RecvData moves the Stream to half_closed_local or closed. A DATA frame came.
 // Where it must not, the error says which one RFC 9113 asks for.
-func (j HalfClosedLocalStream) RecvData(ctx context.Context, endStream bool) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, RecvDataRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvData))
+func (j HalfClosedLocalStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
+	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvData{handle{next}}, err
 }
 
 // RecvPushPromise is refused as long as the Stream is half_closed_local. The
 // peer promises this stream, on another one.
 func (j HalfClosedLocalStream) RecvPushPromise(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvPushPromiseRequest{Actor: j.held.Actor()}.call(opRecvPushPromise))
+	return j.held.Stay(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // SendRstStream moves the Stream to closed.
-func (j HalfClosedLocalStream) SendRstStream(ctx context.Context, errorCode int64) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, SendRstStreamRequest{Actor: j.held.Actor(), ErrorCode: errorCode}.call(opSendRstStream))
+func (j HalfClosedLocalStream) SendRstStream(ctx context.Context, in SendRstStreamInput) (ClosedStream, error) {
+	next, err := j.held.Move(ctx, sendRstStreamCall(opSendRstStream, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClosedStream{handle{next}}, err
 }
 
 // RecvRstStream moves the Stream to closed.
-func (j HalfClosedLocalStream) RecvRstStream(ctx context.Context, errorCode int64) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, RecvRstStreamRequest{Actor: j.held.Actor(), ErrorCode: errorCode}.call(opRecvRstStream))
+func (j HalfClosedLocalStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput) (ClosedStream, error) {
+	next, err := j.held.Move(ctx, recvRstStreamCall(opRecvRstStream, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClosedStream{handle{next}}, err
 }
 
 // SendWindowUpdate keeps the Stream half_closed_local; the handle holds the new
 // revision.
 func (j HalfClosedLocalStream) SendWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, SendWindowUpdateRequest{Actor: j.held.Actor()}.call(opSendWindowUpdate))
+	return j.held.Stay(ctx, sendWindowUpdateCall(opSendWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RecvWindowUpdate keeps the Stream half_closed_local; the handle holds the new
 // revision.
 func (j HalfClosedLocalStream) RecvWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvWindowUpdateRequest{Actor: j.held.Actor()}.call(opRecvWindowUpdate))
+	return j.held.Stay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // SendPriority keeps the Stream half_closed_local; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
 func (j HalfClosedLocalStream) SendPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, SendPriorityRequest{Actor: j.held.Actor()}.call(opSendPriority))
+	return j.held.Stay(ctx, sendPriorityCall(opSendPriority, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RecvPriority keeps the Stream half_closed_local; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
 func (j HalfClosedLocalStream) RecvPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvPriorityRequest{Actor: j.held.Actor()}.call(opRecvPriority))
+	return j.held.Stay(ctx, recvPriorityCall(opRecvPriority, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // HalfClosedRemoteStream is a Stream that is half_closed_remote, in the hands
@@ -453,73 +453,73 @@ type HalfClosedRemoteStream struct {
 }
 
 // SendHeaders moves the Stream to closed or half_closed_remote.
-func (j HalfClosedRemoteStream) SendHeaders(ctx context.Context, endStream bool) (AfterSendHeaders, error) {
-	next, err := j.held.Move(ctx, SendHeadersRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opSendHeaders))
+func (j HalfClosedRemoteStream) SendHeaders(ctx context.Context, in SendHeadersInput) (AfterSendHeaders, error) {
+	next, err := j.held.Move(ctx, sendHeadersCall(opSendHeaders, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterSendHeaders{handle{next}}, err
 }
 
 // RecvHeaders is refused as long as the Stream is half_closed_remote. A HEADERS
 // frame came. Where it must not, the error says which one RFC 9113 asks for.
-func (j HalfClosedRemoteStream) RecvHeaders(ctx context.Context, endStream bool) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, RecvHeadersRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvHeaders))
+func (j HalfClosedRemoteStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
+	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvHeaders{handle{next}}, err
 }
 
 // SendData moves the Stream to half_closed_remote or closed.
-func (j HalfClosedRemoteStream) SendData(ctx context.Context, endStream bool) (AfterSendData, error) {
-	next, err := j.held.Move(ctx, SendDataRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opSendData))
+func (j HalfClosedRemoteStream) SendData(ctx context.Context, in SendDataInput) (AfterSendData, error) {
+	next, err := j.held.Move(ctx, sendDataCall(opSendData, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterSendData{handle{next}}, err
 }
 
 // RecvData is refused as long as the Stream is half_closed_remote. A DATA frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j HalfClosedRemoteStream) RecvData(ctx context.Context, endStream bool) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, RecvDataRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvData))
+func (j HalfClosedRemoteStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
+	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvData{handle{next}}, err
 }
 
 // RecvPushPromise is refused as long as the Stream is half_closed_remote. The
 // peer promises this stream, on another one.
 func (j HalfClosedRemoteStream) RecvPushPromise(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvPushPromiseRequest{Actor: j.held.Actor()}.call(opRecvPushPromise))
+	return j.held.Stay(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // SendRstStream moves the Stream to closed.
-func (j HalfClosedRemoteStream) SendRstStream(ctx context.Context, errorCode int64) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, SendRstStreamRequest{Actor: j.held.Actor(), ErrorCode: errorCode}.call(opSendRstStream))
+func (j HalfClosedRemoteStream) SendRstStream(ctx context.Context, in SendRstStreamInput) (ClosedStream, error) {
+	next, err := j.held.Move(ctx, sendRstStreamCall(opSendRstStream, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClosedStream{handle{next}}, err
 }
 
 // RecvRstStream moves the Stream to closed.
-func (j HalfClosedRemoteStream) RecvRstStream(ctx context.Context, errorCode int64) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, RecvRstStreamRequest{Actor: j.held.Actor(), ErrorCode: errorCode}.call(opRecvRstStream))
+func (j HalfClosedRemoteStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput) (ClosedStream, error) {
+	next, err := j.held.Move(ctx, recvRstStreamCall(opRecvRstStream, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClosedStream{handle{next}}, err
 }
 
 // SendWindowUpdate keeps the Stream half_closed_remote; the handle holds the
 // new revision.
 func (j HalfClosedRemoteStream) SendWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, SendWindowUpdateRequest{Actor: j.held.Actor()}.call(opSendWindowUpdate))
+	return j.held.Stay(ctx, sendWindowUpdateCall(opSendWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RecvWindowUpdate keeps the Stream half_closed_remote; the handle holds the
 // new revision.
 func (j HalfClosedRemoteStream) RecvWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvWindowUpdateRequest{Actor: j.held.Actor()}.call(opRecvWindowUpdate))
+	return j.held.Stay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // SendPriority keeps the Stream half_closed_remote; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
 func (j HalfClosedRemoteStream) SendPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, SendPriorityRequest{Actor: j.held.Actor()}.call(opSendPriority))
+	return j.held.Stay(ctx, sendPriorityCall(opSendPriority, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RecvPriority keeps the Stream half_closed_remote; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
 func (j HalfClosedRemoteStream) RecvPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvPriorityRequest{Actor: j.held.Actor()}.call(opRecvPriority))
+	return j.held.Stay(ctx, recvPriorityCall(opRecvPriority, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // ClosedStream is a Stream that is closed, in the hands of one actor. Both
@@ -536,22 +536,22 @@ func (j ClosedStream) ClosedBy() ClosedBy {
 
 // RecvHeaders looks at the Stream. A HEADERS frame came. Where it must not, the
 // error says which one RFC 9113 asks for.
-func (j ClosedStream) RecvHeaders(ctx context.Context, endStream bool) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, RecvHeadersRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvHeaders))
+func (j ClosedStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
+	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvHeaders{handle{next}}, err
 }
 
 // RecvData looks at the Stream. A DATA frame came. Where it must not, the error
 // says which one RFC 9113 asks for.
-func (j ClosedStream) RecvData(ctx context.Context, endStream bool) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, RecvDataRequest{Actor: j.held.Actor(), EndStream: endStream}.call(opRecvData))
+func (j ClosedStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
+	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRecvData{handle{next}}, err
 }
 
 // RecvPushPromise is refused as long as the Stream is closed. The peer promises
 // this stream, on another one.
 func (j ClosedStream) RecvPushPromise(ctx context.Context) error {
-	return j.held.Stay(ctx, RecvPushPromiseRequest{Actor: j.held.Actor()}.call(opRecvPushPromise))
+	return j.held.Stay(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // AfterSendHeaders is what SendHeaders led to. Switch tells which it is.

@@ -4,10 +4,7 @@ package stream
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -93,298 +90,98 @@ func Fold(events []fsm.Event) (Stream, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Name makes a Stream in state idle. One that is there with the same connection
-// and number is returned as it is, with Existing set.
-func (m *Machine) Name(ctx context.Context, req NameRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opName))
-}
-
-// NameMany is Name for each request, in one transaction: all of them or none.
-func (m *Machine) NameMany(ctx context.Context, reqs []NameRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Stream], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opName)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Name makes a Stream in state idle. An empty id stands for a new one. One that
+// is there with the same connection and number is returned as it is, with
+// Existing set.
+func (m *Machine) Name(ctx context.Context, id string, in NameInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, nameCall(opName, id, in, c))
 }
 
 // SendHeaders moves a Stream from idle, reserved_local, open or
 // half_closed_remote to half_closed_local, open, closed or half_closed_remote.
-func (m *Machine) SendHeaders(ctx context.Context, at fsm.Target, req SendHeadersRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSendHeaders))
-}
-
-// SendHeadersItem is one item of SendHeadersMany.
-type SendHeadersItem struct {
-	At      fsm.Target
-	Request SendHeadersRequest
-}
-
-// SendHeadersMany is SendHeaders for each item, in one transaction: all of them
-// or none.
-func (m *Machine) SendHeadersMany(ctx context.Context, items []SendHeadersItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Stream], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opSendHeaders)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) SendHeaders(ctx context.Context, at fsm.Target, in SendHeadersInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, sendHeadersCall(opSendHeaders, in, c))
 }
 
 // RecvHeaders moves a Stream from idle, reserved_local, reserved_remote, open,
 // half_closed_local, half_closed_remote or closed to half_closed_remote, open,
 // closed or half_closed_local.
-func (m *Machine) RecvHeaders(ctx context.Context, at fsm.Target, req RecvHeadersRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRecvHeaders))
-}
-
-// RecvHeadersItem is one item of RecvHeadersMany.
-type RecvHeadersItem struct {
-	At      fsm.Target
-	Request RecvHeadersRequest
-}
-
-// RecvHeadersMany is RecvHeaders for each item, in one transaction: all of them
-// or none.
-func (m *Machine) RecvHeadersMany(ctx context.Context, items []RecvHeadersItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Stream], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opRecvHeaders)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) RecvHeaders(ctx context.Context, at fsm.Target, in RecvHeadersInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, recvHeadersCall(opRecvHeaders, in, c))
 }
 
 // SendData moves a Stream from open or half_closed_remote to open,
 // half_closed_local, half_closed_remote or closed.
-func (m *Machine) SendData(ctx context.Context, at fsm.Target, req SendDataRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSendData))
-}
-
-// SendDataItem is one item of SendDataMany.
-type SendDataItem struct {
-	At      fsm.Target
-	Request SendDataRequest
-}
-
-// SendDataMany is SendData for each item, in one transaction: all of them or
-// none.
-func (m *Machine) SendDataMany(ctx context.Context, items []SendDataItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Stream], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opSendData)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) SendData(ctx context.Context, at fsm.Target, in SendDataInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, sendDataCall(opSendData, in, c))
 }
 
 // RecvData moves a Stream from idle, reserved_local, reserved_remote, open,
 // half_closed_local, half_closed_remote or closed to open, half_closed_remote,
 // half_closed_local or closed.
-func (m *Machine) RecvData(ctx context.Context, at fsm.Target, req RecvDataRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRecvData))
-}
-
-// RecvDataItem is one item of RecvDataMany.
-type RecvDataItem struct {
-	At      fsm.Target
-	Request RecvDataRequest
-}
-
-// RecvDataMany is RecvData for each item, in one transaction: all of them or
-// none.
-func (m *Machine) RecvDataMany(ctx context.Context, items []RecvDataItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Stream], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opRecvData)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) RecvData(ctx context.Context, at fsm.Target, in RecvDataInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, recvDataCall(opRecvData, in, c))
 }
 
 // SendPushPromise moves a Stream from idle to reserved_local.
-func (m *Machine) SendPushPromise(ctx context.Context, at fsm.Target, req SendPushPromiseRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSendPushPromise))
-}
-
-// SendPushPromiseItem is one item of SendPushPromiseMany.
-type SendPushPromiseItem struct {
-	At      fsm.Target
-	Request SendPushPromiseRequest
-}
-
-// SendPushPromiseMany is SendPushPromise for each item, in one transaction: all
-// of them or none.
-func (m *Machine) SendPushPromiseMany(ctx context.Context, items []SendPushPromiseItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Stream], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opSendPushPromise)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) SendPushPromise(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, sendPushPromiseCall(opSendPushPromise, c))
 }
 
 // RecvPushPromise moves a Stream from idle, reserved_local, reserved_remote,
 // open, half_closed_local, half_closed_remote or closed to reserved_remote.
-func (m *Machine) RecvPushPromise(ctx context.Context, at fsm.Target, req RecvPushPromiseRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRecvPushPromise))
-}
-
-// RecvPushPromiseItem is one item of RecvPushPromiseMany.
-type RecvPushPromiseItem struct {
-	At      fsm.Target
-	Request RecvPushPromiseRequest
-}
-
-// RecvPushPromiseMany is RecvPushPromise for each item, in one transaction: all
-// of them or none.
-func (m *Machine) RecvPushPromiseMany(ctx context.Context, items []RecvPushPromiseItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Stream], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opRecvPushPromise)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) RecvPushPromise(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, recvPushPromiseCall(opRecvPushPromise, c))
 }
 
 // SendRstStream moves a Stream from reserved_local, reserved_remote, open,
 // half_closed_local or half_closed_remote to closed.
-func (m *Machine) SendRstStream(ctx context.Context, at fsm.Target, req SendRstStreamRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSendRstStream))
-}
-
-// SendRstStreamItem is one item of SendRstStreamMany.
-type SendRstStreamItem struct {
-	At      fsm.Target
-	Request SendRstStreamRequest
-}
-
-// SendRstStreamMany is SendRstStream for each item, in one transaction: all of
-// them or none.
-func (m *Machine) SendRstStreamMany(ctx context.Context, items []SendRstStreamItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Stream], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opSendRstStream)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) SendRstStream(ctx context.Context, at fsm.Target, in SendRstStreamInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, sendRstStreamCall(opSendRstStream, in, c))
 }
 
 // RecvRstStream moves a Stream from idle, reserved_local, reserved_remote,
 // open, half_closed_local or half_closed_remote to closed.
-func (m *Machine) RecvRstStream(ctx context.Context, at fsm.Target, req RecvRstStreamRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRecvRstStream))
-}
-
-// RecvRstStreamItem is one item of RecvRstStreamMany.
-type RecvRstStreamItem struct {
-	At      fsm.Target
-	Request RecvRstStreamRequest
-}
-
-// RecvRstStreamMany is RecvRstStream for each item, in one transaction: all of
-// them or none.
-func (m *Machine) RecvRstStreamMany(ctx context.Context, items []RecvRstStreamItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Stream], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opRecvRstStream)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) RecvRstStream(ctx context.Context, at fsm.Target, in RecvRstStreamInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, recvRstStreamCall(opRecvRstStream, in, c))
 }
 
 // SendWindowUpdate keeps a Stream reserved_remote, open, half_closed_local or
 // half_closed_remote.
-func (m *Machine) SendWindowUpdate(ctx context.Context, at fsm.Target, req SendWindowUpdateRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSendWindowUpdate))
-}
-
-// SendWindowUpdateItem is one item of SendWindowUpdateMany.
-type SendWindowUpdateItem struct {
-	At      fsm.Target
-	Request SendWindowUpdateRequest
-}
-
-// SendWindowUpdateMany is SendWindowUpdate for each item, in one transaction:
-// all of them or none.
-func (m *Machine) SendWindowUpdateMany(ctx context.Context, items []SendWindowUpdateItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Stream], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opSendWindowUpdate)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) SendWindowUpdate(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, sendWindowUpdateCall(opSendWindowUpdate, c))
 }
 
 // RecvWindowUpdate moves a Stream from idle, reserved_local, reserved_remote,
 // open, half_closed_local or half_closed_remote to reserved_local, open,
 // half_closed_local or half_closed_remote.
-func (m *Machine) RecvWindowUpdate(ctx context.Context, at fsm.Target, req RecvWindowUpdateRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRecvWindowUpdate))
-}
-
-// RecvWindowUpdateItem is one item of RecvWindowUpdateMany.
-type RecvWindowUpdateItem struct {
-	At      fsm.Target
-	Request RecvWindowUpdateRequest
-}
-
-// RecvWindowUpdateMany is RecvWindowUpdate for each item, in one transaction:
-// all of them or none.
-func (m *Machine) RecvWindowUpdateMany(ctx context.Context, items []RecvWindowUpdateItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Stream], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opRecvWindowUpdate)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) RecvWindowUpdate(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, recvWindowUpdateCall(opRecvWindowUpdate, c))
 }
 
 // SendPriority keeps a Stream idle, reserved_local, reserved_remote, open,
 // half_closed_local or half_closed_remote.
-func (m *Machine) SendPriority(ctx context.Context, at fsm.Target, req SendPriorityRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSendPriority))
-}
-
-// SendPriorityItem is one item of SendPriorityMany.
-type SendPriorityItem struct {
-	At      fsm.Target
-	Request SendPriorityRequest
-}
-
-// SendPriorityMany is SendPriority for each item, in one transaction: all of
-// them or none.
-func (m *Machine) SendPriorityMany(ctx context.Context, items []SendPriorityItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Stream], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opSendPriority)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) SendPriority(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, sendPriorityCall(opSendPriority, c))
 }
 
 // RecvPriority keeps a Stream idle, reserved_local, reserved_remote, open,
 // half_closed_local or half_closed_remote.
-func (m *Machine) RecvPriority(ctx context.Context, at fsm.Target, req RecvPriorityRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRecvPriority))
-}
-
-// RecvPriorityItem is one item of RecvPriorityMany.
-type RecvPriorityItem struct {
-	At      fsm.Target
-	Request RecvPriorityRequest
-}
-
-// RecvPriorityMany is RecvPriority for each item, in one transaction: all of
-// them or none.
-func (m *Machine) RecvPriorityMany(ctx context.Context, items []RecvPriorityItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Stream], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opRecvPriority)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) RecvPriority(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, recvPriorityCall(opRecvPriority, c))
 }
 
 // Skip moves a Stream from idle to closed. Its request id is made of operation
 // and revision, so two that run it converge.
-func (m *Machine) Skip(ctx context.Context, at fsm.Target, req SkipRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSkip))
+func (m *Machine) Skip(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, skipCall(opSkip, c))
 }
 
 // CloseConnection moves a Stream from idle, reserved_local, reserved_remote,
 // open, half_closed_local or half_closed_remote to closed. Its request id is
 // made of operation and revision, so two that run it converge.
-func (m *Machine) CloseConnection(ctx context.Context, at fsm.Target, req CloseConnectionRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCloseConnection))
+func (m *Machine) CloseConnection(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, closeConnectionCall(opCloseConnection, c))
 }
 
 // Record returns a Stream as it is stored, or fsm.ErrNotFound. One that breaks
@@ -454,9 +251,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Stream]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Stream]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -732,41 +543,35 @@ var descriptor = fsmimpl.Descriptor[Stream]{
 	},
 }
 
-func (req NameRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func nameCall(op *fsmimpl.Operation[Stream], id string, in NameInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		ID:        req.ID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "connection", Value: req.Connection, Kind: driver.KindString},
-			{Name: "number", Value: req.Number, Kind: driver.KindInt},
-			{Name: "initiator", Value: req.Initiator.String(), Kind: driver.KindEnum},
+			{Name: "connection", Value: in.Connection, Kind: driver.KindString},
+			{Name: "number", Value: in.Number, Kind: driver.KindInt},
+			{Name: "initiator", Value: in.Initiator.String(), Kind: driver.KindEnum},
 		},
 		Decide: func(j *Stream, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Name(id, req, now)
+			made, e, err := Name(id, in, now)
 			*j = made
 			return step(e, err)
 		},
-		Dedupe: []any{req.Connection, req.Number},
+		Dedupe: []any{in.Connection, in.Number},
 	}
 }
 
-func (req SendHeadersRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func sendHeadersCall(op *fsmimpl.Operation[Stream], in SendHeadersInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "end_stream", Value: req.EndStream, Kind: driver.KindBool},
+			{Name: "end_stream", Value: in.EndStream, Kind: driver.KindBool},
 		},
 		Decide: func(j *Stream, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := SendHeadersPeers{Room: peers[0]}
-			return step(j.SendHeaders(req, known, now))
+			return step(j.SendHeaders(in, known, now))
 		},
 		Peers: func(j *Stream, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
@@ -776,19 +581,16 @@ func (req SendHeadersRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[S
 	}
 }
 
-func (req RecvHeadersRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func recvHeadersCall(op *fsmimpl.Operation[Stream], in RecvHeadersInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "end_stream", Value: req.EndStream, Kind: driver.KindBool},
+			{Name: "end_stream", Value: in.EndStream, Kind: driver.KindBool},
 		},
 		Decide: func(j *Stream, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := RecvHeadersPeers{Room: peers[0]}
-			return step(j.RecvHeaders(req, known, now))
+			return step(j.RecvHeaders(in, known, now))
 		},
 		Peers: func(j *Stream, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
@@ -798,168 +600,134 @@ func (req RecvHeadersRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[S
 	}
 }
 
-func (req SendDataRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func sendDataCall(op *fsmimpl.Operation[Stream], in SendDataInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "end_stream", Value: req.EndStream, Kind: driver.KindBool},
+			{Name: "end_stream", Value: in.EndStream, Kind: driver.KindBool},
 		},
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.SendData(req, now))
+			return step(j.SendData(in, now))
 		},
 	}
 }
 
-func (req RecvDataRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func recvDataCall(op *fsmimpl.Operation[Stream], in RecvDataInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "end_stream", Value: req.EndStream, Kind: driver.KindBool},
+			{Name: "end_stream", Value: in.EndStream, Kind: driver.KindBool},
 		},
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.RecvData(req, now))
+			return step(j.RecvData(in, now))
 		},
 	}
 }
 
-func (req SendPushPromiseRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func sendPushPromiseCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.SendPushPromise(req, now))
+			return step(j.SendPushPromise(now))
 		},
 	}
 }
 
-func (req RecvPushPromiseRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func recvPushPromiseCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.RecvPushPromise(req, now))
+			return step(j.RecvPushPromise(now))
 		},
 	}
 }
 
-func (req SendRstStreamRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func sendRstStreamCall(op *fsmimpl.Operation[Stream], in SendRstStreamInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "error_code", Value: req.ErrorCode, Kind: driver.KindInt},
+			{Name: "error_code", Value: in.ErrorCode, Kind: driver.KindInt},
 		},
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.SendRstStream(req, now))
+			return step(j.SendRstStream(in, now))
 		},
 	}
 }
 
-func (req RecvRstStreamRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func recvRstStreamCall(op *fsmimpl.Operation[Stream], in RecvRstStreamInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "error_code", Value: req.ErrorCode, Kind: driver.KindInt},
+			{Name: "error_code", Value: in.ErrorCode, Kind: driver.KindInt},
 		},
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.RecvRstStream(req, now))
-		},
-	}
-}
-
-func (req SendWindowUpdateRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
-	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.SendWindowUpdate(req, now))
+			return step(j.RecvRstStream(in, now))
 		},
 	}
 }
 
-func (req RecvWindowUpdateRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func sendWindowUpdateCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.RecvWindowUpdate(req, now))
+			return step(j.SendWindowUpdate(now))
 		},
 	}
 }
 
-func (req SendPriorityRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func recvWindowUpdateCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.SendPriority(req, now))
+			return step(j.RecvWindowUpdate(now))
 		},
 	}
 }
 
-func (req RecvPriorityRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func sendPriorityCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.RecvPriority(req, now))
+			return step(j.SendPriority(now))
 		},
 	}
 }
 
-func (req SkipRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func recvPriorityCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Skip(req, now))
+			return step(j.RecvPriority(now))
 		},
 	}
 }
 
-func (req CloseConnectionRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+func skipCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.CloseConnection(req, now))
+			return step(j.Skip(now))
+		},
+	}
+}
+
+func closeConnectionCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
+		Operation: op,
+		Caller:    fsmimpl.Caller(c),
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.CloseConnection(now))
 		},
 	}
 }
@@ -976,8 +744,8 @@ func encode(j *Stream) driver.Row {
 			j.Connection,
 			j.Number,
 			j.Initiator.String(),
-			columnOf(j.ClosedBy, ClosedBy.String),
-			column(j.ErrorCode),
+			fsmimpl.ColumnOf(j.ClosedBy, ClosedBy.String),
+			fsmimpl.Column(j.ErrorCode),
 		},
 	}
 }
@@ -985,20 +753,16 @@ func encode(j *Stream) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Stream, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Stream{}, fmt.Errorf("stream %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Stream{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Connection),
-		read(r, 1, &j.Number),
-		scan(r, 2, &j.Initiator),
-		scanOptional(r, 3, &j.ClosedBy),
-		readOptional(r, 4, &j.ErrorCode),
-	)
-	if err != nil {
-		return Stream{}, fmt.Errorf("stream %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Connection)
+	fsmimpl.Plain(rd, &j.Number)
+	fsmimpl.Word(rd, &j.Initiator)
+	fsmimpl.WordOptional(rd, &j.ClosedBy)
+	fsmimpl.PlainOptional(rd, &j.ErrorCode)
+	if err := rd.Err(); err != nil {
+		return Stream{}, err
 	}
 	return j, nil
 }
@@ -1013,75 +777,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
-}
-
-// scanOptional reads a text column that may be absent.
-func scanOptional[T any, P interface {
-	*T
-	sql.Scanner
-}](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	var v T
-	if err := P(&v).Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

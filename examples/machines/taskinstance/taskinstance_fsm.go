@@ -9,9 +9,7 @@
 package taskinstance
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -22,7 +20,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a TaskInstance. The zero State is no state.
 type State uint8
@@ -91,10 +89,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -104,84 +99,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "none":
-		*s = StateNone
-	case "scheduled":
-		*s = StateScheduled
-	case "queued":
-		*s = StateQueued
-	case "running":
-		*s = StateRunning
-	case "restarting":
-		*s = StateRestarting
-	case "up_for_retry":
-		*s = StateUpForRetry
-	case "up_for_reschedule":
-		*s = StateUpForReschedule
-	case "deferred":
-		*s = StateDeferred
-	case "success":
-		*s = StateSuccess
-	case "failed":
-		*s = StateFailed
-	case "skipped":
-		*s = StateSkipped
-	case "upstream_failed":
-		*s = StateUpstreamFailed
-	case "removed":
-		*s = StateRemoved
-	default:
-		return fmt.Errorf("unknown state %q; expected 13 words that the specification lists", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateNone,
-		StateScheduled,
-		StateQueued,
-		StateRunning,
-		StateRestarting,
-		StateUpForRetry,
-		StateUpForReschedule,
-		StateDeferred,
-		StateSuccess,
-		StateFailed,
-		StateSkipped,
-		StateUpstreamFailed,
-		StateRemoved,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -195,338 +123,61 @@ func (s State) Final() bool {
 	return s == StateSuccess || s == StateFailed || s == StateSkipped || s == StateUpstreamFailed || s == StateRemoved
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpCreate Operation = iota + 1
-	OpSchedule
-	OpScheduleAgain
-	OpQueue
-	OpTimeoutQueued
-	OpResetOrphan
-	OpStart
-	OpHeartbeat
-	OpSucceed
-	OpFail
-	OpLose
-	OpSkipWork
-	OpReschedule
-	OpDefer
-	OpResume
-	OpGiveUpTrigger
-	OpFailUpstream
-	OpSkip
-	OpClear
-	OpKill
-	OpMark
-	OpRemove
-	OpRestore
+	OpCreate        = "create"
+	OpSchedule      = "schedule"
+	OpScheduleAgain = "schedule_again"
+	OpQueue         = "queue"
+	OpTimeoutQueued = "timeout_queued"
+	OpResetOrphan   = "reset_orphan"
+	OpStart         = "start"
+	OpHeartbeat     = "heartbeat"
+	OpSucceed       = "succeed"
+	OpFail          = "fail"
+	OpLose          = "lose"
+	OpSkipWork      = "skip_work"
+	OpReschedule    = "reschedule"
+	OpDefer         = "defer"
+	OpResume        = "resume"
+	OpGiveUpTrigger = "give_up_trigger"
+	OpFailUpstream  = "fail_upstream"
+	OpSkip          = "skip"
+	OpClear         = "clear"
+	OpKill          = "kill"
+	OpMark          = "mark"
+	OpRemove        = "remove"
+	OpRestore       = "restore"
 )
 
-var operationNames = [...]string{
-	OpCreate:        "create",
-	OpSchedule:      "schedule",
-	OpScheduleAgain: "schedule_again",
-	OpQueue:         "queue",
-	OpTimeoutQueued: "timeout_queued",
-	OpResetOrphan:   "reset_orphan",
-	OpStart:         "start",
-	OpHeartbeat:     "heartbeat",
-	OpSucceed:       "succeed",
-	OpFail:          "fail",
-	OpLose:          "lose",
-	OpSkipWork:      "skip_work",
-	OpReschedule:    "reschedule",
-	OpDefer:         "defer",
-	OpResume:        "resume",
-	OpGiveUpTrigger: "give_up_trigger",
-	OpFailUpstream:  "fail_upstream",
-	OpSkip:          "skip",
-	OpClear:         "clear",
-	OpKill:          "kill",
-	OpMark:          "mark",
-	OpRemove:        "remove",
-	OpRestore:       "restore",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "create":
-		*o = OpCreate
-	case "schedule":
-		*o = OpSchedule
-	case "schedule_again":
-		*o = OpScheduleAgain
-	case "queue":
-		*o = OpQueue
-	case "timeout_queued":
-		*o = OpTimeoutQueued
-	case "reset_orphan":
-		*o = OpResetOrphan
-	case "start":
-		*o = OpStart
-	case "heartbeat":
-		*o = OpHeartbeat
-	case "succeed":
-		*o = OpSucceed
-	case "fail":
-		*o = OpFail
-	case "lose":
-		*o = OpLose
-	case "skip_work":
-		*o = OpSkipWork
-	case "reschedule":
-		*o = OpReschedule
-	case "defer":
-		*o = OpDefer
-	case "resume":
-		*o = OpResume
-	case "give_up_trigger":
-		*o = OpGiveUpTrigger
-	case "fail_upstream":
-		*o = OpFailUpstream
-	case "skip":
-		*o = OpSkip
-	case "clear":
-		*o = OpClear
-	case "kill":
-		*o = OpKill
-	case "mark":
-		*o = OpMark
-	case "remove":
-		*o = OpRemove
-	case "restore":
-		*o = OpRestore
-	default:
-		return fmt.Errorf("unknown operation %q; expected 23 words that the specification lists", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpCreate,
-		OpSchedule,
-		OpScheduleAgain,
-		OpQueue,
-		OpTimeoutQueued,
-		OpResetOrphan,
-		OpStart,
-		OpHeartbeat,
-		OpSucceed,
-		OpFail,
-		OpLose,
-		OpSkipWork,
-		OpReschedule,
-		OpDefer,
-		OpResume,
-		OpGiveUpTrigger,
-		OpFailUpstream,
-		OpSkip,
-		OpClear,
-		OpKill,
-		OpMark,
-		OpRemove,
-		OpRestore,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventCreated EventName = iota + 1
-	EventScheduled
-	EventScheduledAgain
-	EventQueued
-	EventQueueTimedOut
-	EventOrphanReset
-	EventStarted
-	EventHeartbeat
-	EventSucceeded
-	EventFailed
-	EventLost
-	EventSkippedItself
-	EventRescheduled
-	EventDeferred
-	EventResumed
-	EventTriggerTimedOut
-	EventUpstreamFailed
-	EventSkipped
-	EventCleared
-	EventKilled
-	EventMarked
-	EventRemoved
-	EventRestored
+	EventCreated         = "created"
+	EventScheduled       = "scheduled"
+	EventScheduledAgain  = "scheduled_again"
+	EventQueued          = "queued"
+	EventQueueTimedOut   = "queue_timed_out"
+	EventOrphanReset     = "orphan_reset"
+	EventStarted         = "started"
+	EventHeartbeat       = "heartbeat"
+	EventSucceeded       = "succeeded"
+	EventFailed          = "failed"
+	EventLost            = "lost"
+	EventSkippedItself   = "skipped_itself"
+	EventRescheduled     = "rescheduled"
+	EventDeferred        = "deferred"
+	EventResumed         = "resumed"
+	EventTriggerTimedOut = "trigger_timed_out"
+	EventUpstreamFailed  = "upstream_failed"
+	EventSkipped         = "skipped"
+	EventCleared         = "cleared"
+	EventKilled          = "killed"
+	EventMarked          = "marked"
+	EventRemoved         = "removed"
+	EventRestored        = "restored"
 )
-
-var eventNameNames = [...]string{
-	EventCreated:         "created",
-	EventScheduled:       "scheduled",
-	EventScheduledAgain:  "scheduled_again",
-	EventQueued:          "queued",
-	EventQueueTimedOut:   "queue_timed_out",
-	EventOrphanReset:     "orphan_reset",
-	EventStarted:         "started",
-	EventHeartbeat:       "heartbeat",
-	EventSucceeded:       "succeeded",
-	EventFailed:          "failed",
-	EventLost:            "lost",
-	EventSkippedItself:   "skipped_itself",
-	EventRescheduled:     "rescheduled",
-	EventDeferred:        "deferred",
-	EventResumed:         "resumed",
-	EventTriggerTimedOut: "trigger_timed_out",
-	EventUpstreamFailed:  "upstream_failed",
-	EventSkipped:         "skipped",
-	EventCleared:         "cleared",
-	EventKilled:          "killed",
-	EventMarked:          "marked",
-	EventRemoved:         "removed",
-	EventRestored:        "restored",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "created":
-		*e = EventCreated
-	case "scheduled":
-		*e = EventScheduled
-	case "scheduled_again":
-		*e = EventScheduledAgain
-	case "queued":
-		*e = EventQueued
-	case "queue_timed_out":
-		*e = EventQueueTimedOut
-	case "orphan_reset":
-		*e = EventOrphanReset
-	case "started":
-		*e = EventStarted
-	case "heartbeat":
-		*e = EventHeartbeat
-	case "succeeded":
-		*e = EventSucceeded
-	case "failed":
-		*e = EventFailed
-	case "lost":
-		*e = EventLost
-	case "skipped_itself":
-		*e = EventSkippedItself
-	case "rescheduled":
-		*e = EventRescheduled
-	case "deferred":
-		*e = EventDeferred
-	case "resumed":
-		*e = EventResumed
-	case "trigger_timed_out":
-		*e = EventTriggerTimedOut
-	case "upstream_failed":
-		*e = EventUpstreamFailed
-	case "skipped":
-		*e = EventSkipped
-	case "cleared":
-		*e = EventCleared
-	case "killed":
-		*e = EventKilled
-	case "marked":
-		*e = EventMarked
-	case "removed":
-		*e = EventRemoved
-	case "restored":
-		*e = EventRestored
-	default:
-		return fmt.Errorf("unknown event %q; expected 23 words that the specification lists", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // MarkAs is a value of the input as of mark. The zero MarkAs is none.
 type MarkAs uint8
@@ -546,10 +197,7 @@ var markAsNames = [...]string{
 
 // String returns the name in the specification.
 func (m MarkAs) String() string {
-	if !m.Valid() {
-		return fmt.Sprintf("MarkAs(%d)", uint8(m))
-	}
-	return markAsNames[m]
+	return fsmimpl.Name(markAsNames[:], m, "MarkAs")
 }
 
 // Valid reports whether m is one of the values of the specification.
@@ -559,45 +207,12 @@ func (m MarkAs) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (m MarkAs) MarshalText() ([]byte, error) {
-	if !m.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(m))
-	}
-	return []byte(markAsNames[m]), nil
+	return fsmimpl.Text(markAsNames[:], m, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (m *MarkAs) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "success":
-		*m = MarkAsSuccess
-	case "failed":
-		*m = MarkAsFailed
-	case "skipped":
-		*m = MarkAsSkipped
-	default:
-		return fmt.Errorf("unknown value %q; expected success, failed or skipped", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (m MarkAs) Value() (sqldriver.Value, error) {
-	text, err := m.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (m *MarkAs) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return m.UnmarshalText([]byte(text))
-	case []byte:
-		return m.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(markAsNames[:], text, m, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -690,25 +305,15 @@ func (j TaskInstance) Equal(other TaskInstance) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// CreateRequest is the request of Create.
-type CreateRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CreateInput holds the inputs of Create.
+type CreateInput struct {
 	DagID    string
 	RunID    string
 	TaskID   string
@@ -719,58 +324,49 @@ type CreateRequest struct {
 // Create makes a TaskInstance in state none.
 //
 // The run of a DAG begins, so its task instances are made.
-func Create(id string, req CreateRequest, now time.Time) (TaskInstance, Event, error) {
+func Create(id string, in CreateInput, now time.Time) (TaskInstance, Event, error) {
 	now = driver.Time(now)
 	j := TaskInstance{ID: id, CreatedAt: now}
-	if req.DagID == "" {
-		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "dag_id", "it is required and empty")
+	if in.DagID == "" {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "dag_id", "it is required and empty")
 	}
-	if err := driver.CheckText(req.DagID); err != nil {
-		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "dag_id", err.Error())
+	if err := driver.CheckText(in.DagID); err != nil {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "dag_id", err.Error())
 	}
-	if req.RunID == "" {
-		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "run_id", "it is required and empty")
+	if in.RunID == "" {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "run_id", "it is required and empty")
 	}
-	if err := driver.CheckText(req.RunID); err != nil {
-		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "run_id", err.Error())
+	if err := driver.CheckText(in.RunID); err != nil {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "run_id", err.Error())
 	}
-	if req.TaskID == "" {
-		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "task_id", "it is required and empty")
+	if in.TaskID == "" {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "task_id", "it is required and empty")
 	}
-	if err := driver.CheckText(req.TaskID); err != nil {
-		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "task_id", err.Error())
+	if err := driver.CheckText(in.TaskID); err != nil {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "task_id", err.Error())
 	}
-	if req.MapIndex < -1 {
-		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "map_index", "expected -1 or more")
+	if in.MapIndex < -1 {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "map_index", "expected -1 or more")
 	}
-	if req.MaxTries < 0 {
-		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "max_tries", "expected 0 or more")
+	if in.MaxTries < 0 {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "max_tries", "expected 0 or more")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
+		return TaskInstance{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
-	j.DagID = req.DagID
-	j.RunID = req.RunID
-	j.TaskID = req.TaskID
-	j.MapIndex = req.MapIndex
-	j.MaxTries = req.MaxTries
+	j.DagID = in.DagID
+	j.RunID = in.RunID
+	j.TaskID = in.TaskID
+	j.MapIndex = in.MapIndex
+	j.MaxTries = in.MaxTries
 	j.move(StateNone, now)
-	return j, Event{Operation: OpCreate, Name: EventCreated, To: StateNone, Rev: j.Rev, At: now}, nil
-}
-
-// ScheduleRequest is the request of Schedule.
-type ScheduleRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return j, Event{Name: EventCreated, To: StateNone}, nil
 }
 
 // Schedule moves a TaskInstance from none to scheduled.
 //
 // What it depends on is done, so the scheduler lets it run.
-func (j *TaskInstance) Schedule(req ScheduleRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Schedule(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateNone:
@@ -778,33 +374,20 @@ func (j *TaskInstance) Schedule(req ScheduleRequest, now time.Time) (Event, erro
 		return Event{}, j.refuseState(OpSchedule)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpSchedule, "map_index")
+		return Event{}, j.refuseInvariant("schedule", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpSchedule, "max_tries")
+		return Event{}, j.refuseInvariant("schedule", "max_tries")
 	}
 	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant(OpSchedule, "ended_at is absent")
+		return Event{}, j.refuseInvariant("schedule", "ended_at is absent")
 	}
 	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant(OpSchedule, "trigger_ends_at is absent")
+		return Event{}, j.refuseInvariant("schedule", "trigger_ends_at is absent")
 	}
 	from := j.State
 	j.move(StateScheduled, now)
-	return Event{Operation: OpSchedule, Name: EventScheduled, From: from, To: StateScheduled, Rev: j.Rev, At: now}, nil
-}
-
-// CanSchedule reports what Schedule would answer, and changes nothing.
-func (j TaskInstance) CanSchedule(req ScheduleRequest, now time.Time) error {
-	_, err := j.Schedule(req, now)
-	return err
-}
-
-// ScheduleAgainRequest is the request of ScheduleAgain.
-type ScheduleAgainRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventScheduled, From: from, To: StateScheduled}, nil
 }
 
 // ScheduleAgain moves a TaskInstance from up_for_retry or up_for_reschedule to
@@ -813,7 +396,7 @@ type ScheduleAgainRequest struct {
 // The time of the next try has come.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *TaskInstance) ScheduleAgain(req ScheduleAgainRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) ScheduleAgain(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateUpForRetry, StateUpForReschedule:
@@ -821,42 +404,26 @@ func (j *TaskInstance) ScheduleAgain(req ScheduleAgainRequest, now time.Time) (E
 		return Event{}, j.refuseState(OpScheduleAgain)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpScheduleAgain, "map_index")
+		return Event{}, j.refuseInvariant("schedule_again", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpScheduleAgain, "max_tries")
+		return Event{}, j.refuseInvariant("schedule_again", "max_tries")
 	}
 	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant(OpScheduleAgain, "ended_at is absent")
+		return Event{}, j.refuseInvariant("schedule_again", "ended_at is absent")
 	}
 	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant(OpScheduleAgain, "trigger_ends_at is absent")
+		return Event{}, j.refuseInvariant("schedule_again", "trigger_ends_at is absent")
 	}
 	from := j.State
 	j.move(StateScheduled, now)
-	return Event{Operation: OpScheduleAgain, Name: EventScheduledAgain, From: from, To: StateScheduled, Rev: j.Rev, At: now}, nil
-}
-
-// CanScheduleAgain reports what ScheduleAgain would answer, and changes
-// nothing.
-func (j TaskInstance) CanScheduleAgain(req ScheduleAgainRequest, now time.Time) error {
-	_, err := j.ScheduleAgain(req, now)
-	return err
-}
-
-// QueueRequest is the request of Queue.
-type QueueRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventScheduledAgain, From: from, To: StateScheduled}, nil
 }
 
 // Queue moves a TaskInstance from scheduled to queued.
 //
 // The scheduler gives it to an executor.
-func (j *TaskInstance) Queue(req QueueRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Queue(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateScheduled:
@@ -864,35 +431,25 @@ func (j *TaskInstance) Queue(req QueueRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpQueue)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpQueue, "map_index")
+		return Event{}, j.refuseInvariant("queue", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpQueue, "max_tries")
+		return Event{}, j.refuseInvariant("queue", "max_tries")
 	}
 	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant(OpQueue, "ended_at is absent")
+		return Event{}, j.refuseInvariant("queue", "ended_at is absent")
 	}
 	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant(OpQueue, "trigger_ends_at is absent")
+		return Event{}, j.refuseInvariant("queue", "trigger_ends_at is absent")
 	}
 	j.QueuedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateQueued, now)
-	return Event{Operation: OpQueue, Name: EventQueued, From: from, To: StateQueued, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventQueued, From: from, To: StateQueued}, nil
 }
 
-// CanQueue reports what Queue would answer, and changes nothing.
-func (j TaskInstance) CanQueue(req QueueRequest, now time.Time) error {
-	_, err := j.Queue(req, now)
-	return err
-}
-
-// TimeoutQueuedRequest is the request of TimeoutQueued.
-type TimeoutQueuedRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// TimeoutQueuedInput holds the inputs of TimeoutQueued.
+type TimeoutQueuedInput struct {
 	Requeue bool
 }
 
@@ -905,7 +462,7 @@ type TimeoutQueuedRequest struct {
 // The first of these that fits is taken:
 //   - if input.requeue == true: to scheduled
 //   - otherwise: to failed
-func (j *TaskInstance) TimeoutQueued(req TimeoutQueuedRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) TimeoutQueued(in TimeoutQueuedInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateQueued:
@@ -913,51 +470,37 @@ func (j *TaskInstance) TimeoutQueued(req TimeoutQueuedRequest, now time.Time) (E
 		return Event{}, j.refuseState(OpTimeoutQueued)
 	}
 	switch {
-	case req.Requeue:
+	case in.Requeue:
 		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant(OpTimeoutQueued, "map_index")
+			return Event{}, j.refuseInvariant("timeout_queued", "map_index")
 		}
 		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant(OpTimeoutQueued, "max_tries")
+			return Event{}, j.refuseInvariant("timeout_queued", "max_tries")
 		}
 		if j.EndedAt.Present() {
-			return Event{}, j.refuseInvariant(OpTimeoutQueued, "ended_at is absent")
+			return Event{}, j.refuseInvariant("timeout_queued", "ended_at is absent")
 		}
 		if j.TriggerEndsAt.Present() {
-			return Event{}, j.refuseInvariant(OpTimeoutQueued, "trigger_ends_at is absent")
+			return Event{}, j.refuseInvariant("timeout_queued", "trigger_ends_at is absent")
 		}
 		from := j.State
 		j.move(StateScheduled, now)
-		return Event{Operation: OpTimeoutQueued, Name: EventQueueTimedOut, From: from, To: StateScheduled, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventQueueTimedOut, From: from, To: StateScheduled}, nil
 	default:
 		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant(OpTimeoutQueued, "map_index")
+			return Event{}, j.refuseInvariant("timeout_queued", "map_index")
 		}
 		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant(OpTimeoutQueued, "max_tries")
+			return Event{}, j.refuseInvariant("timeout_queued", "max_tries")
 		}
 		if j.TriggerEndsAt.Present() {
-			return Event{}, j.refuseInvariant(OpTimeoutQueued, "trigger_ends_at is absent")
+			return Event{}, j.refuseInvariant("timeout_queued", "trigger_ends_at is absent")
 		}
 		j.EndedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateFailed, now)
-		return Event{Operation: OpTimeoutQueued, Name: EventQueueTimedOut, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventQueueTimedOut, From: from, To: StateFailed}, nil
 	}
-}
-
-// CanTimeoutQueued reports what TimeoutQueued would answer, and changes
-// nothing.
-func (j TaskInstance) CanTimeoutQueued(req TimeoutQueuedRequest, now time.Time) error {
-	_, err := j.TimeoutQueued(req, now)
-	return err
-}
-
-// ResetOrphanRequest is the request of ResetOrphan.
-type ResetOrphanRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // ResetOrphan moves a TaskInstance from queued, running or restarting to none.
@@ -965,7 +508,7 @@ type ResetOrphanRequest struct {
 // The scheduler that queued it is gone, and no executor adopts it.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *TaskInstance) ResetOrphan(req ResetOrphanRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) ResetOrphan(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateQueued, StateRunning, StateRestarting:
@@ -973,47 +516,32 @@ func (j *TaskInstance) ResetOrphan(req ResetOrphanRequest, now time.Time) (Event
 		return Event{}, j.refuseState(OpResetOrphan)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpResetOrphan, "map_index")
+		return Event{}, j.refuseInvariant("reset_orphan", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpResetOrphan, "max_tries")
+		return Event{}, j.refuseInvariant("reset_orphan", "max_tries")
 	}
 	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant(OpResetOrphan, "ended_at is absent")
+		return Event{}, j.refuseInvariant("reset_orphan", "ended_at is absent")
 	}
 	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant(OpResetOrphan, "trigger_ends_at is absent")
+		return Event{}, j.refuseInvariant("reset_orphan", "trigger_ends_at is absent")
 	}
 	from := j.State
 	j.move(StateNone, now)
-	return Event{Operation: OpResetOrphan, Name: EventOrphanReset, From: from, To: StateNone, Rev: j.Rev, At: now}, nil
-}
-
-// CanResetOrphan reports what ResetOrphan would answer, and changes nothing.
-func (j TaskInstance) CanResetOrphan(req ResetOrphanRequest, now time.Time) error {
-	_, err := j.ResetOrphan(req, now)
-	return err
-}
-
-// StartRequest is the request of Start.
-type StartRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventOrphanReset, From: from, To: StateNone}, nil
 }
 
 // Start moves a TaskInstance from queued to running.
 //
 // A worker begins.
-func (j *TaskInstance) Start(req StartRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Start(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpStart, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("start", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpStart, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("start", "actor", err.Error())
 	}
 	switch j.State {
 	case StateQueued:
@@ -1021,52 +549,37 @@ func (j *TaskInstance) Start(req StartRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpStart)
 	}
 	if j.TryNumber == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpStart, "try_number")
+		return Event{}, j.refuseOverflow("start", "try_number")
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpStart, "map_index")
+		return Event{}, j.refuseInvariant("start", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpStart, "max_tries")
+		return Event{}, j.refuseInvariant("start", "max_tries")
 	}
 	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant(OpStart, "ended_at is absent")
+		return Event{}, j.refuseInvariant("start", "ended_at is absent")
 	}
 	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant(OpStart, "trigger_ends_at is absent")
+		return Event{}, j.refuseInvariant("start", "trigger_ends_at is absent")
 	}
 	if j.TryNumber+1 < 1 {
-		return Event{}, j.refuseInvariant(OpStart, "try_number >= 1")
+		return Event{}, j.refuseInvariant("start", "try_number >= 1")
 	}
-	j.Hostname = fsm.Some(req.Actor)
+	j.Hostname = fsm.Some(actor)
 	j.StartedAt = fsm.Some(now)
 	j.HeartbeatAt = fsm.Some(now)
 	j.NextMethod = fsm.Optional[string]{}
 	j.TryNumber++
 	from := j.State
 	j.move(StateRunning, now)
-	return Event{Operation: OpStart, Name: EventStarted, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
-}
-
-// CanStart reports what Start would answer, and changes nothing.
-func (j TaskInstance) CanStart(req StartRequest, now time.Time) error {
-	_, err := j.Start(req, now)
-	return err
-}
-
-// HeartbeatRequest is the request of Heartbeat.
-type HeartbeatRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventStarted, From: from, To: StateRunning}, nil
 }
 
 // Heartbeat keeps a TaskInstance running.
 //
 // The worker is alive.
-func (j *TaskInstance) Heartbeat(req HeartbeatRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Heartbeat(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -1074,50 +587,35 @@ func (j *TaskInstance) Heartbeat(req HeartbeatRequest, now time.Time) (Event, er
 		return Event{}, j.refuseState(OpHeartbeat)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpHeartbeat, "map_index")
+		return Event{}, j.refuseInvariant("heartbeat", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpHeartbeat, "max_tries")
+		return Event{}, j.refuseInvariant("heartbeat", "max_tries")
 	}
 	if !j.Hostname.Present() {
-		return Event{}, j.refuseInvariant(OpHeartbeat, "hostname is present")
+		return Event{}, j.refuseInvariant("heartbeat", "hostname is present")
 	}
 	if !j.StartedAt.Present() {
-		return Event{}, j.refuseInvariant(OpHeartbeat, "started_at is present")
+		return Event{}, j.refuseInvariant("heartbeat", "started_at is present")
 	}
 	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant(OpHeartbeat, "ended_at is absent")
+		return Event{}, j.refuseInvariant("heartbeat", "ended_at is absent")
 	}
 	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant(OpHeartbeat, "trigger_ends_at is absent")
+		return Event{}, j.refuseInvariant("heartbeat", "trigger_ends_at is absent")
 	}
 	if j.TryNumber < 1 {
-		return Event{}, j.refuseInvariant(OpHeartbeat, "try_number >= 1")
+		return Event{}, j.refuseInvariant("heartbeat", "try_number >= 1")
 	}
 	j.HeartbeatAt = fsm.Some(now)
 	j.move(j.State, now)
-	return Event{Operation: OpHeartbeat, Name: EventHeartbeat, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanHeartbeat reports what Heartbeat would answer, and changes nothing.
-func (j TaskInstance) CanHeartbeat(req HeartbeatRequest, now time.Time) error {
-	_, err := j.Heartbeat(req, now)
-	return err
-}
-
-// SucceedRequest is the request of Succeed.
-type SucceedRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventHeartbeat, From: j.State, To: j.State}, nil
 }
 
 // Succeed moves a TaskInstance from running to success.
 //
 // The task is done.
-func (j *TaskInstance) Succeed(req SucceedRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Succeed(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -1125,34 +623,22 @@ func (j *TaskInstance) Succeed(req SucceedRequest, now time.Time) (Event, error)
 		return Event{}, j.refuseState(OpSucceed)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpSucceed, "map_index")
+		return Event{}, j.refuseInvariant("succeed", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpSucceed, "max_tries")
+		return Event{}, j.refuseInvariant("succeed", "max_tries")
 	}
 	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant(OpSucceed, "trigger_ends_at is absent")
+		return Event{}, j.refuseInvariant("succeed", "trigger_ends_at is absent")
 	}
 	j.EndedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateSuccess, now)
-	return Event{Operation: OpSucceed, Name: EventSucceeded, From: from, To: StateSuccess, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventSucceeded, From: from, To: StateSuccess}, nil
 }
 
-// CanSucceed reports what Succeed would answer, and changes nothing.
-func (j TaskInstance) CanSucceed(req SucceedRequest, now time.Time) error {
-	_, err := j.Succeed(req, now)
-	return err
-}
-
-// FailRequest is the request of Fail.
-type FailRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// FailInput holds the inputs of Fail.
+type FailInput struct {
 	Final     bool // whether it says that another try is of no use
 	NextTryAt time.Time
 }
@@ -1164,14 +650,14 @@ type FailRequest struct {
 // The first of these that fits is taken:
 //   - if input.final == false and try_number <= max_tries: to up_for_retry
 //   - otherwise: to failed
-func (j *TaskInstance) Fail(req FailRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Fail(in FailInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	req.NextTryAt = driver.Time(req.NextTryAt)
-	if req.NextTryAt.IsZero() {
-		return Event{}, j.refuseInput(OpFail, "next_try_at", "it is required and zero")
+	in.NextTryAt = driver.Time(in.NextTryAt)
+	if in.NextTryAt.IsZero() {
+		return Event{}, j.refuseInput("fail", "next_try_at", "it is required and zero")
 	}
-	if !inYears(req.NextTryAt) {
-		return Event{}, j.refuseInput(OpFail, "next_try_at", "it is outside the years 1 to 9999")
+	if !inYears(in.NextTryAt) {
+		return Event{}, j.refuseInput("fail", "next_try_at", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StateRunning:
@@ -1179,56 +665,46 @@ func (j *TaskInstance) Fail(req FailRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpFail)
 	}
 	switch {
-	case !req.Final && j.TryNumber <= j.MaxTries:
+	case !in.Final && j.TryNumber <= j.MaxTries:
 		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant(OpFail, "map_index")
+			return Event{}, j.refuseInvariant("fail", "map_index")
 		}
 		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant(OpFail, "max_tries")
+			return Event{}, j.refuseInvariant("fail", "max_tries")
 		}
 		if j.EndedAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "ended_at is absent")
+			return Event{}, j.refuseInvariant("fail", "ended_at is absent")
 		}
 		if j.TriggerEndsAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "trigger_ends_at is absent")
+			return Event{}, j.refuseInvariant("fail", "trigger_ends_at is absent")
 		}
 		if j.TryNumber < 1 {
-			return Event{}, j.refuseInvariant(OpFail, "try_number >= 1")
+			return Event{}, j.refuseInvariant("fail", "try_number >= 1")
 		}
-		j.NextTryAt = fsm.Some(req.NextTryAt)
+		j.NextTryAt = fsm.Some(in.NextTryAt)
 		from := j.State
 		j.move(StateUpForRetry, now)
-		return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateUpForRetry, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventFailed, From: from, To: StateUpForRetry}, nil
 	default:
 		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant(OpFail, "map_index")
+			return Event{}, j.refuseInvariant("fail", "map_index")
 		}
 		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant(OpFail, "max_tries")
+			return Event{}, j.refuseInvariant("fail", "max_tries")
 		}
 		if j.TriggerEndsAt.Present() {
-			return Event{}, j.refuseInvariant(OpFail, "trigger_ends_at is absent")
+			return Event{}, j.refuseInvariant("fail", "trigger_ends_at is absent")
 		}
-		j.NextTryAt = fsm.Some(req.NextTryAt)
+		j.NextTryAt = fsm.Some(in.NextTryAt)
 		j.EndedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateFailed, now)
-		return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventFailed, From: from, To: StateFailed}, nil
 	}
 }
 
-// CanFail reports what Fail would answer, and changes nothing.
-func (j TaskInstance) CanFail(req FailRequest, now time.Time) error {
-	_, err := j.Fail(req, now)
-	return err
-}
-
-// LoseRequest is the request of Lose.
-type LoseRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// LoseInput holds the inputs of Lose.
+type LoseInput struct {
 	NextTryAt time.Time
 }
 
@@ -1241,14 +717,14 @@ type LoseRequest struct {
 // The first of these that fits is taken:
 //   - if try_number <= max_tries: to up_for_retry
 //   - otherwise: to failed
-func (j *TaskInstance) Lose(req LoseRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Lose(in LoseInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	req.NextTryAt = driver.Time(req.NextTryAt)
-	if req.NextTryAt.IsZero() {
-		return Event{}, j.refuseInput(OpLose, "next_try_at", "it is required and zero")
+	in.NextTryAt = driver.Time(in.NextTryAt)
+	if in.NextTryAt.IsZero() {
+		return Event{}, j.refuseInput("lose", "next_try_at", "it is required and zero")
 	}
-	if !inYears(req.NextTryAt) {
-		return Event{}, j.refuseInput(OpLose, "next_try_at", "it is outside the years 1 to 9999")
+	if !inYears(in.NextTryAt) {
+		return Event{}, j.refuseInput("lose", "next_try_at", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StateRunning:
@@ -1258,61 +734,46 @@ func (j *TaskInstance) Lose(req LoseRequest, now time.Time) (Event, error) {
 	switch {
 	case j.TryNumber <= j.MaxTries:
 		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant(OpLose, "map_index")
+			return Event{}, j.refuseInvariant("lose", "map_index")
 		}
 		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant(OpLose, "max_tries")
+			return Event{}, j.refuseInvariant("lose", "max_tries")
 		}
 		if j.EndedAt.Present() {
-			return Event{}, j.refuseInvariant(OpLose, "ended_at is absent")
+			return Event{}, j.refuseInvariant("lose", "ended_at is absent")
 		}
 		if j.TriggerEndsAt.Present() {
-			return Event{}, j.refuseInvariant(OpLose, "trigger_ends_at is absent")
+			return Event{}, j.refuseInvariant("lose", "trigger_ends_at is absent")
 		}
 		if j.TryNumber < 1 {
-			return Event{}, j.refuseInvariant(OpLose, "try_number >= 1")
+			return Event{}, j.refuseInvariant("lose", "try_number >= 1")
 		}
-		j.NextTryAt = fsm.Some(req.NextTryAt)
+		j.NextTryAt = fsm.Some(in.NextTryAt)
 		from := j.State
 		j.move(StateUpForRetry, now)
-		return Event{Operation: OpLose, Name: EventLost, From: from, To: StateUpForRetry, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventLost, From: from, To: StateUpForRetry}, nil
 	default:
 		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant(OpLose, "map_index")
+			return Event{}, j.refuseInvariant("lose", "map_index")
 		}
 		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant(OpLose, "max_tries")
+			return Event{}, j.refuseInvariant("lose", "max_tries")
 		}
 		if j.TriggerEndsAt.Present() {
-			return Event{}, j.refuseInvariant(OpLose, "trigger_ends_at is absent")
+			return Event{}, j.refuseInvariant("lose", "trigger_ends_at is absent")
 		}
-		j.NextTryAt = fsm.Some(req.NextTryAt)
+		j.NextTryAt = fsm.Some(in.NextTryAt)
 		j.EndedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateFailed, now)
-		return Event{Operation: OpLose, Name: EventLost, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventLost, From: from, To: StateFailed}, nil
 	}
-}
-
-// CanLose reports what Lose would answer, and changes nothing.
-func (j TaskInstance) CanLose(req LoseRequest, now time.Time) error {
-	_, err := j.Lose(req, now)
-	return err
-}
-
-// SkipWorkRequest is the request of SkipWork.
-type SkipWorkRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // SkipWork moves a TaskInstance from running to skipped.
 //
 // The task says that it is to be skipped.
-func (j *TaskInstance) SkipWork(req SkipWorkRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) SkipWork(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -1320,48 +781,36 @@ func (j *TaskInstance) SkipWork(req SkipWorkRequest, now time.Time) (Event, erro
 		return Event{}, j.refuseState(OpSkipWork)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpSkipWork, "map_index")
+		return Event{}, j.refuseInvariant("skip_work", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpSkipWork, "max_tries")
+		return Event{}, j.refuseInvariant("skip_work", "max_tries")
 	}
 	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant(OpSkipWork, "trigger_ends_at is absent")
+		return Event{}, j.refuseInvariant("skip_work", "trigger_ends_at is absent")
 	}
 	j.EndedAt = fsm.Some(now)
 	from := j.State
 	j.move(StateSkipped, now)
-	return Event{Operation: OpSkipWork, Name: EventSkippedItself, From: from, To: StateSkipped, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventSkippedItself, From: from, To: StateSkipped}, nil
 }
 
-// CanSkipWork reports what SkipWork would answer, and changes nothing.
-func (j TaskInstance) CanSkipWork(req SkipWorkRequest, now time.Time) error {
-	_, err := j.SkipWork(req, now)
-	return err
-}
-
-// RescheduleRequest is the request of Reschedule.
-type RescheduleRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// RescheduleInput holds the inputs of Reschedule.
+type RescheduleInput struct {
 	NextTryAt time.Time
 }
 
 // Reschedule moves a TaskInstance from running to up_for_reschedule.
 //
 // A sensor gives its worker back and looks again later.
-func (j *TaskInstance) Reschedule(req RescheduleRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	req.NextTryAt = driver.Time(req.NextTryAt)
-	if req.NextTryAt.IsZero() {
-		return Event{}, j.refuseInput(OpReschedule, "next_try_at", "it is required and zero")
+	in.NextTryAt = driver.Time(in.NextTryAt)
+	if in.NextTryAt.IsZero() {
+		return Event{}, j.refuseInput("reschedule", "next_try_at", "it is required and zero")
 	}
-	if !inYears(req.NextTryAt) {
-		return Event{}, j.refuseInput(OpReschedule, "next_try_at", "it is outside the years 1 to 9999")
+	if !inYears(in.NextTryAt) {
+		return Event{}, j.refuseInput("reschedule", "next_try_at", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StateRunning:
@@ -1369,37 +818,25 @@ func (j *TaskInstance) Reschedule(req RescheduleRequest, now time.Time) (Event, 
 		return Event{}, j.refuseState(OpReschedule)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpReschedule, "map_index")
+		return Event{}, j.refuseInvariant("reschedule", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpReschedule, "max_tries")
+		return Event{}, j.refuseInvariant("reschedule", "max_tries")
 	}
 	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant(OpReschedule, "ended_at is absent")
+		return Event{}, j.refuseInvariant("reschedule", "ended_at is absent")
 	}
 	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant(OpReschedule, "trigger_ends_at is absent")
+		return Event{}, j.refuseInvariant("reschedule", "trigger_ends_at is absent")
 	}
-	j.NextTryAt = fsm.Some(req.NextTryAt)
+	j.NextTryAt = fsm.Some(in.NextTryAt)
 	from := j.State
 	j.move(StateUpForReschedule, now)
-	return Event{Operation: OpReschedule, Name: EventRescheduled, From: from, To: StateUpForReschedule, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventRescheduled, From: from, To: StateUpForReschedule}, nil
 }
 
-// CanReschedule reports what Reschedule would answer, and changes nothing.
-func (j TaskInstance) CanReschedule(req RescheduleRequest, now time.Time) error {
-	_, err := j.Reschedule(req, now)
-	return err
-}
-
-// DeferRequest is the request of Defer.
-type DeferRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// DeferInput holds the inputs of Defer.
+type DeferInput struct {
 	NextMethod    string
 	TriggerEndsAt fsm.Optional[time.Time] // may be absent
 }
@@ -1407,19 +844,19 @@ type DeferRequest struct {
 // Defer moves a TaskInstance from running to deferred.
 //
 // The task gives its worker back and waits for a trigger.
-func (j *TaskInstance) Defer(req DeferRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Defer(in DeferInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.NextMethod == "" {
-		return Event{}, j.refuseInput(OpDefer, "next_method", "it is required and empty")
+	if in.NextMethod == "" {
+		return Event{}, j.refuseInput("defer", "next_method", "it is required and empty")
 	}
-	if err := driver.CheckText(req.NextMethod); err != nil {
-		return Event{}, j.refuseInput(OpDefer, "next_method", err.Error())
+	if err := driver.CheckText(in.NextMethod); err != nil {
+		return Event{}, j.refuseInput("defer", "next_method", err.Error())
 	}
-	if v, ok := req.TriggerEndsAt.Get(); ok {
+	if v, ok := in.TriggerEndsAt.Get(); ok {
 		if !inYears(v) {
-			return Event{}, j.refuseInput(OpDefer, "trigger_ends_at", "it is outside the years 1 to 9999")
+			return Event{}, j.refuseInput("defer", "trigger_ends_at", "it is outside the years 1 to 9999")
 		}
-		req.TriggerEndsAt = fsm.Some(driver.Time(v))
+		in.TriggerEndsAt = fsm.Some(driver.Time(v))
 	}
 	switch j.State {
 	case StateRunning:
@@ -1427,40 +864,25 @@ func (j *TaskInstance) Defer(req DeferRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpDefer)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpDefer, "map_index")
+		return Event{}, j.refuseInvariant("defer", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpDefer, "max_tries")
+		return Event{}, j.refuseInvariant("defer", "max_tries")
 	}
 	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant(OpDefer, "ended_at is absent")
+		return Event{}, j.refuseInvariant("defer", "ended_at is absent")
 	}
-	j.NextMethod = fsm.Some(req.NextMethod)
-	j.TriggerEndsAt = req.TriggerEndsAt
+	j.NextMethod = fsm.Some(in.NextMethod)
+	j.TriggerEndsAt = in.TriggerEndsAt
 	from := j.State
 	j.move(StateDeferred, now)
-	return Event{Operation: OpDefer, Name: EventDeferred, From: from, To: StateDeferred, Rev: j.Rev, At: now}, nil
-}
-
-// CanDefer reports what Defer would answer, and changes nothing.
-func (j TaskInstance) CanDefer(req DeferRequest, now time.Time) error {
-	_, err := j.Defer(req, now)
-	return err
-}
-
-// ResumeRequest is the request of Resume.
-type ResumeRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventDeferred, From: from, To: StateDeferred}, nil
 }
 
 // Resume moves a TaskInstance from deferred to scheduled.
 //
 // The trigger fired.
-func (j *TaskInstance) Resume(req ResumeRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Resume(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateDeferred:
@@ -1468,31 +890,18 @@ func (j *TaskInstance) Resume(req ResumeRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpResume)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpResume, "map_index")
+		return Event{}, j.refuseInvariant("resume", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpResume, "max_tries")
+		return Event{}, j.refuseInvariant("resume", "max_tries")
 	}
 	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant(OpResume, "ended_at is absent")
+		return Event{}, j.refuseInvariant("resume", "ended_at is absent")
 	}
 	j.TriggerEndsAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateScheduled, now)
-	return Event{Operation: OpResume, Name: EventResumed, From: from, To: StateScheduled, Rev: j.Rev, At: now}, nil
-}
-
-// CanResume reports what Resume would answer, and changes nothing.
-func (j TaskInstance) CanResume(req ResumeRequest, now time.Time) error {
-	_, err := j.Resume(req, now)
-	return err
-}
-
-// GiveUpTriggerRequest is the request of GiveUpTrigger.
-type GiveUpTriggerRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventResumed, From: from, To: StateScheduled}, nil
 }
 
 // GiveUpTrigger moves a TaskInstance from deferred to scheduled.
@@ -1500,7 +909,7 @@ type GiveUpTriggerRequest struct {
 // The trigger did not fire in time; the task goes on and fails.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *TaskInstance) GiveUpTrigger(req GiveUpTriggerRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) GiveUpTrigger(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateDeferred:
@@ -1508,41 +917,25 @@ func (j *TaskInstance) GiveUpTrigger(req GiveUpTriggerRequest, now time.Time) (E
 		return Event{}, j.refuseState(OpGiveUpTrigger)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpGiveUpTrigger, "map_index")
+		return Event{}, j.refuseInvariant("give_up_trigger", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpGiveUpTrigger, "max_tries")
+		return Event{}, j.refuseInvariant("give_up_trigger", "max_tries")
 	}
 	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant(OpGiveUpTrigger, "ended_at is absent")
+		return Event{}, j.refuseInvariant("give_up_trigger", "ended_at is absent")
 	}
 	j.TriggerEndsAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateScheduled, now)
-	return Event{Operation: OpGiveUpTrigger, Name: EventTriggerTimedOut, From: from, To: StateScheduled, Rev: j.Rev, At: now}, nil
-}
-
-// CanGiveUpTrigger reports what GiveUpTrigger would answer, and changes
-// nothing.
-func (j TaskInstance) CanGiveUpTrigger(req GiveUpTriggerRequest, now time.Time) error {
-	_, err := j.GiveUpTrigger(req, now)
-	return err
-}
-
-// FailUpstreamRequest is the request of FailUpstream.
-type FailUpstreamRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventTriggerTimedOut, From: from, To: StateScheduled}, nil
 }
 
 // FailUpstream moves a TaskInstance from none, scheduled, up_for_retry or
 // up_for_reschedule to upstream_failed.
 //
 // What it needs has failed.
-func (j *TaskInstance) FailUpstream(req FailUpstreamRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) FailUpstream(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateNone, StateScheduled, StateUpForRetry, StateUpForReschedule:
@@ -1550,38 +943,23 @@ func (j *TaskInstance) FailUpstream(req FailUpstreamRequest, now time.Time) (Eve
 		return Event{}, j.refuseState(OpFailUpstream)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpFailUpstream, "map_index")
+		return Event{}, j.refuseInvariant("fail_upstream", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpFailUpstream, "max_tries")
+		return Event{}, j.refuseInvariant("fail_upstream", "max_tries")
 	}
 	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant(OpFailUpstream, "trigger_ends_at is absent")
+		return Event{}, j.refuseInvariant("fail_upstream", "trigger_ends_at is absent")
 	}
 	from := j.State
 	j.move(StateUpstreamFailed, now)
-	return Event{Operation: OpFailUpstream, Name: EventUpstreamFailed, From: from, To: StateUpstreamFailed, Rev: j.Rev, At: now}, nil
-}
-
-// CanFailUpstream reports what FailUpstream would answer, and changes nothing.
-func (j TaskInstance) CanFailUpstream(req FailUpstreamRequest, now time.Time) error {
-	_, err := j.FailUpstream(req, now)
-	return err
-}
-
-// SkipRequest is the request of Skip.
-type SkipRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventUpstreamFailed, From: from, To: StateUpstreamFailed}, nil
 }
 
 // Skip moves a TaskInstance from none or scheduled to skipped.
 //
 // A branch leaves it out.
-func (j *TaskInstance) Skip(req SkipRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Skip(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateNone, StateScheduled:
@@ -1589,33 +967,21 @@ func (j *TaskInstance) Skip(req SkipRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpSkip)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpSkip, "map_index")
+		return Event{}, j.refuseInvariant("skip", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpSkip, "max_tries")
+		return Event{}, j.refuseInvariant("skip", "max_tries")
 	}
 	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant(OpSkip, "trigger_ends_at is absent")
+		return Event{}, j.refuseInvariant("skip", "trigger_ends_at is absent")
 	}
 	from := j.State
 	j.move(StateSkipped, now)
-	return Event{Operation: OpSkip, Name: EventSkipped, From: from, To: StateSkipped, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventSkipped, From: from, To: StateSkipped}, nil
 }
 
-// CanSkip reports what Skip would answer, and changes nothing.
-func (j TaskInstance) CanSkip(req SkipRequest, now time.Time) error {
-	_, err := j.Skip(req, now)
-	return err
-}
-
-// ClearRequest is the request of Clear.
-type ClearRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// ClearInput holds the inputs of Clear.
+type ClearInput struct {
 	MaxTries int64
 }
 
@@ -1627,10 +993,10 @@ type ClearRequest struct {
 // The first of these that fits is taken:
 //   - if it was running: to restarting
 //   - otherwise: to none
-func (j *TaskInstance) Clear(req ClearRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Clear(in ClearInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.MaxTries < 0 {
-		return Event{}, j.refuseInput(OpClear, "max_tries", "expected 0 or more")
+	if in.MaxTries < 0 {
+		return Event{}, j.refuseInput("clear", "max_tries", "expected 0 or more")
 	}
 	switch j.State {
 	case StateRunning, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
@@ -1640,54 +1006,39 @@ func (j *TaskInstance) Clear(req ClearRequest, now time.Time) (Event, error) {
 	switch {
 	case j.State == StateRunning:
 		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant(OpClear, "map_index")
+			return Event{}, j.refuseInvariant("clear", "map_index")
 		}
 		if !j.StartedAt.Present() {
-			return Event{}, j.refuseInvariant(OpClear, "started_at is present")
+			return Event{}, j.refuseInvariant("clear", "started_at is present")
 		}
 		if j.TryNumber < 1 {
-			return Event{}, j.refuseInvariant(OpClear, "try_number >= 1")
+			return Event{}, j.refuseInvariant("clear", "try_number >= 1")
 		}
-		j.MaxTries = req.MaxTries
+		j.MaxTries = in.MaxTries
 		j.EndedAt = fsm.Optional[time.Time]{}
 		j.TriggerEndsAt = fsm.Optional[time.Time]{}
 		j.NextMethod = fsm.Optional[string]{}
 		from := j.State
 		j.move(StateRestarting, now)
-		return Event{Operation: OpClear, Name: EventCleared, From: from, To: StateRestarting, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventCleared, From: from, To: StateRestarting}, nil
 	default:
 		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant(OpClear, "map_index")
+			return Event{}, j.refuseInvariant("clear", "map_index")
 		}
-		j.MaxTries = req.MaxTries
+		j.MaxTries = in.MaxTries
 		j.EndedAt = fsm.Optional[time.Time]{}
 		j.TriggerEndsAt = fsm.Optional[time.Time]{}
 		j.NextMethod = fsm.Optional[string]{}
 		from := j.State
 		j.move(StateNone, now)
-		return Event{Operation: OpClear, Name: EventCleared, From: from, To: StateNone, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventCleared, From: from, To: StateNone}, nil
 	}
-}
-
-// CanClear reports what Clear would answer, and changes nothing.
-func (j TaskInstance) CanClear(req ClearRequest, now time.Time) error {
-	_, err := j.Clear(req, now)
-	return err
-}
-
-// KillRequest is the request of Kill.
-type KillRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Kill moves a TaskInstance from restarting to up_for_retry.
 //
 // The worker of a cleared task instance is stopped.
-func (j *TaskInstance) Kill(req KillRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Kill(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRestarting:
@@ -1695,40 +1046,28 @@ func (j *TaskInstance) Kill(req KillRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpKill)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpKill, "map_index")
+		return Event{}, j.refuseInvariant("kill", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpKill, "max_tries")
+		return Event{}, j.refuseInvariant("kill", "max_tries")
 	}
 	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant(OpKill, "ended_at is absent")
+		return Event{}, j.refuseInvariant("kill", "ended_at is absent")
 	}
 	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant(OpKill, "trigger_ends_at is absent")
+		return Event{}, j.refuseInvariant("kill", "trigger_ends_at is absent")
 	}
 	if j.TryNumber < 1 {
-		return Event{}, j.refuseInvariant(OpKill, "try_number >= 1")
+		return Event{}, j.refuseInvariant("kill", "try_number >= 1")
 	}
 	j.NextTryAt = fsm.Some(now)
 	from := j.State
 	j.move(StateUpForRetry, now)
-	return Event{Operation: OpKill, Name: EventKilled, From: from, To: StateUpForRetry, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventKilled, From: from, To: StateUpForRetry}, nil
 }
 
-// CanKill reports what Kill would answer, and changes nothing.
-func (j TaskInstance) CanKill(req KillRequest, now time.Time) error {
-	_, err := j.Kill(req, now)
-	return err
-}
-
-// MarkRequest is the request of Mark.
-type MarkRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // the operator; required
-	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// MarkInput holds the inputs of Mark.
+type MarkInput struct {
 	As   MarkAs
 	Note fsm.Optional[string] // may be absent
 }
@@ -1745,42 +1084,42 @@ type MarkRequest struct {
 //   - if input.as == success: to success
 //   - if input.as == failed: to failed
 //   - otherwise: to skipped
-func (j *TaskInstance) Mark(req MarkRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Mark(in MarkInput, actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpMark, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("mark", fsm.ErrActorMissing)
 	}
-	if req.Reason == "" {
-		return Event{}, j.refuse(OpMark, fsm.ErrReasonMissing)
+	if reason == "" {
+		return Event{}, j.refuse("mark", fsm.ErrReasonMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpMark, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("mark", "actor", err.Error())
 	}
-	if err := driver.CheckText(req.Reason); err != nil {
-		return Event{}, j.refuseInput(OpMark, "reason", err.Error())
+	if err := driver.CheckText(reason); err != nil {
+		return Event{}, j.refuseInput("mark", "reason", err.Error())
 	}
-	if !req.As.Valid() {
-		return Event{}, j.refuseInput(OpMark, "as", "expected success, failed or skipped")
+	if !in.As.Valid() {
+		return Event{}, j.refuseInput("mark", "as", "expected success, failed or skipped")
 	}
-	if err := driver.CheckText(req.Note.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpMark, "note", err.Error())
+	if err := driver.CheckText(in.Note.Or("")); err != nil {
+		return Event{}, j.refuseInput("mark", "note", err.Error())
 	}
 	switch j.State {
 	case StateNone, StateScheduled, StateQueued, StateRunning, StateRestarting, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
 	default:
 		return Event{}, j.refuseState(OpMark)
 	}
-	switch req.As {
+	switch in.As {
 	case MarkAsSuccess:
 		newNote := j.Note
-		if req.Note.Present() {
-			newNote = req.Note
+		if in.Note.Present() {
+			newNote = in.Note
 		}
 		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant(OpMark, "map_index")
+			return Event{}, j.refuseInvariant("mark", "map_index")
 		}
 		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant(OpMark, "max_tries")
+			return Event{}, j.refuseInvariant("mark", "max_tries")
 		}
 		j.EndedAt = fsm.Some(now)
 		j.Note = newNote
@@ -1788,17 +1127,17 @@ func (j *TaskInstance) Mark(req MarkRequest, now time.Time) (Event, error) {
 		j.NextMethod = fsm.Optional[string]{}
 		from := j.State
 		j.move(StateSuccess, now)
-		return Event{Operation: OpMark, Name: EventMarked, From: from, To: StateSuccess, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventMarked, From: from, To: StateSuccess}, nil
 	case MarkAsFailed:
 		newNote := j.Note
-		if req.Note.Present() {
-			newNote = req.Note
+		if in.Note.Present() {
+			newNote = in.Note
 		}
 		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant(OpMark, "map_index")
+			return Event{}, j.refuseInvariant("mark", "map_index")
 		}
 		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant(OpMark, "max_tries")
+			return Event{}, j.refuseInvariant("mark", "max_tries")
 		}
 		j.EndedAt = fsm.Some(now)
 		j.Note = newNote
@@ -1806,17 +1145,17 @@ func (j *TaskInstance) Mark(req MarkRequest, now time.Time) (Event, error) {
 		j.NextMethod = fsm.Optional[string]{}
 		from := j.State
 		j.move(StateFailed, now)
-		return Event{Operation: OpMark, Name: EventMarked, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventMarked, From: from, To: StateFailed}, nil
 	default:
 		newNote := j.Note
-		if req.Note.Present() {
-			newNote = req.Note
+		if in.Note.Present() {
+			newNote = in.Note
 		}
 		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant(OpMark, "map_index")
+			return Event{}, j.refuseInvariant("mark", "map_index")
 		}
 		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant(OpMark, "max_tries")
+			return Event{}, j.refuseInvariant("mark", "max_tries")
 		}
 		j.EndedAt = fsm.Some(now)
 		j.Note = newNote
@@ -1824,23 +1163,8 @@ func (j *TaskInstance) Mark(req MarkRequest, now time.Time) (Event, error) {
 		j.NextMethod = fsm.Optional[string]{}
 		from := j.State
 		j.move(StateSkipped, now)
-		return Event{Operation: OpMark, Name: EventMarked, From: from, To: StateSkipped, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventMarked, From: from, To: StateSkipped}, nil
 	}
-}
-
-// CanMark reports what Mark would answer, and changes nothing.
-func (j TaskInstance) CanMark(req MarkRequest, now time.Time) error {
-	_, err := j.Mark(req, now)
-	return err
-}
-
-// RemoveRequest is the request of Remove.
-type RemoveRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Remove moves a TaskInstance from none, scheduled, queued, up_for_retry,
@@ -1848,7 +1172,7 @@ type RemoveRequest struct {
 // removed.
 //
 // The task is gone from the DAG.
-func (j *TaskInstance) Remove(req RemoveRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Remove(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateNone, StateScheduled, StateQueued, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
@@ -1856,35 +1180,20 @@ func (j *TaskInstance) Remove(req RemoveRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpRemove)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpRemove, "map_index")
+		return Event{}, j.refuseInvariant("remove", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpRemove, "max_tries")
+		return Event{}, j.refuseInvariant("remove", "max_tries")
 	}
 	from := j.State
 	j.move(StateRemoved, now)
-	return Event{Operation: OpRemove, Name: EventRemoved, From: from, To: StateRemoved, Rev: j.Rev, At: now}, nil
-}
-
-// CanRemove reports what Remove would answer, and changes nothing.
-func (j TaskInstance) CanRemove(req RemoveRequest, now time.Time) error {
-	_, err := j.Remove(req, now)
-	return err
-}
-
-// RestoreRequest is the request of Restore.
-type RestoreRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventRemoved, From: from, To: StateRemoved}, nil
 }
 
 // Restore moves a TaskInstance from removed to none.
 //
 // The task is in the DAG again.
-func (j *TaskInstance) Restore(req RestoreRequest, now time.Time) (Event, error) {
+func (j *TaskInstance) Restore(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRemoved:
@@ -1892,142 +1201,58 @@ func (j *TaskInstance) Restore(req RestoreRequest, now time.Time) (Event, error)
 		return Event{}, j.refuseState(OpRestore)
 	}
 	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant(OpRestore, "map_index")
+		return Event{}, j.refuseInvariant("restore", "map_index")
 	}
 	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant(OpRestore, "max_tries")
+		return Event{}, j.refuseInvariant("restore", "max_tries")
 	}
 	j.EndedAt = fsm.Optional[time.Time]{}
 	j.TriggerEndsAt = fsm.Optional[time.Time]{}
 	j.NextMethod = fsm.Optional[string]{}
 	from := j.State
 	j.move(StateNone, now)
-	return Event{Operation: OpRestore, Name: EventRestored, From: from, To: StateNone, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventRestored, From: from, To: StateNone}, nil
 }
 
-// CanRestore reports what Restore would answer, and changes nothing.
-func (j TaskInstance) CanRestore(req RestoreRequest, now time.Time) error {
-	_, err := j.Restore(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the
+// TaskInstance: nil, or the refusal that its method returns. Guards and inputs
+// are not looked at; to try these, call the method on a copy.
+func (j TaskInstance) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpSchedule:
-		switch s {
-		case StateNone:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateNone
 	case OpScheduleAgain:
-		switch s {
-		case StateUpForRetry, StateUpForReschedule:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateUpForRetry || j.State == StateUpForReschedule
 	case OpQueue:
-		switch s {
-		case StateScheduled:
-			return fsmimpl.ClassTransition
-		}
-	case OpTimeoutQueued:
-		switch s {
-		case StateQueued:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateScheduled
+	case OpTimeoutQueued, OpStart:
+		possible = j.State == StateQueued
 	case OpResetOrphan:
-		switch s {
-		case StateQueued, StateRunning, StateRestarting:
-			return fsmimpl.ClassTransition
-		}
-	case OpStart:
-		switch s {
-		case StateQueued:
-			return fsmimpl.ClassTransition
-		}
-	case OpHeartbeat:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpSucceed:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpFail:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpLose:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpSkipWork:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpReschedule:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpDefer:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpResume:
-		switch s {
-		case StateDeferred:
-			return fsmimpl.ClassTransition
-		}
-	case OpGiveUpTrigger:
-		switch s {
-		case StateDeferred:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateQueued || j.State == StateRunning || j.State == StateRestarting
+	case OpHeartbeat, OpSucceed, OpFail, OpLose, OpSkipWork, OpReschedule, OpDefer:
+		possible = j.State == StateRunning
+	case OpResume, OpGiveUpTrigger:
+		possible = j.State == StateDeferred
 	case OpFailUpstream:
-		switch s {
-		case StateNone, StateScheduled, StateUpForRetry, StateUpForReschedule:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateNone || j.State == StateScheduled || j.State == StateUpForRetry || j.State == StateUpForReschedule
 	case OpSkip:
-		switch s {
-		case StateNone, StateScheduled:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateNone || j.State == StateScheduled
 	case OpClear:
-		switch s {
-		case StateRunning, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRunning || j.State == StateUpForRetry || j.State == StateUpForReschedule || j.State == StateDeferred || j.State == StateSuccess || j.State == StateFailed || j.State == StateSkipped || j.State == StateUpstreamFailed
 	case OpKill:
-		switch s {
-		case StateRestarting:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRestarting
 	case OpMark:
-		switch s {
-		case StateNone, StateScheduled, StateQueued, StateRunning, StateRestarting, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateNone || j.State == StateScheduled || j.State == StateQueued || j.State == StateRunning || j.State == StateRestarting || j.State == StateUpForRetry || j.State == StateUpForReschedule || j.State == StateDeferred || j.State == StateSuccess || j.State == StateFailed || j.State == StateSkipped || j.State == StateUpstreamFailed
 	case OpRemove:
-		switch s {
-		case StateNone, StateScheduled, StateQueued, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateNone || j.State == StateScheduled || j.State == StateQueued || j.State == StateUpForRetry || j.State == StateUpForReschedule || j.State == StateDeferred || j.State == StateSuccess || j.State == StateFailed || j.State == StateSkipped || j.State == StateUpstreamFailed
 	case OpRestore:
-		switch s {
-		case StateRemoved:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateRemoved
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a TaskInstance breaks, whoever wrote it. An empty
@@ -2178,22 +1403,25 @@ func (j *TaskInstance) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *TaskInstance) refuseState(op Operation) *fsm.Refusal {
-	return j.refuseOn(&wrongState[op])
+func (j *TaskInstance) refuseState(op string) *fsm.Refusal {
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *TaskInstance) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *TaskInstance) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "taskinstance", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "taskinstance", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *TaskInstance) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *TaskInstance) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -2201,7 +1429,7 @@ func (j *TaskInstance) refuseInput(op Operation, name, problem string) *fsm.Refu
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *TaskInstance) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *TaskInstance) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -2209,7 +1437,7 @@ func (j *TaskInstance) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *TaskInstance) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *TaskInstance) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -2243,7 +1471,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpSchedule:      {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "schedule", Allowed: scheduleStates},
 	OpScheduleAgain: {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "schedule_again", Allowed: scheduleAgainStates},
 	OpQueue:         {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "queue", Allowed: queueStates},

@@ -10,7 +10,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -271,191 +270,176 @@ var testDriver = fsmtest.Driver[TaskInstance]{
 	Check:      Check,
 	Equal:      TaskInstance.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Final:    func(state string) bool { return fsmtest.Named(States(), state).Final() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Final:      func(state string) bool { return fsmtest.Named(States(), state).Final() },
 	Errors: map[string]error{
 		"exists_in_run": ErrExistsInRun,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed, removed", ""),
-		fsmtest.Words("Operation", Operations(), "create, schedule, schedule_again, queue, timeout_queued, reset_orphan, start, heartbeat, succeed, fail, lose, skip_work, reschedule, defer, resume, give_up_trigger, fail_upstream, skip, clear, kill, mark, remove, restore", ""),
-		fsmtest.Words("EventName", []EventName{EventCreated, EventScheduled, EventScheduledAgain, EventQueued, EventQueueTimedOut, EventOrphanReset, EventStarted, EventHeartbeat, EventSucceeded, EventFailed, EventLost, EventSkippedItself, EventRescheduled, EventDeferred, EventResumed, EventTriggerTimedOut, EventUpstreamFailed, EventSkipped, EventCleared, EventKilled, EventMarked, EventRemoved, EventRestored}, "created, scheduled, scheduled_again, queued, queue_timed_out, orphan_reset, started, heartbeat, succeeded, failed, lost, skipped_itself, rescheduled, deferred, resumed, trigger_timed_out, upstream_failed, skipped, cleared, killed, marked, removed, restored", ""),
 		fsmtest.Words("MarkAs", []MarkAs{MarkAsSuccess, MarkAsFailed, MarkAsSkipped}, "success, failed, skipped", ""),
 	},
 	Pure: map[string]fsmtest.Pure[TaskInstance]{
 		"create": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Create(c.ID, testCreateRequest(c), c.Now())
+				made, e, err := Create(c.ID, testCreateInput(c), c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"schedule": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Schedule(testScheduleRequest(c), c.Now())
+				e, err := r.Schedule(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanSchedule(testScheduleRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpSchedule) },
 		},
 		"schedule_again": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ScheduleAgain(testScheduleAgainRequest(c), c.Now())
+				e, err := r.ScheduleAgain(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error {
-				return r.CanScheduleAgain(testScheduleAgainRequest(c), c.Now())
-			},
+			Can: func(r TaskInstance) error { return r.Can(OpScheduleAgain) },
 		},
 		"queue": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Queue(testQueueRequest(c), c.Now())
+				e, err := r.Queue(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanQueue(testQueueRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpQueue) },
 		},
 		"timeout_queued": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.TimeoutQueued(testTimeoutQueuedRequest(c), c.Now())
+				e, err := r.TimeoutQueued(testTimeoutQueuedInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error {
-				return r.CanTimeoutQueued(testTimeoutQueuedRequest(c), c.Now())
-			},
+			Can: func(r TaskInstance) error { return r.Can(OpTimeoutQueued) },
 		},
 		"reset_orphan": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ResetOrphan(testResetOrphanRequest(c), c.Now())
+				e, err := r.ResetOrphan(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error {
-				return r.CanResetOrphan(testResetOrphanRequest(c), c.Now())
-			},
+			Can: func(r TaskInstance) error { return r.Can(OpResetOrphan) },
 		},
 		"start": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(testStartRequest(c), c.Now())
+				e, err := r.Start(c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanStart(testStartRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpStart) },
 		},
 		"heartbeat": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Heartbeat(testHeartbeatRequest(c), c.Now())
+				e, err := r.Heartbeat(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanHeartbeat(testHeartbeatRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpHeartbeat) },
 		},
 		"succeed": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Succeed(testSucceedRequest(c), c.Now())
+				e, err := r.Succeed(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanSucceed(testSucceedRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpSucceed) },
 		},
 		"fail": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fail(testFailRequest(c), c.Now())
+				e, err := r.Fail(testFailInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanFail(testFailRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpFail) },
 		},
 		"lose": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Lose(testLoseRequest(c), c.Now())
+				e, err := r.Lose(testLoseInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanLose(testLoseRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpLose) },
 		},
 		"skip_work": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SkipWork(testSkipWorkRequest(c), c.Now())
+				e, err := r.SkipWork(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanSkipWork(testSkipWorkRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpSkipWork) },
 		},
 		"reschedule": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Reschedule(testRescheduleRequest(c), c.Now())
+				e, err := r.Reschedule(testRescheduleInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanReschedule(testRescheduleRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpReschedule) },
 		},
 		"defer": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Defer(testDeferRequest(c), c.Now())
+				e, err := r.Defer(testDeferInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanDefer(testDeferRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpDefer) },
 		},
 		"resume": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Resume(testResumeRequest(c), c.Now())
+				e, err := r.Resume(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanResume(testResumeRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpResume) },
 		},
 		"give_up_trigger": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.GiveUpTrigger(testGiveUpTriggerRequest(c), c.Now())
+				e, err := r.GiveUpTrigger(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error {
-				return r.CanGiveUpTrigger(testGiveUpTriggerRequest(c), c.Now())
-			},
+			Can: func(r TaskInstance) error { return r.Can(OpGiveUpTrigger) },
 		},
 		"fail_upstream": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.FailUpstream(testFailUpstreamRequest(c), c.Now())
+				e, err := r.FailUpstream(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error {
-				return r.CanFailUpstream(testFailUpstreamRequest(c), c.Now())
-			},
+			Can: func(r TaskInstance) error { return r.Can(OpFailUpstream) },
 		},
 		"skip": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Skip(testSkipRequest(c), c.Now())
+				e, err := r.Skip(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanSkip(testSkipRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpSkip) },
 		},
 		"clear": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Clear(testClearRequest(c), c.Now())
+				e, err := r.Clear(testClearInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanClear(testClearRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpClear) },
 		},
 		"kill": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Kill(testKillRequest(c), c.Now())
+				e, err := r.Kill(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanKill(testKillRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpKill) },
 		},
 		"mark": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Mark(testMarkRequest(c), c.Now())
+				e, err := r.Mark(testMarkInput(c), c.Actor, c.Reason, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanMark(testMarkRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpMark) },
 		},
 		"remove": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Remove(testRemoveRequest(c), c.Now())
+				e, err := r.Remove(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanRemove(testRemoveRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpRemove) },
 		},
 		"restore": {
 			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Restore(testRestoreRequest(c), c.Now())
+				e, err := r.Restore(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *TaskInstance, c fsmtest.Call) error { return r.CanRestore(testRestoreRequest(c), c.Now()) },
+			Can: func(r TaskInstance) error { return r.Can(OpRestore) },
 		},
 	},
 	Migrate: Migrate,
@@ -466,256 +450,75 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testCreateRequest(c fsmtest.Call) CreateRequest {
-	return CreateRequest{
-		ID:        c.ID,
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		DagID:     c.Text("dag_id"),
-		RunID:     c.Text("run_id"),
-		TaskID:    c.Text("task_id"),
-		MapIndex:  c.Int("map_index"),
-		MaxTries:  c.Int("max_tries"),
+func testCreateInput(c fsmtest.Call) CreateInput {
+	return CreateInput{
+		DagID:    c.Text("dag_id"),
+		RunID:    c.Text("run_id"),
+		TaskID:   c.Text("task_id"),
+		MapIndex: c.Int("map_index"),
+		MaxTries: c.Int("max_tries"),
 	}
 }
 
-func testScheduleRequest(c fsmtest.Call) ScheduleRequest {
-	return ScheduleRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testScheduleAgainRequest(c fsmtest.Call) ScheduleAgainRequest {
-	return ScheduleAgainRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testQueueRequest(c fsmtest.Call) QueueRequest {
-	return QueueRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testTimeoutQueuedRequest(c fsmtest.Call) TimeoutQueuedRequest {
-	return TimeoutQueuedRequest{
-		Reason:  c.Reason,
-		At:      c.Now(),
-		Labels:  c.Labels,
+func testTimeoutQueuedInput(c fsmtest.Call) TimeoutQueuedInput {
+	return TimeoutQueuedInput{
 		Requeue: c.Bool("requeue"),
 	}
 }
 
-func testResetOrphanRequest(c fsmtest.Call) ResetOrphanRequest {
-	return ResetOrphanRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testStartRequest(c fsmtest.Call) StartRequest {
-	return StartRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testHeartbeatRequest(c fsmtest.Call) HeartbeatRequest {
-	return HeartbeatRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testSucceedRequest(c fsmtest.Call) SucceedRequest {
-	return SucceedRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testFailRequest(c fsmtest.Call) FailRequest {
-	return FailRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testFailInput(c fsmtest.Call) FailInput {
+	return FailInput{
 		Final:     c.Bool("final"),
 		NextTryAt: c.Time("next_try_at"),
 	}
 }
 
-func testLoseRequest(c fsmtest.Call) LoseRequest {
-	return LoseRequest{
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testLoseInput(c fsmtest.Call) LoseInput {
+	return LoseInput{
 		NextTryAt: c.Time("next_try_at"),
 	}
 }
 
-func testSkipWorkRequest(c fsmtest.Call) SkipWorkRequest {
-	return SkipWorkRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testRescheduleRequest(c fsmtest.Call) RescheduleRequest {
-	return RescheduleRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testRescheduleInput(c fsmtest.Call) RescheduleInput {
+	return RescheduleInput{
 		NextTryAt: c.Time("next_try_at"),
 	}
 }
 
-func testDeferRequest(c fsmtest.Call) DeferRequest {
-	return DeferRequest{
-		RequestID:     c.RequestID,
-		Actor:         c.Actor,
-		Reason:        c.Reason,
-		At:            c.Now(),
-		Labels:        c.Labels,
+func testDeferInput(c fsmtest.Call) DeferInput {
+	return DeferInput{
 		NextMethod:    c.Text("next_method"),
 		TriggerEndsAt: fsmtest.Opt(c, "trigger_ends_at", fsmtest.Call.Time),
 	}
 }
 
-func testResumeRequest(c fsmtest.Call) ResumeRequest {
-	return ResumeRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testClearInput(c fsmtest.Call) ClearInput {
+	return ClearInput{
+		MaxTries: c.Int("max_tries"),
 	}
 }
 
-func testGiveUpTriggerRequest(c fsmtest.Call) GiveUpTriggerRequest {
-	return GiveUpTriggerRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testFailUpstreamRequest(c fsmtest.Call) FailUpstreamRequest {
-	return FailUpstreamRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testSkipRequest(c fsmtest.Call) SkipRequest {
-	return SkipRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testClearRequest(c fsmtest.Call) ClearRequest {
-	return ClearRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		MaxTries:  c.Int("max_tries"),
-	}
-}
-
-func testKillRequest(c fsmtest.Call) KillRequest {
-	return KillRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testMarkRequest(c fsmtest.Call) MarkRequest {
-	return MarkRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		As:        fsmtest.Word[MarkAs](c, "as"),
-		Note:      fsmtest.Opt(c, "note", fsmtest.Call.Text),
-	}
-}
-
-func testRemoveRequest(c fsmtest.Call) RemoveRequest {
-	return RemoveRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testRestoreRequest(c fsmtest.Call) RestoreRequest {
-	return RestoreRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testMarkInput(c fsmtest.Call) MarkInput {
+	return MarkInput{
+		As:   fsmtest.Word[MarkAs](c, "as"),
+		Note: fsmtest.Opt(c, "note", fsmtest.Call.Text),
 	}
 }
 
 // testOpen opens the machine with effects that only note that they ran.
 func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[TaskInstance], error) {
 	m, err := Open(ctx, store, Sources{
-		TimeoutQueued: func(TaskInstance, time.Time) (TimeoutQueuedRequest, error) {
-			return testTimeoutQueuedRequest(fx.Source("timeout_queued")), nil
+		TimeoutQueued: func(TaskInstance, time.Time) (TimeoutQueuedInput, error) {
+			return testTimeoutQueuedInput(fx.Source("timeout_queued")), nil
 		},
-		Lose: func(TaskInstance, time.Time) (LoseRequest, error) { return testLoseRequest(fx.Source("lose")), nil },
+		Lose: func(TaskInstance, time.Time) (LoseInput, error) { return testLoseInput(fx.Source("lose")), nil },
 	}, opts...)
 	if err != nil {
 		return nil, err
@@ -738,6 +541,9 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			return m.Audit(ctx)
 		},
 		Sweep: m.Sweep,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[TaskInstance]) error) ([]fsm.Outcome[TaskInstance], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[TaskInstance], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -806,19 +612,12 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 		Operations: map[string]fsmtest.Durably[TaskInstance]{
 			"create": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Create(ctx, testCreateRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var reqs []CreateRequest
-					for _, c := range calls {
-						reqs = append(reqs, testCreateRequest(c))
-					}
-					return m.CreateMany(ctx, reqs)
+					return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Create(ctx, testCreateRequest(c))
+					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -827,14 +626,7 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"schedule": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Schedule(ctx, at, testScheduleRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []ScheduleItem
-					for i, c := range calls {
-						items = append(items, ScheduleItem{At: at[i], Request: testScheduleRequest(c)})
-					}
-					return m.ScheduleMany(ctx, items)
+					return m.Schedule(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					switch h.Held().State {
@@ -848,32 +640,32 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"schedule_again": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.ScheduleAgain(ctx, at, testScheduleAgainRequest(c))
+					return m.ScheduleAgain(ctx, at, c.GivenBySystem())
 				},
 			},
 			"queue": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.QueueOf(ctx, at, testQueueRequest(c))
+					return m.QueueOf(ctx, at, c.Given())
 				},
 				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
 					if n > 0 {
-						return m.QueueN(ctx, n, testQueueRequest(c))
+						return m.QueueN(ctx, n, c.Given())
 					}
-					out, err := m.Queue(ctx, testQueueRequest(c))
+					out, err := m.Queue(ctx, c.Given())
 					return []fsm.Outcome[TaskInstance]{out}, err
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
-						list, err := h.QueueN(ctx, n, testQueueRequest(c))
+						list, err := h.QueueN(ctx, n, c.Given())
 						var outs []fsm.Outcome[TaskInstance]
 						for _, j := range list {
 							outs = append(outs, j.Outcome())
 						}
 						return outs, err
 					}
-					j, err := h.Queue(ctx, testQueueRequest(c))
+					j, err := h.Queue(ctx, c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -891,24 +683,17 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"timeout_queued": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.TimeoutQueued(ctx, at, testTimeoutQueuedRequest(c))
+					return m.TimeoutQueued(ctx, at, testTimeoutQueuedInput(c), c.GivenBySystem())
 				},
 			},
 			"reset_orphan": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.ResetOrphan(ctx, at, testResetOrphanRequest(c))
+					return m.ResetOrphan(ctx, at, c.GivenBySystem())
 				},
 			},
 			"start": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Start(ctx, at, testStartRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []StartItem
-					for i, c := range calls {
-						items = append(items, StartItem{At: at[i], Request: testStartRequest(c)})
-					}
-					return m.StartMany(ctx, items)
+					return m.Start(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					switch h.Held().State {
@@ -922,14 +707,7 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"heartbeat": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Heartbeat(ctx, at, testHeartbeatRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []HeartbeatItem
-					for i, c := range calls {
-						items = append(items, HeartbeatItem{At: at[i], Request: testHeartbeatRequest(c)})
-					}
-					return m.HeartbeatMany(ctx, items)
+					return m.Heartbeat(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					switch h.Held().State {
@@ -943,14 +721,7 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"succeed": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Succeed(ctx, at, testSucceedRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []SucceedItem
-					for i, c := range calls {
-						items = append(items, SucceedItem{At: at[i], Request: testSucceedRequest(c)})
-					}
-					return m.SucceedMany(ctx, items)
+					return m.Succeed(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					switch h.Held().State {
@@ -964,17 +735,9 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"fail": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Fail(ctx, at, testFailRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []FailItem
-					for i, c := range calls {
-						items = append(items, FailItem{At: at[i], Request: testFailRequest(c)})
-					}
-					return m.FailMany(ctx, items)
+					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					req := testFailRequest(c)
 					told := func(next AfterFail) error {
 						return next.Switch(
 							func(j UpForRetryTaskInstance) error { out, end = j.Outcome(), "up_for_retry"; return nil },
@@ -984,7 +747,7 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
-						next, err := j.Fail(ctx, req.Final, req.NextTryAt)
+						next, err := j.Fail(ctx, testFailInput(c))
 						if err != nil {
 							return out, end, err
 						}
@@ -996,19 +759,12 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"lose": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Lose(ctx, at, testLoseRequest(c))
+					return m.Lose(ctx, at, testLoseInput(c), c.GivenBySystem())
 				},
 			},
 			"skip_work": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.SkipWork(ctx, at, testSkipWorkRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []SkipWorkItem
-					for i, c := range calls {
-						items = append(items, SkipWorkItem{At: at[i], Request: testSkipWorkRequest(c)})
-					}
-					return m.SkipWorkMany(ctx, items)
+					return m.SkipWork(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					switch h.Held().State {
@@ -1022,21 +778,13 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"reschedule": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Reschedule(ctx, at, testRescheduleRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []RescheduleItem
-					for i, c := range calls {
-						items = append(items, RescheduleItem{At: at[i], Request: testRescheduleRequest(c)})
-					}
-					return m.RescheduleMany(ctx, items)
+					return m.Reschedule(ctx, at, testRescheduleInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					req := testRescheduleRequest(c)
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
-						next, err := j.Reschedule(ctx, req.NextTryAt)
+						next, err := j.Reschedule(ctx, testRescheduleInput(c))
 						return next.Outcome(), "up_for_reschedule", err
 					}
 					return out, end, err
@@ -1044,21 +792,13 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"defer": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Defer(ctx, at, testDeferRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []DeferItem
-					for i, c := range calls {
-						items = append(items, DeferItem{At: at[i], Request: testDeferRequest(c)})
-					}
-					return m.DeferMany(ctx, items)
+					return m.Defer(ctx, at, testDeferInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					req := testDeferRequest(c)
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
-						next, err := j.Defer(ctx, req.NextMethod, req.TriggerEndsAt)
+						next, err := j.Defer(ctx, testDeferInput(c))
 						return next.Outcome(), "deferred", err
 					}
 					return out, end, err
@@ -1066,14 +806,7 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"resume": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Resume(ctx, at, testResumeRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []ResumeItem
-					for i, c := range calls {
-						items = append(items, ResumeItem{At: at[i], Request: testResumeRequest(c)})
-					}
-					return m.ResumeMany(ctx, items)
+					return m.Resume(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					switch h.Held().State {
@@ -1087,19 +820,12 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"give_up_trigger": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.GiveUpTrigger(ctx, at, testGiveUpTriggerRequest(c))
+					return m.GiveUpTrigger(ctx, at, c.GivenBySystem())
 				},
 			},
 			"fail_upstream": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.FailUpstream(ctx, at, testFailUpstreamRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []FailUpstreamItem
-					for i, c := range calls {
-						items = append(items, FailUpstreamItem{At: at[i], Request: testFailUpstreamRequest(c)})
-					}
-					return m.FailUpstreamMany(ctx, items)
+					return m.FailUpstream(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					switch h.Held().State {
@@ -1125,14 +851,7 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"skip": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Skip(ctx, at, testSkipRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []SkipItem
-					for i, c := range calls {
-						items = append(items, SkipItem{At: at[i], Request: testSkipRequest(c)})
-					}
-					return m.SkipMany(ctx, items)
+					return m.Skip(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					switch h.Held().State {
@@ -1150,49 +869,41 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"clear": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Clear(ctx, at, testClearRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []ClearItem
-					for i, c := range calls {
-						items = append(items, ClearItem{At: at[i], Request: testClearRequest(c)})
-					}
-					return m.ClearMany(ctx, items)
+					return m.Clear(ctx, at, testClearInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					req := testClearRequest(c)
 					switch h.Held().State {
 					case StateSuccess:
 						j := SuccessTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, req.MaxTries)
+						next, err := j.Clear(ctx, testClearInput(c))
 						return next.Outcome(), "none", err
 					case StateFailed:
 						j := FailedTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, req.MaxTries)
+						next, err := j.Clear(ctx, testClearInput(c))
 						return next.Outcome(), "none", err
 					case StateSkipped:
 						j := SkippedTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, req.MaxTries)
+						next, err := j.Clear(ctx, testClearInput(c))
 						return next.Outcome(), "none", err
 					case StateUpstreamFailed:
 						j := UpstreamFailedTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, req.MaxTries)
+						next, err := j.Clear(ctx, testClearInput(c))
 						return next.Outcome(), "none", err
 					case StateUpForRetry:
 						j := UpForRetryTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, req.MaxTries)
+						next, err := j.Clear(ctx, testClearInput(c))
 						return next.Outcome(), "none", err
 					case StateUpForReschedule:
 						j := UpForRescheduleTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, req.MaxTries)
+						next, err := j.Clear(ctx, testClearInput(c))
 						return next.Outcome(), "none", err
 					case StateDeferred:
 						j := DeferredTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, req.MaxTries)
+						next, err := j.Clear(ctx, testClearInput(c))
 						return next.Outcome(), "none", err
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, req.MaxTries)
+						next, err := j.Clear(ctx, testClearInput(c))
 						return next.Outcome(), "restarting", err
 					}
 					return out, end, err
@@ -1200,14 +911,7 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"kill": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Kill(ctx, at, testKillRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []KillItem
-					for i, c := range calls {
-						items = append(items, KillItem{At: at[i], Request: testKillRequest(c)})
-					}
-					return m.KillMany(ctx, items)
+					return m.Kill(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					switch h.Held().State {
@@ -1221,26 +925,12 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"mark": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Mark(ctx, at, testMarkRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []MarkItem
-					for i, c := range calls {
-						items = append(items, MarkItem{At: at[i], Request: testMarkRequest(c)})
-					}
-					return m.MarkMany(ctx, items)
+					return m.Mark(ctx, at, testMarkInput(c), c.Given())
 				},
 			},
 			"remove": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Remove(ctx, at, testRemoveRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []RemoveItem
-					for i, c := range calls {
-						items = append(items, RemoveItem{At: at[i], Request: testRemoveRequest(c)})
-					}
-					return m.RemoveMany(ctx, items)
+					return m.Remove(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					switch h.Held().State {
@@ -1290,14 +980,7 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			},
 			"restore": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Restore(ctx, at, testRestoreRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					var items []RestoreItem
-					for i, c := range calls {
-						items = append(items, RestoreItem{At: at[i], Request: testRestoreRequest(c)})
-					}
-					return m.RestoreMany(ctx, items)
+					return m.Restore(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					switch h.Held().State {

@@ -36,14 +36,14 @@ func Hold(m *Machine, j TaskInstance, actor string) AnyTaskInstance {
 }
 
 // Create is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Create(ctx context.Context, req CreateRequest) (AnyTaskInstance, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (AnyTaskInstance, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Create(ctx, req)
+	out, err := h.m.Create(ctx, id, in, c)
 	if err != nil {
 		return AnyTaskInstance{}, err
 	}
@@ -51,14 +51,14 @@ func (h Holder) Create(ctx context.Context, req CreateRequest) (AnyTaskInstance,
 }
 
 // Queue is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Queue(ctx context.Context, req QueueRequest) (QueuedTaskInstance, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Queue(ctx context.Context, c fsm.Call) (QueuedTaskInstance, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Queue(ctx, req)
+	out, err := h.m.Queue(ctx, c)
 	if err != nil {
 		return QueuedTaskInstance{}, err
 	}
@@ -66,14 +66,14 @@ func (h Holder) Queue(ctx context.Context, req QueueRequest) (QueuedTaskInstance
 }
 
 // QueueN is the machine's, with handles for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) QueueN(ctx context.Context, n int, req QueueRequest) ([]QueuedTaskInstance, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) QueueN(ctx context.Context, n int, c fsm.Call) ([]QueuedTaskInstance, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	outs, err := h.m.QueueN(ctx, n, req)
+	outs, err := h.m.QueueN(ctx, n, c)
 	if err != nil {
 		return nil, err
 	}
@@ -201,26 +201,26 @@ type NoneTaskInstance struct {
 // Schedule moves the TaskInstance to scheduled. What it depends on is done, so
 // the scheduler lets it run.
 func (j NoneTaskInstance) Schedule(ctx context.Context) (ScheduledTaskInstance, error) {
-	next, err := j.held.Move(ctx, ScheduleRequest{Actor: j.held.Actor()}.call(opSchedule))
+	next, err := j.held.Move(ctx, scheduleCall(opSchedule, fsm.Call{Actor: j.held.Actor()}))
 	return ScheduledTaskInstance{handle{next}}, err
 }
 
 // FailUpstream moves the TaskInstance to upstream_failed. What it needs has
 // failed.
 func (j NoneTaskInstance) FailUpstream(ctx context.Context) (UpstreamFailedTaskInstance, error) {
-	next, err := j.held.Move(ctx, FailUpstreamRequest{Actor: j.held.Actor()}.call(opFailUpstream))
+	next, err := j.held.Move(ctx, failUpstreamCall(opFailUpstream, fsm.Call{Actor: j.held.Actor()}))
 	return UpstreamFailedTaskInstance{handle{next}}, err
 }
 
 // Skip moves the TaskInstance to skipped. A branch leaves it out.
 func (j NoneTaskInstance) Skip(ctx context.Context) (SkippedTaskInstance, error) {
-	next, err := j.held.Move(ctx, SkipRequest{Actor: j.held.Actor()}.call(opSkip))
+	next, err := j.held.Move(ctx, skipCall(opSkip, fsm.Call{Actor: j.held.Actor()}))
 	return SkippedTaskInstance{handle{next}}, err
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j NoneTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, RemoveRequest{Actor: j.held.Actor()}.call(opRemove))
+	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
 	return RemovedTaskInstance{handle{next}}, err
 }
 
@@ -233,26 +233,26 @@ type ScheduledTaskInstance struct {
 // Queue moves the TaskInstance to queued. The scheduler gives it to an
 // executor.
 func (j ScheduledTaskInstance) Queue(ctx context.Context) (QueuedTaskInstance, error) {
-	next, err := j.held.Move(ctx, QueueRequest{Actor: j.held.Actor()}.call(opQueue))
+	next, err := j.held.Move(ctx, queueCall(opQueue, fsm.Call{Actor: j.held.Actor()}))
 	return QueuedTaskInstance{handle{next}}, err
 }
 
 // FailUpstream moves the TaskInstance to upstream_failed. What it needs has
 // failed.
 func (j ScheduledTaskInstance) FailUpstream(ctx context.Context) (UpstreamFailedTaskInstance, error) {
-	next, err := j.held.Move(ctx, FailUpstreamRequest{Actor: j.held.Actor()}.call(opFailUpstream))
+	next, err := j.held.Move(ctx, failUpstreamCall(opFailUpstream, fsm.Call{Actor: j.held.Actor()}))
 	return UpstreamFailedTaskInstance{handle{next}}, err
 }
 
 // Skip moves the TaskInstance to skipped. A branch leaves it out.
 func (j ScheduledTaskInstance) Skip(ctx context.Context) (SkippedTaskInstance, error) {
-	next, err := j.held.Move(ctx, SkipRequest{Actor: j.held.Actor()}.call(opSkip))
+	next, err := j.held.Move(ctx, skipCall(opSkip, fsm.Call{Actor: j.held.Actor()}))
 	return SkippedTaskInstance{handle{next}}, err
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j ScheduledTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, RemoveRequest{Actor: j.held.Actor()}.call(opRemove))
+	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
 	return RemovedTaskInstance{handle{next}}, err
 }
 
@@ -271,13 +271,13 @@ func (j QueuedTaskInstance) QueuedAt() time.Time {
 
 // Start moves the TaskInstance to running. A worker begins.
 func (j QueuedTaskInstance) Start(ctx context.Context) (RunningTaskInstance, error) {
-	next, err := j.held.Move(ctx, StartRequest{Actor: j.held.Actor()}.call(opStart))
+	next, err := j.held.Move(ctx, startCall(opStart, fsm.Call{Actor: j.held.Actor()}))
 	return RunningTaskInstance{handle{next}}, err
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j QueuedTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, RemoveRequest{Actor: j.held.Actor()}.call(opRemove))
+	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
 	return RemovedTaskInstance{handle{next}}, err
 }
 
@@ -311,46 +311,46 @@ func (j RunningTaskInstance) HeartbeatAt() time.Time {
 // Heartbeat keeps the TaskInstance running; the handle holds the new revision.
 // The worker is alive.
 func (j RunningTaskInstance) Heartbeat(ctx context.Context) error {
-	return j.held.Stay(ctx, HeartbeatRequest{Actor: j.held.Actor()}.call(opHeartbeat))
+	return j.held.Stay(ctx, heartbeatCall(opHeartbeat, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Succeed moves the TaskInstance to success. The task is done.
 func (j RunningTaskInstance) Succeed(ctx context.Context) (SuccessTaskInstance, error) {
-	next, err := j.held.Move(ctx, SucceedRequest{Actor: j.held.Actor()}.call(opSucceed))
+	next, err := j.held.Move(ctx, succeedCall(opSucceed, fsm.Call{Actor: j.held.Actor()}))
 	return SuccessTaskInstance{handle{next}}, err
 }
 
 // Fail moves the TaskInstance to up_for_retry or failed. The task raised an
 // error.
-func (j RunningTaskInstance) Fail(ctx context.Context, final bool, nextTryAt time.Time) (AfterFail, error) {
-	next, err := j.held.Move(ctx, FailRequest{Actor: j.held.Actor(), Final: final, NextTryAt: nextTryAt}.call(opFail))
+func (j RunningTaskInstance) Fail(ctx context.Context, in FailInput) (AfterFail, error) {
+	next, err := j.held.Move(ctx, failCall(opFail, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterFail{handle{next}}, err
 }
 
 // SkipWork moves the TaskInstance to skipped. The task says that it is to be
 // skipped.
 func (j RunningTaskInstance) SkipWork(ctx context.Context) (SkippedTaskInstance, error) {
-	next, err := j.held.Move(ctx, SkipWorkRequest{Actor: j.held.Actor()}.call(opSkipWork))
+	next, err := j.held.Move(ctx, skipWorkCall(opSkipWork, fsm.Call{Actor: j.held.Actor()}))
 	return SkippedTaskInstance{handle{next}}, err
 }
 
 // Reschedule moves the TaskInstance to up_for_reschedule. A sensor gives its
 // worker back and looks again later.
-func (j RunningTaskInstance) Reschedule(ctx context.Context, nextTryAt time.Time) (UpForRescheduleTaskInstance, error) {
-	next, err := j.held.Move(ctx, RescheduleRequest{Actor: j.held.Actor(), NextTryAt: nextTryAt}.call(opReschedule))
+func (j RunningTaskInstance) Reschedule(ctx context.Context, in RescheduleInput) (UpForRescheduleTaskInstance, error) {
+	next, err := j.held.Move(ctx, rescheduleCall(opReschedule, in, fsm.Call{Actor: j.held.Actor()}))
 	return UpForRescheduleTaskInstance{handle{next}}, err
 }
 
 // Defer moves the TaskInstance to deferred. The task gives its worker back and
 // waits for a trigger.
-func (j RunningTaskInstance) Defer(ctx context.Context, nextMethod string, triggerEndsAt fsm.Optional[time.Time]) (DeferredTaskInstance, error) {
-	next, err := j.held.Move(ctx, DeferRequest{Actor: j.held.Actor(), NextMethod: nextMethod, TriggerEndsAt: triggerEndsAt}.call(opDefer))
+func (j RunningTaskInstance) Defer(ctx context.Context, in DeferInput) (DeferredTaskInstance, error) {
+	next, err := j.held.Move(ctx, deferCall(opDefer, in, fsm.Call{Actor: j.held.Actor()}))
 	return DeferredTaskInstance{handle{next}}, err
 }
 
 // Clear moves the TaskInstance to restarting. Somebody wants it to run again.
-func (j RunningTaskInstance) Clear(ctx context.Context, maxTries int64) (RestartingTaskInstance, error) {
-	next, err := j.held.Move(ctx, ClearRequest{Actor: j.held.Actor(), MaxTries: maxTries}.call(opClear))
+func (j RunningTaskInstance) Clear(ctx context.Context, in ClearInput) (RestartingTaskInstance, error) {
+	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
 	return RestartingTaskInstance{handle{next}}, err
 }
 
@@ -370,7 +370,7 @@ func (j RestartingTaskInstance) StartedAt() time.Time {
 // Kill moves the TaskInstance to up_for_retry. The worker of a cleared task
 // instance is stopped.
 func (j RestartingTaskInstance) Kill(ctx context.Context) (UpForRetryTaskInstance, error) {
-	next, err := j.held.Move(ctx, KillRequest{Actor: j.held.Actor()}.call(opKill))
+	next, err := j.held.Move(ctx, killCall(opKill, fsm.Call{Actor: j.held.Actor()}))
 	return UpForRetryTaskInstance{handle{next}}, err
 }
 
@@ -390,19 +390,19 @@ func (j UpForRetryTaskInstance) NextTryAt() time.Time {
 // FailUpstream moves the TaskInstance to upstream_failed. What it needs has
 // failed.
 func (j UpForRetryTaskInstance) FailUpstream(ctx context.Context) (UpstreamFailedTaskInstance, error) {
-	next, err := j.held.Move(ctx, FailUpstreamRequest{Actor: j.held.Actor()}.call(opFailUpstream))
+	next, err := j.held.Move(ctx, failUpstreamCall(opFailUpstream, fsm.Call{Actor: j.held.Actor()}))
 	return UpstreamFailedTaskInstance{handle{next}}, err
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j UpForRetryTaskInstance) Clear(ctx context.Context, maxTries int64) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, ClearRequest{Actor: j.held.Actor(), MaxTries: maxTries}.call(opClear))
+func (j UpForRetryTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
+	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
 	return NoneTaskInstance{handle{next}}, err
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j UpForRetryTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, RemoveRequest{Actor: j.held.Actor()}.call(opRemove))
+	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
 	return RemovedTaskInstance{handle{next}}, err
 }
 
@@ -422,19 +422,19 @@ func (j UpForRescheduleTaskInstance) NextTryAt() time.Time {
 // FailUpstream moves the TaskInstance to upstream_failed. What it needs has
 // failed.
 func (j UpForRescheduleTaskInstance) FailUpstream(ctx context.Context) (UpstreamFailedTaskInstance, error) {
-	next, err := j.held.Move(ctx, FailUpstreamRequest{Actor: j.held.Actor()}.call(opFailUpstream))
+	next, err := j.held.Move(ctx, failUpstreamCall(opFailUpstream, fsm.Call{Actor: j.held.Actor()}))
 	return UpstreamFailedTaskInstance{handle{next}}, err
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j UpForRescheduleTaskInstance) Clear(ctx context.Context, maxTries int64) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, ClearRequest{Actor: j.held.Actor(), MaxTries: maxTries}.call(opClear))
+func (j UpForRescheduleTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
+	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
 	return NoneTaskInstance{handle{next}}, err
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j UpForRescheduleTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, RemoveRequest{Actor: j.held.Actor()}.call(opRemove))
+	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
 	return RemovedTaskInstance{handle{next}}, err
 }
 
@@ -453,19 +453,19 @@ func (j DeferredTaskInstance) NextMethod() string {
 
 // Resume moves the TaskInstance to scheduled. The trigger fired.
 func (j DeferredTaskInstance) Resume(ctx context.Context) (ScheduledTaskInstance, error) {
-	next, err := j.held.Move(ctx, ResumeRequest{Actor: j.held.Actor()}.call(opResume))
+	next, err := j.held.Move(ctx, resumeCall(opResume, fsm.Call{Actor: j.held.Actor()}))
 	return ScheduledTaskInstance{handle{next}}, err
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j DeferredTaskInstance) Clear(ctx context.Context, maxTries int64) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, ClearRequest{Actor: j.held.Actor(), MaxTries: maxTries}.call(opClear))
+func (j DeferredTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
+	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
 	return NoneTaskInstance{handle{next}}, err
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j DeferredTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, RemoveRequest{Actor: j.held.Actor()}.call(opRemove))
+	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
 	return RemovedTaskInstance{handle{next}}, err
 }
 
@@ -482,14 +482,14 @@ func (j SuccessTaskInstance) EndedAt() time.Time {
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j SuccessTaskInstance) Clear(ctx context.Context, maxTries int64) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, ClearRequest{Actor: j.held.Actor(), MaxTries: maxTries}.call(opClear))
+func (j SuccessTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
+	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
 	return NoneTaskInstance{handle{next}}, err
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j SuccessTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, RemoveRequest{Actor: j.held.Actor()}.call(opRemove))
+	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
 	return RemovedTaskInstance{handle{next}}, err
 }
 
@@ -506,14 +506,14 @@ func (j FailedTaskInstance) EndedAt() time.Time {
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j FailedTaskInstance) Clear(ctx context.Context, maxTries int64) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, ClearRequest{Actor: j.held.Actor(), MaxTries: maxTries}.call(opClear))
+func (j FailedTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
+	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
 	return NoneTaskInstance{handle{next}}, err
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j FailedTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, RemoveRequest{Actor: j.held.Actor()}.call(opRemove))
+	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
 	return RemovedTaskInstance{handle{next}}, err
 }
 
@@ -524,14 +524,14 @@ type SkippedTaskInstance struct {
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j SkippedTaskInstance) Clear(ctx context.Context, maxTries int64) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, ClearRequest{Actor: j.held.Actor(), MaxTries: maxTries}.call(opClear))
+func (j SkippedTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
+	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
 	return NoneTaskInstance{handle{next}}, err
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j SkippedTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, RemoveRequest{Actor: j.held.Actor()}.call(opRemove))
+	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
 	return RemovedTaskInstance{handle{next}}, err
 }
 
@@ -542,14 +542,14 @@ type UpstreamFailedTaskInstance struct {
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j UpstreamFailedTaskInstance) Clear(ctx context.Context, maxTries int64) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, ClearRequest{Actor: j.held.Actor(), MaxTries: maxTries}.call(opClear))
+func (j UpstreamFailedTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
+	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
 	return NoneTaskInstance{handle{next}}, err
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j UpstreamFailedTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, RemoveRequest{Actor: j.held.Actor()}.call(opRemove))
+	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
 	return RemovedTaskInstance{handle{next}}, err
 }
 
@@ -561,7 +561,7 @@ type RemovedTaskInstance struct {
 
 // Restore moves the TaskInstance to none. The task is in the DAG again.
 func (j RemovedTaskInstance) Restore(ctx context.Context) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, RestoreRequest{Actor: j.held.Actor()}.call(opRestore))
+	next, err := j.held.Move(ctx, restoreCall(opRestore, fsm.Call{Actor: j.held.Actor()}))
 	return NoneTaskInstance{handle{next}}, err
 }
 

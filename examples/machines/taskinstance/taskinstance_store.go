@@ -6,7 +6,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -84,8 +83,8 @@ type Outcome = fsm.Outcome[TaskInstance]
 // Sources make up the inputs of the calls that triggers issue. They run before
 // the transaction; what they return is checked and logged as any input.
 type Sources struct {
-	TimeoutQueued func(j TaskInstance, now time.Time) (TimeoutQueuedRequest, error)
-	Lose          func(j TaskInstance, now time.Time) (LoseRequest, error)
+	TimeoutQueued func(j TaskInstance, now time.Time) (TimeoutQueuedInput, error)
+	Lose          func(j TaskInstance, now time.Time) (LoseInput, error)
 }
 
 // Machine is the machine over a store: every operation is one transaction that
@@ -113,16 +112,16 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 	d.Operations = slices.Clone(descriptor.Operations)
 	ownTimeoutQueued := *opTimeoutQueued
 	ownTimeoutQueued.System = func(j *TaskInstance, now time.Time) (fsmimpl.Call[TaskInstance], error) {
-		req, err := sources.TimeoutQueued(*j, now)
-		return req.call(nil), err
+		in, err := sources.TimeoutQueued(*j, now)
+		return timeoutQueuedCall(nil, in, fsm.Call{}), err
 	}
-	d.Operations[OpTimeoutQueued-1] = &ownTimeoutQueued
+	d.Operations[4] = &ownTimeoutQueued
 	ownLose := *opLose
 	ownLose.System = func(j *TaskInstance, now time.Time) (fsmimpl.Call[TaskInstance], error) {
-		req, err := sources.Lose(*j, now)
-		return req.call(nil), err
+		in, err := sources.Lose(*j, now)
+		return loseCall(nil, in, fsm.Call{}), err
 	}
-	d.Operations[OpLose-1] = &ownLose
+	d.Operations[10] = &ownLose
 	core, err := fsm.NewMachine(ctx, store, &d, nil, opts...)
 	if err != nil {
 		return nil, err
@@ -142,55 +141,29 @@ func Fold(events []fsm.Event) (TaskInstance, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Create makes a TaskInstance in state none. One that is there with the same
-// dag_id, run_id, task_id and map_index is returned as it is, with Existing
-// set.
-func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opCreate))
-}
-
-// CreateMany is Create for each request, in one transaction: all of them or
-// none.
-func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[TaskInstance], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opCreate)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Create makes a TaskInstance in state none. An empty id stands for a new one.
+// One that is there with the same dag_id, run_id, task_id and map_index is
+// returned as it is, with Existing set.
+func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
 // Schedule moves a TaskInstance from none to scheduled.
-func (m *Machine) Schedule(ctx context.Context, at fsm.Target, req ScheduleRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSchedule))
-}
-
-// ScheduleItem is one item of ScheduleMany.
-type ScheduleItem struct {
-	At      fsm.Target
-	Request ScheduleRequest
-}
-
-// ScheduleMany is Schedule for each item, in one transaction: all of them or
-// none.
-func (m *Machine) ScheduleMany(ctx context.Context, items []ScheduleItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opSchedule)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Schedule(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, scheduleCall(opSchedule, c))
 }
 
 // ScheduleAgain moves a TaskInstance from up_for_retry or up_for_reschedule to
 // scheduled. Its request id is made of operation and revision, so two that run
 // it converge.
-func (m *Machine) ScheduleAgain(ctx context.Context, at fsm.Target, req ScheduleAgainRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opScheduleAgain))
+func (m *Machine) ScheduleAgain(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, scheduleAgainCall(opScheduleAgain, c))
 }
 
 // Queue picks the first TaskInstance that fits and moves it from scheduled to
 // queued. Without one it returns fsm.ErrNothingToDo.
-func (m *Machine) Queue(ctx context.Context, req QueueRequest) (Outcome, error) {
-	outs, err := m.core.Pick(ctx, 1, req.call(opQueue))
+func (m *Machine) Queue(ctx context.Context, c fsm.Call) (Outcome, error) {
+	outs, err := m.core.Pick(ctx, 1, queueCall(opQueue, c))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -199,350 +172,119 @@ func (m *Machine) Queue(ctx context.Context, req QueueRequest) (Outcome, error) 
 
 // QueueN picks up to n records at once, under one request id. Without any it
 // returns fsm.ErrNothingToDo.
-func (m *Machine) QueueN(ctx context.Context, n int, req QueueRequest) ([]Outcome, error) {
-	return m.core.Pick(ctx, n, req.call(opQueue))
+func (m *Machine) QueueN(ctx context.Context, n int, c fsm.Call) ([]Outcome, error) {
+	return m.core.Pick(ctx, n, queueCall(opQueue, c))
 }
 
 // QueueOf is Queue for the TaskInstance that the caller names.
-func (m *Machine) QueueOf(ctx context.Context, at fsm.Target, req QueueRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opQueue))
+func (m *Machine) QueueOf(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, queueCall(opQueue, c))
 }
 
 // TimeoutQueued moves a TaskInstance from queued to scheduled or failed. Its
 // request id is made of operation and revision, so two that run it converge.
-func (m *Machine) TimeoutQueued(ctx context.Context, at fsm.Target, req TimeoutQueuedRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(m.opTimeoutQueued))
+func (m *Machine) TimeoutQueued(ctx context.Context, at fsm.Target, in TimeoutQueuedInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, timeoutQueuedCall(m.opTimeoutQueued, in, c))
 }
 
 // ResetOrphan moves a TaskInstance from queued, running or restarting to none.
 // Its request id is made of operation and revision, so two that run it
 // converge.
-func (m *Machine) ResetOrphan(ctx context.Context, at fsm.Target, req ResetOrphanRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opResetOrphan))
+func (m *Machine) ResetOrphan(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, resetOrphanCall(opResetOrphan, c))
 }
 
 // Start moves a TaskInstance from queued to running.
-func (m *Machine) Start(ctx context.Context, at fsm.Target, req StartRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opStart))
-}
-
-// StartItem is one item of StartMany.
-type StartItem struct {
-	At      fsm.Target
-	Request StartRequest
-}
-
-// StartMany is Start for each item, in one transaction: all of them or none.
-func (m *Machine) StartMany(ctx context.Context, items []StartItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opStart)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
 // Heartbeat keeps a TaskInstance running.
-func (m *Machine) Heartbeat(ctx context.Context, at fsm.Target, req HeartbeatRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opHeartbeat))
-}
-
-// HeartbeatItem is one item of HeartbeatMany.
-type HeartbeatItem struct {
-	At      fsm.Target
-	Request HeartbeatRequest
-}
-
-// HeartbeatMany is Heartbeat for each item, in one transaction: all of them or
-// none.
-func (m *Machine) HeartbeatMany(ctx context.Context, items []HeartbeatItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opHeartbeat)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Heartbeat(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, heartbeatCall(opHeartbeat, c))
 }
 
 // Succeed moves a TaskInstance from running to success.
-func (m *Machine) Succeed(ctx context.Context, at fsm.Target, req SucceedRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSucceed))
-}
-
-// SucceedItem is one item of SucceedMany.
-type SucceedItem struct {
-	At      fsm.Target
-	Request SucceedRequest
-}
-
-// SucceedMany is Succeed for each item, in one transaction: all of them or
-// none.
-func (m *Machine) SucceedMany(ctx context.Context, items []SucceedItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opSucceed)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Succeed(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, succeedCall(opSucceed, c))
 }
 
 // Fail moves a TaskInstance from running to up_for_retry or failed.
-func (m *Machine) Fail(ctx context.Context, at fsm.Target, req FailRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFail))
-}
-
-// FailItem is one item of FailMany.
-type FailItem struct {
-	At      fsm.Target
-	Request FailRequest
-}
-
-// FailMany is Fail for each item, in one transaction: all of them or none.
-func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opFail)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Fail(ctx context.Context, at fsm.Target, in FailInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, failCall(opFail, in, c))
 }
 
 // Lose moves a TaskInstance from running to up_for_retry or failed. Its request
 // id is made of operation and revision, so two that run it converge.
-func (m *Machine) Lose(ctx context.Context, at fsm.Target, req LoseRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(m.opLose))
+func (m *Machine) Lose(ctx context.Context, at fsm.Target, in LoseInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, loseCall(m.opLose, in, c))
 }
 
 // SkipWork moves a TaskInstance from running to skipped.
-func (m *Machine) SkipWork(ctx context.Context, at fsm.Target, req SkipWorkRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSkipWork))
-}
-
-// SkipWorkItem is one item of SkipWorkMany.
-type SkipWorkItem struct {
-	At      fsm.Target
-	Request SkipWorkRequest
-}
-
-// SkipWorkMany is SkipWork for each item, in one transaction: all of them or
-// none.
-func (m *Machine) SkipWorkMany(ctx context.Context, items []SkipWorkItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opSkipWork)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) SkipWork(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, skipWorkCall(opSkipWork, c))
 }
 
 // Reschedule moves a TaskInstance from running to up_for_reschedule.
-func (m *Machine) Reschedule(ctx context.Context, at fsm.Target, req RescheduleRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opReschedule))
-}
-
-// RescheduleItem is one item of RescheduleMany.
-type RescheduleItem struct {
-	At      fsm.Target
-	Request RescheduleRequest
-}
-
-// RescheduleMany is Reschedule for each item, in one transaction: all of them
-// or none.
-func (m *Machine) RescheduleMany(ctx context.Context, items []RescheduleItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opReschedule)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Reschedule(ctx context.Context, at fsm.Target, in RescheduleInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, rescheduleCall(opReschedule, in, c))
 }
 
 // Defer moves a TaskInstance from running to deferred.
-func (m *Machine) Defer(ctx context.Context, at fsm.Target, req DeferRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDefer))
-}
-
-// DeferItem is one item of DeferMany.
-type DeferItem struct {
-	At      fsm.Target
-	Request DeferRequest
-}
-
-// DeferMany is Defer for each item, in one transaction: all of them or none.
-func (m *Machine) DeferMany(ctx context.Context, items []DeferItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opDefer)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Defer(ctx context.Context, at fsm.Target, in DeferInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, deferCall(opDefer, in, c))
 }
 
 // Resume moves a TaskInstance from deferred to scheduled.
-func (m *Machine) Resume(ctx context.Context, at fsm.Target, req ResumeRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opResume))
-}
-
-// ResumeItem is one item of ResumeMany.
-type ResumeItem struct {
-	At      fsm.Target
-	Request ResumeRequest
-}
-
-// ResumeMany is Resume for each item, in one transaction: all of them or none.
-func (m *Machine) ResumeMany(ctx context.Context, items []ResumeItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opResume)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Resume(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, resumeCall(opResume, c))
 }
 
 // GiveUpTrigger moves a TaskInstance from deferred to scheduled. Its request id
 // is made of operation and revision, so two that run it converge.
-func (m *Machine) GiveUpTrigger(ctx context.Context, at fsm.Target, req GiveUpTriggerRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opGiveUpTrigger))
+func (m *Machine) GiveUpTrigger(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, giveUpTriggerCall(opGiveUpTrigger, c))
 }
 
 // FailUpstream moves a TaskInstance from none, scheduled, up_for_retry or
 // up_for_reschedule to upstream_failed.
-func (m *Machine) FailUpstream(ctx context.Context, at fsm.Target, req FailUpstreamRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFailUpstream))
-}
-
-// FailUpstreamItem is one item of FailUpstreamMany.
-type FailUpstreamItem struct {
-	At      fsm.Target
-	Request FailUpstreamRequest
-}
-
-// FailUpstreamMany is FailUpstream for each item, in one transaction: all of
-// them or none.
-func (m *Machine) FailUpstreamMany(ctx context.Context, items []FailUpstreamItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opFailUpstream)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) FailUpstream(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, failUpstreamCall(opFailUpstream, c))
 }
 
 // Skip moves a TaskInstance from none or scheduled to skipped.
-func (m *Machine) Skip(ctx context.Context, at fsm.Target, req SkipRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSkip))
-}
-
-// SkipItem is one item of SkipMany.
-type SkipItem struct {
-	At      fsm.Target
-	Request SkipRequest
-}
-
-// SkipMany is Skip for each item, in one transaction: all of them or none.
-func (m *Machine) SkipMany(ctx context.Context, items []SkipItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opSkip)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Skip(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, skipCall(opSkip, c))
 }
 
 // Clear moves a TaskInstance from success, failed, skipped, upstream_failed,
 // up_for_retry, up_for_reschedule, deferred or running to none or restarting.
-func (m *Machine) Clear(ctx context.Context, at fsm.Target, req ClearRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opClear))
-}
-
-// ClearItem is one item of ClearMany.
-type ClearItem struct {
-	At      fsm.Target
-	Request ClearRequest
-}
-
-// ClearMany is Clear for each item, in one transaction: all of them or none.
-func (m *Machine) ClearMany(ctx context.Context, items []ClearItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opClear)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Clear(ctx context.Context, at fsm.Target, in ClearInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, clearCall(opClear, in, c))
 }
 
 // Kill moves a TaskInstance from restarting to up_for_retry.
-func (m *Machine) Kill(ctx context.Context, at fsm.Target, req KillRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opKill))
-}
-
-// KillItem is one item of KillMany.
-type KillItem struct {
-	At      fsm.Target
-	Request KillRequest
-}
-
-// KillMany is Kill for each item, in one transaction: all of them or none.
-func (m *Machine) KillMany(ctx context.Context, items []KillItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opKill)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Kill(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, killCall(opKill, c))
 }
 
 // Mark moves a TaskInstance from none, scheduled, queued, running, restarting,
 // up_for_retry, up_for_reschedule, deferred, success, failed, skipped or
 // upstream_failed to success, failed or skipped.
-func (m *Machine) Mark(ctx context.Context, at fsm.Target, req MarkRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opMark))
-}
-
-// MarkItem is one item of MarkMany.
-type MarkItem struct {
-	At      fsm.Target
-	Request MarkRequest
-}
-
-// MarkMany is Mark for each item, in one transaction: all of them or none.
-func (m *Machine) MarkMany(ctx context.Context, items []MarkItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opMark)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Mark(ctx context.Context, at fsm.Target, in MarkInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, markCall(opMark, in, c))
 }
 
 // Remove moves a TaskInstance from none, scheduled, queued, up_for_retry,
 // up_for_reschedule, deferred, success, failed, skipped or upstream_failed to
 // removed.
-func (m *Machine) Remove(ctx context.Context, at fsm.Target, req RemoveRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRemove))
-}
-
-// RemoveItem is one item of RemoveMany.
-type RemoveItem struct {
-	At      fsm.Target
-	Request RemoveRequest
-}
-
-// RemoveMany is Remove for each item, in one transaction: all of them or none.
-func (m *Machine) RemoveMany(ctx context.Context, items []RemoveItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opRemove)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Remove(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, removeCall(opRemove, c))
 }
 
 // Restore moves a TaskInstance from removed to none.
-func (m *Machine) Restore(ctx context.Context, at fsm.Target, req RestoreRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRestore))
-}
-
-// RestoreItem is one item of RestoreMany.
-type RestoreItem struct {
-	At      fsm.Target
-	Request RestoreRequest
-}
-
-// RestoreMany is Restore for each item, in one transaction: all of them or
-// none.
-func (m *Machine) RestoreMany(ctx context.Context, items []RestoreItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[TaskInstance], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opRestore)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Restore(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, restoreCall(opRestore, c))
 }
 
 // Record returns a TaskInstance as it is stored, or fsm.ErrNotFound. One that
@@ -618,9 +360,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[TaskInstance]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[TaskInstance]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -678,7 +434,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "next_try_at"}},
 		System: func(*TaskInstance, time.Time) (fsmimpl.Call[TaskInstance], error) {
-			return ScheduleAgainRequest{}.call(nil), nil
+			return scheduleAgainCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -848,7 +604,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "trigger_ends_at"}},
 		System: func(*TaskInstance, time.Time) (fsmimpl.Call[TaskInstance], error) {
-			return GiveUpTriggerRequest{}.call(nil), nil
+			return giveUpTriggerCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -1027,349 +783,267 @@ var descriptor = fsmimpl.Descriptor[TaskInstance]{
 	},
 }
 
-func (req CreateRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func createCall(op *fsmimpl.Operation[TaskInstance], id string, in CreateInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "dag_id", Value: req.DagID, Kind: driver.KindString},
-			{Name: "run_id", Value: req.RunID, Kind: driver.KindString},
-			{Name: "task_id", Value: req.TaskID, Kind: driver.KindString},
-			{Name: "map_index", Value: req.MapIndex, Kind: driver.KindInt},
-			{Name: "max_tries", Value: req.MaxTries, Kind: driver.KindInt},
+			{Name: "dag_id", Value: in.DagID, Kind: driver.KindString},
+			{Name: "run_id", Value: in.RunID, Kind: driver.KindString},
+			{Name: "task_id", Value: in.TaskID, Kind: driver.KindString},
+			{Name: "map_index", Value: in.MapIndex, Kind: driver.KindInt},
+			{Name: "max_tries", Value: in.MaxTries, Kind: driver.KindInt},
 		},
 		Decide: func(j *TaskInstance, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Create(id, req, now)
+			made, e, err := Create(id, in, now)
 			*j = made
 			return step(e, err)
 		},
-		Dedupe: []any{req.DagID, req.RunID, req.TaskID, req.MapIndex},
+		Dedupe: []any{in.DagID, in.RunID, in.TaskID, in.MapIndex},
 	}
 }
 
-func (req ScheduleRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func scheduleCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Schedule(req, now))
+			return step(j.Schedule(now))
 		},
 	}
 }
 
-func (req ScheduleAgainRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func scheduleAgainCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.ScheduleAgain(req, now))
+			return step(j.ScheduleAgain(now))
 		},
 	}
 }
 
-func (req QueueRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func queueCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Queue(req, now))
+			return step(j.Queue(now))
 		},
 	}
 }
 
-func (req TimeoutQueuedRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func timeoutQueuedCall(op *fsmimpl.Operation[TaskInstance], in TimeoutQueuedInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "requeue", Value: req.Requeue, Kind: driver.KindBool, Loose: true},
+			{Name: "requeue", Value: in.Requeue, Kind: driver.KindBool, Loose: true},
 		},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.TimeoutQueued(req, now))
+			return step(j.TimeoutQueued(in, now))
 		},
 	}
 }
 
-func (req ResetOrphanRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func resetOrphanCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.ResetOrphan(req, now))
+			return step(j.ResetOrphan(now))
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func startCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Start(req, now))
+			return step(j.Start(c.Actor, now))
 		},
 	}
 }
 
-func (req HeartbeatRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func heartbeatCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Heartbeat(req, now))
+			return step(j.Heartbeat(now))
 		},
 	}
 }
 
-func (req SucceedRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func succeedCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Succeed(req, now))
+			return step(j.Succeed(now))
 		},
 	}
 }
 
-func (req FailRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func failCall(op *fsmimpl.Operation[TaskInstance], in FailInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "final", Value: req.Final, Kind: driver.KindBool},
-			{Name: "next_try_at", Value: driver.Time(req.NextTryAt), Kind: driver.KindTime, Loose: true},
+			{Name: "final", Value: in.Final, Kind: driver.KindBool},
+			{Name: "next_try_at", Value: driver.Time(in.NextTryAt), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Fail(req, now))
+			return step(j.Fail(in, now))
 		},
 	}
 }
 
-func (req LoseRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func loseCall(op *fsmimpl.Operation[TaskInstance], in LoseInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "next_try_at", Value: driver.Time(req.NextTryAt), Kind: driver.KindTime, Loose: true},
+			{Name: "next_try_at", Value: driver.Time(in.NextTryAt), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Lose(req, now))
+			return step(j.Lose(in, now))
 		},
 	}
 }
 
-func (req SkipWorkRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func skipWorkCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.SkipWork(req, now))
+			return step(j.SkipWork(now))
 		},
 	}
 }
 
-func (req RescheduleRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func rescheduleCall(op *fsmimpl.Operation[TaskInstance], in RescheduleInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "next_try_at", Value: driver.Time(req.NextTryAt), Kind: driver.KindTime, Loose: true},
+			{Name: "next_try_at", Value: driver.Time(in.NextTryAt), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Reschedule(req, now))
+			return step(j.Reschedule(in, now))
 		},
 	}
 }
 
-func (req DeferRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func deferCall(op *fsmimpl.Operation[TaskInstance], in DeferInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "next_method", Value: req.NextMethod, Kind: driver.KindString},
-			{Name: "trigger_ends_at", Value: columnOf(req.TriggerEndsAt, driver.Time), Kind: driver.KindTime, Loose: true},
+			{Name: "next_method", Value: in.NextMethod, Kind: driver.KindString},
+			{Name: "trigger_ends_at", Value: fsmimpl.ColumnOf(in.TriggerEndsAt, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Defer(req, now))
+			return step(j.Defer(in, now))
 		},
 	}
 }
 
-func (req ResumeRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func resumeCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Resume(req, now))
+			return step(j.Resume(now))
 		},
 	}
 }
 
-func (req GiveUpTriggerRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func giveUpTriggerCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.GiveUpTrigger(req, now))
+			return step(j.GiveUpTrigger(now))
 		},
 	}
 }
 
-func (req FailUpstreamRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func failUpstreamCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.FailUpstream(req, now))
+			return step(j.FailUpstream(now))
 		},
 	}
 }
 
-func (req SkipRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func skipCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Skip(req, now))
+			return step(j.Skip(now))
 		},
 	}
 }
 
-func (req ClearRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func clearCall(op *fsmimpl.Operation[TaskInstance], in ClearInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "max_tries", Value: req.MaxTries, Kind: driver.KindInt},
+			{Name: "max_tries", Value: in.MaxTries, Kind: driver.KindInt},
 		},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Clear(req, now))
+			return step(j.Clear(in, now))
 		},
 	}
 }
 
-func (req KillRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func killCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Kill(req, now))
+			return step(j.Kill(now))
 		},
 	}
 }
 
-func (req MarkRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func markCall(op *fsmimpl.Operation[TaskInstance], in MarkInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "as", Value: req.As.String(), Kind: driver.KindEnum},
-			{Name: "note", Value: column(req.Note), Kind: driver.KindString},
+			{Name: "as", Value: in.As.String(), Kind: driver.KindEnum},
+			{Name: "note", Value: fsmimpl.Column(in.Note), Kind: driver.KindString},
 		},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Mark(req, now))
-		},
-	}
-}
-
-func (req RemoveRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
-	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Remove(req, now))
+			return step(j.Mark(in, c.Actor, c.Reason, now))
 		},
 	}
 }
 
-func (req RestoreRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+func removeCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Restore(req, now))
+			return step(j.Remove(now))
+		},
+	}
+}
+
+func restoreCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
+		Operation: op,
+		Caller:    fsmimpl.Caller(c),
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Restore(now))
 		},
 	}
 }
@@ -1389,15 +1063,15 @@ func encode(j *TaskInstance) driver.Row {
 			j.MapIndex,
 			j.TryNumber,
 			j.MaxTries,
-			column(j.Hostname),
-			column(j.QueuedAt),
-			column(j.HeartbeatAt),
-			column(j.NextTryAt),
-			column(j.TriggerEndsAt),
-			column(j.NextMethod),
-			column(j.StartedAt),
-			column(j.EndedAt),
-			column(j.Note),
+			fsmimpl.Column(j.Hostname),
+			fsmimpl.Column(j.QueuedAt),
+			fsmimpl.Column(j.HeartbeatAt),
+			fsmimpl.Column(j.NextTryAt),
+			fsmimpl.Column(j.TriggerEndsAt),
+			fsmimpl.Column(j.NextMethod),
+			fsmimpl.Column(j.StartedAt),
+			fsmimpl.Column(j.EndedAt),
+			fsmimpl.Column(j.Note),
 		},
 	}
 }
@@ -1405,30 +1079,26 @@ func encode(j *TaskInstance) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (TaskInstance, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return TaskInstance{}, fmt.Errorf("taskinstance %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := TaskInstance{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.DagID),
-		read(r, 1, &j.RunID),
-		read(r, 2, &j.TaskID),
-		read(r, 3, &j.MapIndex),
-		read(r, 4, &j.TryNumber),
-		read(r, 5, &j.MaxTries),
-		readOptional(r, 6, &j.Hostname),
-		readOptional(r, 7, &j.QueuedAt),
-		readOptional(r, 8, &j.HeartbeatAt),
-		readOptional(r, 9, &j.NextTryAt),
-		readOptional(r, 10, &j.TriggerEndsAt),
-		readOptional(r, 11, &j.NextMethod),
-		readOptional(r, 12, &j.StartedAt),
-		readOptional(r, 13, &j.EndedAt),
-		readOptional(r, 14, &j.Note),
-	)
-	if err != nil {
-		return TaskInstance{}, fmt.Errorf("taskinstance %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.DagID)
+	fsmimpl.Plain(rd, &j.RunID)
+	fsmimpl.Plain(rd, &j.TaskID)
+	fsmimpl.Plain(rd, &j.MapIndex)
+	fsmimpl.Plain(rd, &j.TryNumber)
+	fsmimpl.Plain(rd, &j.MaxTries)
+	fsmimpl.PlainOptional(rd, &j.Hostname)
+	fsmimpl.PlainOptional(rd, &j.QueuedAt)
+	fsmimpl.PlainOptional(rd, &j.HeartbeatAt)
+	fsmimpl.PlainOptional(rd, &j.NextTryAt)
+	fsmimpl.PlainOptional(rd, &j.TriggerEndsAt)
+	fsmimpl.PlainOptional(rd, &j.NextMethod)
+	fsmimpl.PlainOptional(rd, &j.StartedAt)
+	fsmimpl.PlainOptional(rd, &j.EndedAt)
+	fsmimpl.PlainOptional(rd, &j.Note)
+	if err := rd.Err(); err != nil {
+		return TaskInstance{}, err
 	}
 	return j, nil
 }
@@ -1443,43 +1113,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

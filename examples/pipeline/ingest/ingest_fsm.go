@@ -10,9 +10,7 @@
 package ingest
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -23,7 +21,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -55,10 +53,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -68,60 +63,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "pending":
-		*s = StatePending
-	case "running":
-		*s = StateRunning
-	case "succeeded":
-		*s = StateSucceeded
-	case "failed":
-		*s = StateFailed
-	case "quarantined":
-		*s = StateQuarantined
-	default:
-		return fmt.Errorf("unknown state %q; expected pending, running, succeeded, failed or quarantined", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StatePending,
-		StateRunning,
-		StateSucceeded,
-		StateFailed,
-		StateQuarantined,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -129,221 +81,35 @@ func (s State) Terminal() bool {
 	return s == StateSucceeded
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpEnqueue Operation = iota + 1
-	OpStart
-	OpReschedule
-	OpProgress
-	OpSucceed
-	OpFail
-	OpQuarantine
-	OpRelease
-	OpFailStalled
-	OpRetryStalled
+	OpEnqueue      = "enqueue"
+	OpStart        = "start"
+	OpReschedule   = "reschedule"
+	OpProgress     = "progress"
+	OpSucceed      = "succeed"
+	OpFail         = "fail"
+	OpQuarantine   = "quarantine"
+	OpRelease      = "release"
+	OpFailStalled  = "fail_stalled"
+	OpRetryStalled = "retry_stalled"
 )
 
-var operationNames = [...]string{
-	OpEnqueue:      "enqueue",
-	OpStart:        "start",
-	OpReschedule:   "reschedule",
-	OpProgress:     "progress",
-	OpSucceed:      "succeed",
-	OpFail:         "fail",
-	OpQuarantine:   "quarantine",
-	OpRelease:      "release",
-	OpFailStalled:  "fail_stalled",
-	OpRetryStalled: "retry_stalled",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "enqueue":
-		*o = OpEnqueue
-	case "start":
-		*o = OpStart
-	case "reschedule":
-		*o = OpReschedule
-	case "progress":
-		*o = OpProgress
-	case "succeed":
-		*o = OpSucceed
-	case "fail":
-		*o = OpFail
-	case "quarantine":
-		*o = OpQuarantine
-	case "release":
-		*o = OpRelease
-	case "fail_stalled":
-		*o = OpFailStalled
-	case "retry_stalled":
-		*o = OpRetryStalled
-	default:
-		return fmt.Errorf("unknown operation %q; expected enqueue, start, reschedule, progress, succeed, fail, quarantine, release, fail_stalled or retry_stalled", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpEnqueue,
-		OpStart,
-		OpReschedule,
-		OpProgress,
-		OpSucceed,
-		OpFail,
-		OpQuarantine,
-		OpRelease,
-		OpFailStalled,
-		OpRetryStalled,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventEnqueue EventName = iota + 1
-	EventStart
-	EventReschedule
-	EventProgress
-	EventSucceed
-	EventFail
-	EventQuarantine
-	EventRelease
-	EventFailStalled
-	EventRetryStalled
+	EventEnqueue      = "enqueue"
+	EventStart        = "start"
+	EventReschedule   = "reschedule"
+	EventProgress     = "progress"
+	EventSucceed      = "succeed"
+	EventFail         = "fail"
+	EventQuarantine   = "quarantine"
+	EventRelease      = "release"
+	EventFailStalled  = "fail_stalled"
+	EventRetryStalled = "retry_stalled"
 )
-
-var eventNameNames = [...]string{
-	EventEnqueue:      "enqueue",
-	EventStart:        "start",
-	EventReschedule:   "reschedule",
-	EventProgress:     "progress",
-	EventSucceed:      "succeed",
-	EventFail:         "fail",
-	EventQuarantine:   "quarantine",
-	EventRelease:      "release",
-	EventFailStalled:  "fail_stalled",
-	EventRetryStalled: "retry_stalled",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "enqueue":
-		*e = EventEnqueue
-	case "start":
-		*e = EventStart
-	case "reschedule":
-		*e = EventReschedule
-	case "progress":
-		*e = EventProgress
-	case "succeed":
-		*e = EventSucceed
-	case "fail":
-		*e = EventFail
-	case "quarantine":
-		*e = EventQuarantine
-	case "release":
-		*e = EventRelease
-	case "fail_stalled":
-		*e = EventFailStalled
-	case "retry_stalled":
-		*e = EventRetryStalled
-	default:
-		return fmt.Errorf("unknown event %q; expected enqueue, start, reschedule, progress, succeed, fail, quarantine, release, fail_stalled or retry_stalled", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
@@ -397,47 +163,25 @@ func (j Job) Equal(other Job) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
-}
-
-// EnqueueRequest is the request of Enqueue.
-type EnqueueRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Enqueue makes a Job in state pending.
 //
 // Makes a job that may start at once.
-func Enqueue(id string, req EnqueueRequest, now time.Time) (Job, Event, error) {
+func Enqueue(id string, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
 	if err := driver.CheckID(id); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpEnqueue, "id", err.Error())
+		return Job{}, Event{}, j.refuseInput("enqueue", "id", err.Error())
 	}
 	j.RunAfter = now
 	j.move(StatePending, now)
-	return j, Event{Operation: OpEnqueue, Name: EventEnqueue, To: StatePending, Rev: j.Rev, At: now}, nil
-}
-
-// StartRequest is the request of Start.
-type StartRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return j, Event{Name: EventEnqueue, To: StatePending}, nil
 }
 
 // Start moves a Job from pending to running.
@@ -449,12 +193,12 @@ type StartRequest struct {
 //   - due: run_after <= now (ErrNotDue)
 //
 // In running the call is recorded and changes nothing.
-func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
+func (j *Job) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StatePending:
 	case StateRunning:
-		return j.note(OpStart, EventStart, "", now), nil
+		return j.note(EventStart, ""), nil
 	default:
 		return Event{}, j.refuseState(OpStart)
 	}
@@ -462,82 +206,55 @@ func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseOn(&groundStartDue)
 	}
 	if !inYears(now.Add(10 * time.Minute)) {
-		return Event{}, j.refuseOverflow(OpStart, "stalls_at")
+		return Event{}, j.refuseOverflow("start", "stalls_at")
 	}
 	if j.Attempts == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpStart, "attempts")
+		return Event{}, j.refuseOverflow("start", "attempts")
 	}
 	if j.Attempts+1 < 1 {
-		return Event{}, j.refuseInvariant(OpStart, "attempts >= 1")
+		return Event{}, j.refuseInvariant("start", "attempts >= 1")
 	}
 	j.StallsAt = fsm.Some(now.Add(10 * time.Minute))
 	j.Attempts++
 	from := j.State
 	j.move(StateRunning, now)
-	return Event{Operation: OpStart, Name: EventStart, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventStart, From: from, To: StateRunning}, nil
 }
 
-// CanStart reports what Start would answer, and changes nothing.
-func (j Job) CanStart(req StartRequest, now time.Time) error {
-	_, err := j.Start(req, now)
-	return err
-}
-
-// RescheduleRequest is the request of Reschedule.
-type RescheduleRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// RescheduleInput holds the inputs of Reschedule.
+type RescheduleInput struct {
 	RunAfter time.Time
 }
 
 // Reschedule moves a Job from pending or failed to pending.
 //
 // Puts the job (back) into the queue, due at run_after.
-func (j *Job) Reschedule(req RescheduleRequest, now time.Time) (Event, error) {
+func (j *Job) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	req.RunAfter = driver.Time(req.RunAfter)
-	if req.RunAfter.IsZero() {
-		return Event{}, j.refuseInput(OpReschedule, "run_after", "it is required and zero")
+	in.RunAfter = driver.Time(in.RunAfter)
+	if in.RunAfter.IsZero() {
+		return Event{}, j.refuseInput("reschedule", "run_after", "it is required and zero")
 	}
-	if !inYears(req.RunAfter) {
-		return Event{}, j.refuseInput(OpReschedule, "run_after", "it is outside the years 1 to 9999")
+	if !inYears(in.RunAfter) {
+		return Event{}, j.refuseInput("reschedule", "run_after", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StatePending, StateFailed:
 	default:
 		return Event{}, j.refuseState(OpReschedule)
 	}
-	j.RunAfter = req.RunAfter
+	j.RunAfter = in.RunAfter
 	j.StallsAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StatePending, now)
-	return Event{Operation: OpReschedule, Name: EventReschedule, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
-}
-
-// CanReschedule reports what Reschedule would answer, and changes nothing.
-func (j Job) CanReschedule(req RescheduleRequest, now time.Time) error {
-	_, err := j.Reschedule(req, now)
-	return err
-}
-
-// ProgressRequest is the request of Progress.
-type ProgressRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventReschedule, From: from, To: StatePending}, nil
 }
 
 // Progress keeps a Job running.
 //
 // The worker is alive; sets stalls_at forward, so that a long job does not look
 // stalled.
-func (j *Job) Progress(req ProgressRequest, now time.Time) (Event, error) {
+func (j *Job) Progress(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -545,29 +262,14 @@ func (j *Job) Progress(req ProgressRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpProgress)
 	}
 	if !inYears(now.Add(10 * time.Minute)) {
-		return Event{}, j.refuseOverflow(OpProgress, "stalls_at")
+		return Event{}, j.refuseOverflow("progress", "stalls_at")
 	}
 	if j.Attempts < 1 {
-		return Event{}, j.refuseInvariant(OpProgress, "attempts >= 1")
+		return Event{}, j.refuseInvariant("progress", "attempts >= 1")
 	}
 	j.StallsAt = fsm.Some(now.Add(10 * time.Minute))
 	j.move(j.State, now)
-	return Event{Operation: OpProgress, Name: EventProgress, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanProgress reports what Progress would answer, and changes nothing.
-func (j Job) CanProgress(req ProgressRequest, now time.Time) error {
-	_, err := j.Progress(req, now)
-	return err
-}
-
-// SucceedRequest is the request of Succeed.
-type SucceedRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventProgress, From: j.State, To: j.State}, nil
 }
 
 // Succeed moves a Job from running to succeeded.
@@ -575,37 +277,22 @@ type SucceedRequest struct {
 // The execution succeeded.
 //
 // In succeeded the call is recorded and changes nothing.
-func (j *Job) Succeed(req SucceedRequest, now time.Time) (Event, error) {
+func (j *Job) Succeed(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	case StateSucceeded:
-		return j.note(OpSucceed, EventSucceed, "", now), nil
+		return j.note(EventSucceed, ""), nil
 	default:
 		return Event{}, j.refuseState(OpSucceed)
 	}
 	if j.Attempts < 1 {
-		return Event{}, j.refuseInvariant(OpSucceed, "attempts >= 1")
+		return Event{}, j.refuseInvariant("succeed", "attempts >= 1")
 	}
 	j.StallsAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateSucceeded, now)
-	return Event{Operation: OpSucceed, Name: EventSucceed, From: from, To: StateSucceeded, Rev: j.Rev, At: now}, nil
-}
-
-// CanSucceed reports what Succeed would answer, and changes nothing.
-func (j Job) CanSucceed(req SucceedRequest, now time.Time) error {
-	_, err := j.Succeed(req, now)
-	return err
-}
-
-// FailRequest is the request of Fail.
-type FailRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventSucceed, From: from, To: StateSucceeded}, nil
 }
 
 // Fail moves a Job from running to failed.
@@ -613,37 +300,22 @@ type FailRequest struct {
 // The execution failed.
 //
 // In failed the call is recorded and changes nothing.
-func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
+func (j *Job) Fail(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	case StateFailed:
-		return j.note(OpFail, EventFail, "", now), nil
+		return j.note(EventFail, ""), nil
 	default:
 		return Event{}, j.refuseState(OpFail)
 	}
 	if j.Attempts < 1 {
-		return Event{}, j.refuseInvariant(OpFail, "attempts >= 1")
+		return Event{}, j.refuseInvariant("fail", "attempts >= 1")
 	}
 	j.StallsAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpFail, Name: EventFail, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
-}
-
-// CanFail reports what Fail would answer, and changes nothing.
-func (j Job) CanFail(req FailRequest, now time.Time) error {
-	_, err := j.Fail(req, now)
-	return err
-}
-
-// QuarantineRequest is the request of Quarantine.
-type QuarantineRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventFail, From: from, To: StateFailed}, nil
 }
 
 // Quarantine moves a Job from failed to quarantined.
@@ -651,36 +323,21 @@ type QuarantineRequest struct {
 // Gives a failed job up.
 //
 // In quarantined the call is recorded and changes nothing.
-func (j *Job) Quarantine(req QuarantineRequest, now time.Time) (Event, error) {
+func (j *Job) Quarantine(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateFailed:
 	case StateQuarantined:
-		return j.note(OpQuarantine, EventQuarantine, "", now), nil
+		return j.note(EventQuarantine, ""), nil
 	default:
 		return Event{}, j.refuseState(OpQuarantine)
 	}
 	if j.Attempts < 1 {
-		return Event{}, j.refuseInvariant(OpQuarantine, "attempts >= 1")
+		return Event{}, j.refuseInvariant("quarantine", "attempts >= 1")
 	}
 	from := j.State
 	j.move(StateQuarantined, now)
-	return Event{Operation: OpQuarantine, Name: EventQuarantine, From: from, To: StateQuarantined, Rev: j.Rev, At: now}, nil
-}
-
-// CanQuarantine reports what Quarantine would answer, and changes nothing.
-func (j Job) CanQuarantine(req QuarantineRequest, now time.Time) error {
-	_, err := j.Quarantine(req, now)
-	return err
-}
-
-// ReleaseRequest is the request of Release.
-type ReleaseRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // the operator; required
-	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventQuarantine, From: from, To: StateQuarantined}, nil
 }
 
 // Release moves a Job from quarantined to pending.
@@ -688,19 +345,19 @@ type ReleaseRequest struct {
 // An operator gives a quarantined job another chance.
 //
 // It is run by an operator, who gives a reason.
-func (j *Job) Release(req ReleaseRequest, now time.Time) (Event, error) {
+func (j *Job) Release(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpRelease, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("release", fsm.ErrActorMissing)
 	}
-	if req.Reason == "" {
-		return Event{}, j.refuse(OpRelease, fsm.ErrReasonMissing)
+	if reason == "" {
+		return Event{}, j.refuse("release", fsm.ErrReasonMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpRelease, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("release", "actor", err.Error())
 	}
-	if err := driver.CheckText(req.Reason); err != nil {
-		return Event{}, j.refuseInput(OpRelease, "reason", err.Error())
+	if err := driver.CheckText(reason); err != nil {
+		return Event{}, j.refuseInput("release", "reason", err.Error())
 	}
 	switch j.State {
 	case StateQuarantined:
@@ -711,20 +368,7 @@ func (j *Job) Release(req ReleaseRequest, now time.Time) (Event, error) {
 	j.StallsAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StatePending, now)
-	return Event{Operation: OpRelease, Name: EventRelease, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
-}
-
-// CanRelease reports what Release would answer, and changes nothing.
-func (j Job) CanRelease(req ReleaseRequest, now time.Time) error {
-	_, err := j.Release(req, now)
-	return err
-}
-
-// FailStalledRequest is the request of FailStalled.
-type FailStalledRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventRelease, From: from, To: StatePending}, nil
 }
 
 // FailStalled moves a Job from running to failed.
@@ -736,7 +380,7 @@ type FailStalledRequest struct {
 //
 // It is refused unless:
 //   - no_progress: stalls_at <= now (ErrNotStalled)
-func (j *Job) FailStalled(req FailStalledRequest, now time.Time) (Event, error) {
+func (j *Job) FailStalled(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -747,24 +391,11 @@ func (j *Job) FailStalled(req FailStalledRequest, now time.Time) (Event, error) 
 		return Event{}, j.refuseOn(&groundFailStalledNoProgress)
 	}
 	if j.Attempts < 1 {
-		return Event{}, j.refuseInvariant(OpFailStalled, "attempts >= 1")
+		return Event{}, j.refuseInvariant("fail_stalled", "attempts >= 1")
 	}
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpFailStalled, Name: EventFailStalled, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
-}
-
-// CanFailStalled reports what FailStalled would answer, and changes nothing.
-func (j Job) CanFailStalled(req FailStalledRequest, now time.Time) error {
-	_, err := j.FailStalled(req, now)
-	return err
-}
-
-// RetryStalledRequest is the request of RetryStalled.
-type RetryStalledRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventFailStalled, From: from, To: StateFailed}, nil
 }
 
 // RetryStalled moves a Job from failed to pending.
@@ -776,7 +407,7 @@ type RetryStalledRequest struct {
 //
 // It is refused unless:
 //   - has_stalled: stalls_at is present (ErrNotStalled)
-func (j *Job) RetryStalled(req RetryStalledRequest, now time.Time) (Event, error) {
+func (j *Job) RetryStalled(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateFailed:
@@ -787,81 +418,42 @@ func (j *Job) RetryStalled(req RetryStalledRequest, now time.Time) (Event, error
 		return Event{}, j.refuseOn(&groundRetryStalledHasStalled)
 	}
 	if !inYears(now.Add(1 * time.Minute)) {
-		return Event{}, j.refuseOverflow(OpRetryStalled, "run_after")
+		return Event{}, j.refuseOverflow("retry_stalled", "run_after")
 	}
 	j.RunAfter = now.Add(1 * time.Minute)
 	j.StallsAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StatePending, now)
-	return Event{Operation: OpRetryStalled, Name: EventRetryStalled, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventRetryStalled, From: from, To: StatePending}, nil
 }
 
-// CanRetryStalled reports what RetryStalled would answer, and changes nothing.
-func (j Job) CanRetryStalled(req RetryStalledRequest, now time.Time) error {
-	_, err := j.RetryStalled(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Job: nil, or
+// the refusal that its method returns. Guards and inputs are not looked at; to
+// try these, call the method on a copy.
+func (j Job) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpStart:
-		switch s {
-		case StatePending:
-			return fsmimpl.ClassTransition
-		case StateRunning:
-			return fsmimpl.ClassRecordOnly
-		}
+		possible = j.State == StatePending || j.State == StateRunning
 	case OpReschedule:
-		switch s {
-		case StatePending, StateFailed:
-			return fsmimpl.ClassTransition
-		}
-	case OpProgress:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StatePending || j.State == StateFailed
+	case OpProgress, OpFailStalled:
+		possible = j.State == StateRunning
 	case OpSucceed:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		case StateSucceeded:
-			return fsmimpl.ClassRecordOnly
-		}
+		possible = j.State == StateRunning || j.State == StateSucceeded
 	case OpFail:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		case StateFailed:
-			return fsmimpl.ClassRecordOnly
-		}
+		possible = j.State == StateRunning || j.State == StateFailed
 	case OpQuarantine:
-		switch s {
-		case StateFailed:
-			return fsmimpl.ClassTransition
-		case StateQuarantined:
-			return fsmimpl.ClassRecordOnly
-		}
+		possible = j.State == StateFailed || j.State == StateQuarantined
 	case OpRelease:
-		switch s {
-		case StateQuarantined:
-			return fsmimpl.ClassTransition
-		}
-	case OpFailStalled:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateQuarantined
 	case OpRetryStalled:
-		switch s {
-		case StateFailed:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateFailed
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -913,8 +505,8 @@ func (j *Job) move(to State, now time.Time) {
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Job) note(op Operation, name EventName, guard string, now time.Time) Event {
-	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
+func (j *Job) note(name, guard string) Event {
+	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
 // refuseOn refuses on a ground that is known before the call.
@@ -927,25 +519,28 @@ func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Job) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "ingest", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "ingest", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -953,7 +548,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -961,7 +556,7 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Job) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -982,7 +577,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpStart:        {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "start", Allowed: startStates},
 	OpReschedule:   {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "reschedule", Allowed: rescheduleStates},
 	OpProgress:     {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "progress", Allowed: progressStates},
@@ -995,7 +590,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpStart:        {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "start", Allowed: startStates},
 	OpReschedule:   {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "reschedule", Allowed: rescheduleStates},
 	OpProgress:     {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "progress", Allowed: progressStates},

@@ -11,7 +11,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -148,89 +147,84 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Errors: map[string]error{
 		"not_due":     ErrNotDue,
 		"not_stalled": ErrNotStalled,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "pending, running, succeeded, failed, quarantined", ""),
-		fsmtest.Words("Operation", Operations(), "enqueue, start, reschedule, progress, succeed, fail, quarantine, release, fail_stalled, retry_stalled", ""),
-		fsmtest.Words("EventName", []EventName{EventEnqueue, EventStart, EventReschedule, EventProgress, EventSucceed, EventFail, EventQuarantine, EventRelease, EventFailStalled, EventRetryStalled}, "enqueue, start, reschedule, progress, succeed, fail, quarantine, release, fail_stalled, retry_stalled", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Job]{
 		"enqueue": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Enqueue(c.ID, testEnqueueRequest(c), c.Now())
+				made, e, err := Enqueue(c.ID, c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"start": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(testStartRequest(c), c.Now())
+				e, err := r.Start(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanStart(testStartRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpStart) },
 		},
 		"reschedule": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Reschedule(testRescheduleRequest(c), c.Now())
+				e, err := r.Reschedule(testRescheduleInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanReschedule(testRescheduleRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpReschedule) },
 		},
 		"progress": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Progress(testProgressRequest(c), c.Now())
+				e, err := r.Progress(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanProgress(testProgressRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpProgress) },
 		},
 		"succeed": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Succeed(testSucceedRequest(c), c.Now())
+				e, err := r.Succeed(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanSucceed(testSucceedRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpSucceed) },
 		},
 		"fail": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fail(testFailRequest(c), c.Now())
+				e, err := r.Fail(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanFail(testFailRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpFail) },
 		},
 		"quarantine": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Quarantine(testQuarantineRequest(c), c.Now())
+				e, err := r.Quarantine(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanQuarantine(testQuarantineRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpQuarantine) },
 		},
 		"release": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Release(testReleaseRequest(c), c.Now())
+				e, err := r.Release(c.Actor, c.Reason, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanRelease(testReleaseRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpRelease) },
 		},
 		"fail_stalled": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.FailStalled(testFailStalledRequest(c), c.Now())
+				e, err := r.FailStalled(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanFailStalled(testFailStalledRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpFailStalled) },
 		},
 		"retry_stalled": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RetryStalled(testRetryStalledRequest(c), c.Now())
+				e, err := r.RetryStalled(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanRetryStalled(testRetryStalledRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpRetryStalled) },
 		},
 	},
 	Migrate: Migrate,
@@ -245,108 +239,16 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testEnqueueRequest(c fsmtest.Call) EnqueueRequest {
-	return EnqueueRequest{
-		ID:        c.ID,
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testStartRequest(c fsmtest.Call) StartRequest {
-	return StartRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testRescheduleRequest(c fsmtest.Call) RescheduleRequest {
-	return RescheduleRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		RunAfter:  c.Time("run_after"),
-	}
-}
-
-func testProgressRequest(c fsmtest.Call) ProgressRequest {
-	return ProgressRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testSucceedRequest(c fsmtest.Call) SucceedRequest {
-	return SucceedRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testFailRequest(c fsmtest.Call) FailRequest {
-	return FailRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testQuarantineRequest(c fsmtest.Call) QuarantineRequest {
-	return QuarantineRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testReleaseRequest(c fsmtest.Call) ReleaseRequest {
-	return ReleaseRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testFailStalledRequest(c fsmtest.Call) FailStalledRequest {
-	return FailStalledRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testRetryStalledRequest(c fsmtest.Call) RetryStalledRequest {
-	return RetryStalledRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
+func testRescheduleInput(c fsmtest.Call) RescheduleInput {
+	return RescheduleInput{
+		RunAfter: c.Time("run_after"),
 	}
 }
 
@@ -374,6 +276,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			return m.Audit(ctx, testProbes(probe))
 		},
 		Sweep: m.Sweep,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -410,19 +315,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 		Operations: map[string]fsmtest.Durably[Job]{
 			"enqueue": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Enqueue(ctx, testEnqueueRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var reqs []EnqueueRequest
-					for _, c := range calls {
-						reqs = append(reqs, testEnqueueRequest(c))
-					}
-					return m.EnqueueMany(ctx, reqs)
+					return m.Enqueue(ctx, c.ID, c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Enqueue(ctx, testEnqueueRequest(c))
+					j, err := h.Enqueue(ctx, c.ID, c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -431,27 +329,27 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"start": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.StartOf(ctx, at, testStartRequest(c))
+					return m.StartOf(ctx, at, c.Given())
 				},
 				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					if n > 0 {
-						return m.StartN(ctx, n, testStartRequest(c))
+						return m.StartN(ctx, n, c.Given())
 					}
-					out, err := m.Start(ctx, testStartRequest(c))
+					out, err := m.Start(ctx, c.Given())
 					return []fsm.Outcome[Job]{out}, err
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
-						list, err := h.StartN(ctx, n, testStartRequest(c))
+						list, err := h.StartN(ctx, n, c.Given())
 						var outs []fsm.Outcome[Job]
 						for _, j := range list {
 							outs = append(outs, j.Outcome())
 						}
 						return outs, err
 					}
-					j, err := h.Start(ctx, testStartRequest(c))
+					j, err := h.Start(ctx, c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -469,25 +367,17 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"reschedule": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Reschedule(ctx, at, testRescheduleRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []RescheduleItem
-					for i, c := range calls {
-						items = append(items, RescheduleItem{At: at[i], Request: testRescheduleRequest(c)})
-					}
-					return m.RescheduleMany(ctx, items)
+					return m.Reschedule(ctx, at, testRescheduleInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testRescheduleRequest(c)
 					switch h.Held().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
-						err := j.Reschedule(ctx, req.RunAfter)
+						err := j.Reschedule(ctx, testRescheduleInput(c))
 						return j.Outcome(), "pending", err
 					case StateFailed:
 						j := FailedJob{handle{h}}
-						next, err := j.Reschedule(ctx, req.RunAfter)
+						next, err := j.Reschedule(ctx, testRescheduleInput(c))
 						return next.Outcome(), "pending", err
 					}
 					return out, end, err
@@ -495,14 +385,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"progress": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Progress(ctx, at, testProgressRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []ProgressItem
-					for i, c := range calls {
-						items = append(items, ProgressItem{At: at[i], Request: testProgressRequest(c)})
-					}
-					return m.ProgressMany(ctx, items)
+					return m.Progress(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -516,14 +399,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"succeed": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Succeed(ctx, at, testSucceedRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []SucceedItem
-					for i, c := range calls {
-						items = append(items, SucceedItem{At: at[i], Request: testSucceedRequest(c)})
-					}
-					return m.SucceedMany(ctx, items)
+					return m.Succeed(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -537,14 +413,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"fail": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Fail(ctx, at, testFailRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []FailItem
-					for i, c := range calls {
-						items = append(items, FailItem{At: at[i], Request: testFailRequest(c)})
-					}
-					return m.FailMany(ctx, items)
+					return m.Fail(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -558,14 +427,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"quarantine": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Quarantine(ctx, at, testQuarantineRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []QuarantineItem
-					for i, c := range calls {
-						items = append(items, QuarantineItem{At: at[i], Request: testQuarantineRequest(c)})
-					}
-					return m.QuarantineMany(ctx, items)
+					return m.Quarantine(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -579,24 +441,17 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"release": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Release(ctx, at, testReleaseRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []ReleaseItem
-					for i, c := range calls {
-						items = append(items, ReleaseItem{At: at[i], Request: testReleaseRequest(c)})
-					}
-					return m.ReleaseMany(ctx, items)
+					return m.Release(ctx, at, c.Given())
 				},
 			},
 			"fail_stalled": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.FailStalled(ctx, at, testFailStalledRequest(c))
+					return m.FailStalled(ctx, at, c.GivenBySystem())
 				},
 			},
 			"retry_stalled": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.RetryStalled(ctx, at, testRetryStalledRequest(c))
+					return m.RetryStalled(ctx, at, c.GivenBySystem())
 				},
 			},
 		},

@@ -36,14 +36,14 @@ func Hold(m *Machine, j Job, actor string) AnyJob {
 }
 
 // Enqueue is the machine's, with a handle for result. The holder is its actor.
-// A request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Enqueue(ctx context.Context, req EnqueueRequest) (PendingJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// A call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Enqueue(ctx context.Context, id string, c fsm.Call) (PendingJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Enqueue(ctx, req)
+	out, err := h.m.Enqueue(ctx, id, c)
 	if err != nil {
 		return PendingJob{}, err
 	}
@@ -51,14 +51,14 @@ func (h Holder) Enqueue(ctx context.Context, req EnqueueRequest) (PendingJob, er
 }
 
 // Start is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Start(ctx context.Context, req StartRequest) (RunningJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Start(ctx context.Context, c fsm.Call) (RunningJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Start(ctx, req)
+	out, err := h.m.Start(ctx, c)
 	if err != nil {
 		return RunningJob{}, err
 	}
@@ -66,14 +66,14 @@ func (h Holder) Start(ctx context.Context, req StartRequest) (RunningJob, error)
 }
 
 // StartN is the machine's, with handles for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) StartN(ctx context.Context, n int, req StartRequest) ([]RunningJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) StartN(ctx context.Context, n int, c fsm.Call) ([]RunningJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	outs, err := h.m.StartN(ctx, n, req)
+	outs, err := h.m.StartN(ctx, n, c)
 	if err != nil {
 		return nil, err
 	}
@@ -160,14 +160,14 @@ type PendingJob struct {
 // Start moves the Job to running. Begins an execution; a call for a running job
 // is recorded and is no new attempt.
 func (j PendingJob) Start(ctx context.Context) (RunningJob, error) {
-	next, err := j.held.Move(ctx, StartRequest{Actor: j.held.Actor()}.call(opStart))
+	next, err := j.held.Move(ctx, startCall(opStart, fsm.Call{Actor: j.held.Actor()}))
 	return RunningJob{handle{next}}, err
 }
 
 // Reschedule keeps the Job pending; the handle holds the new revision. Puts the
 // job (back) into the queue, due at run_after.
-func (j PendingJob) Reschedule(ctx context.Context, runAfter time.Time) error {
-	return j.held.Stay(ctx, RescheduleRequest{Actor: j.held.Actor(), RunAfter: runAfter}.call(opReschedule))
+func (j PendingJob) Reschedule(ctx context.Context, in RescheduleInput) error {
+	return j.held.Stay(ctx, rescheduleCall(opReschedule, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // RunningJob is a Job that is running, in the hands of one actor. Currently
@@ -185,18 +185,18 @@ func (j RunningJob) StallsAt() time.Time {
 // Progress keeps the Job running; the handle holds the new revision. The worker
 // is alive; sets stalls_at forward, so that a long job does not look stalled.
 func (j RunningJob) Progress(ctx context.Context) error {
-	return j.held.Stay(ctx, ProgressRequest{Actor: j.held.Actor()}.call(opProgress))
+	return j.held.Stay(ctx, progressCall(opProgress, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Succeed moves the Job to succeeded. The execution succeeded.
 func (j RunningJob) Succeed(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, SucceedRequest{Actor: j.held.Actor()}.call(opSucceed))
+	next, err := j.held.Move(ctx, succeedCall(opSucceed, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
 // Fail moves the Job to failed. The execution failed.
 func (j RunningJob) Fail(ctx context.Context) (FailedJob, error) {
-	next, err := j.held.Move(ctx, FailRequest{Actor: j.held.Actor()}.call(opFail))
+	next, err := j.held.Move(ctx, failCall(opFail, fsm.Call{Actor: j.held.Actor()}))
 	return FailedJob{handle{next}}, err
 }
 
@@ -208,13 +208,13 @@ type FailedJob struct {
 
 // Reschedule moves the Job to pending. Puts the job (back) into the queue, due
 // at run_after.
-func (j FailedJob) Reschedule(ctx context.Context, runAfter time.Time) (PendingJob, error) {
-	next, err := j.held.Move(ctx, RescheduleRequest{Actor: j.held.Actor(), RunAfter: runAfter}.call(opReschedule))
+func (j FailedJob) Reschedule(ctx context.Context, in RescheduleInput) (PendingJob, error) {
+	next, err := j.held.Move(ctx, rescheduleCall(opReschedule, in, fsm.Call{Actor: j.held.Actor()}))
 	return PendingJob{handle{next}}, err
 }
 
 // Quarantine moves the Job to quarantined. Gives a failed job up.
 func (j FailedJob) Quarantine(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, QuarantineRequest{Actor: j.held.Actor()}.call(opQuarantine))
+	next, err := j.held.Move(ctx, quarantineCall(opQuarantine, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }

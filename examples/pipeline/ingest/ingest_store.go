@@ -5,8 +5,6 @@ package ingest
 import (
 	"context"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -94,25 +92,15 @@ func Fold(events []fsm.Event) (Job, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Enqueue makes a Job in state pending.
-func (m *Machine) Enqueue(ctx context.Context, req EnqueueRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opEnqueue))
-}
-
-// EnqueueMany is Enqueue for each request, in one transaction: all of them or
-// none.
-func (m *Machine) EnqueueMany(ctx context.Context, reqs []EnqueueRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Job], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opEnqueue)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Enqueue makes a Job in state pending. An empty id stands for a new one.
+func (m *Machine) Enqueue(ctx context.Context, id string, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, enqueueCall(opEnqueue, id, c))
 }
 
 // Start picks the first Job that fits and moves it from pending to running.
 // Without one it returns fsm.ErrNothingToDo.
-func (m *Machine) Start(ctx context.Context, req StartRequest) (Outcome, error) {
-	outs, err := m.core.Pick(ctx, 1, req.call(opStart))
+func (m *Machine) Start(ctx context.Context, c fsm.Call) (Outcome, error) {
+	outs, err := m.core.Pick(ctx, 1, startCall(opStart, c))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -121,150 +109,55 @@ func (m *Machine) Start(ctx context.Context, req StartRequest) (Outcome, error) 
 
 // StartN picks up to n records at once, under one request id. Without any it
 // returns fsm.ErrNothingToDo.
-func (m *Machine) StartN(ctx context.Context, n int, req StartRequest) ([]Outcome, error) {
-	return m.core.Pick(ctx, n, req.call(opStart))
+func (m *Machine) StartN(ctx context.Context, n int, c fsm.Call) ([]Outcome, error) {
+	return m.core.Pick(ctx, n, startCall(opStart, c))
 }
 
 // StartOf is Start for the Job that the caller names.
-func (m *Machine) StartOf(ctx context.Context, at fsm.Target, req StartRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opStart))
+func (m *Machine) StartOf(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
 // Reschedule moves a Job from pending or failed to pending.
-func (m *Machine) Reschedule(ctx context.Context, at fsm.Target, req RescheduleRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opReschedule))
-}
-
-// RescheduleItem is one item of RescheduleMany.
-type RescheduleItem struct {
-	At      fsm.Target
-	Request RescheduleRequest
-}
-
-// RescheduleMany is Reschedule for each item, in one transaction: all of them
-// or none.
-func (m *Machine) RescheduleMany(ctx context.Context, items []RescheduleItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opReschedule)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Reschedule(ctx context.Context, at fsm.Target, in RescheduleInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, rescheduleCall(opReschedule, in, c))
 }
 
 // Progress keeps a Job running.
-func (m *Machine) Progress(ctx context.Context, at fsm.Target, req ProgressRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opProgress))
-}
-
-// ProgressItem is one item of ProgressMany.
-type ProgressItem struct {
-	At      fsm.Target
-	Request ProgressRequest
-}
-
-// ProgressMany is Progress for each item, in one transaction: all of them or
-// none.
-func (m *Machine) ProgressMany(ctx context.Context, items []ProgressItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opProgress)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Progress(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, progressCall(opProgress, c))
 }
 
 // Succeed moves a Job from running to succeeded.
-func (m *Machine) Succeed(ctx context.Context, at fsm.Target, req SucceedRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSucceed))
-}
-
-// SucceedItem is one item of SucceedMany.
-type SucceedItem struct {
-	At      fsm.Target
-	Request SucceedRequest
-}
-
-// SucceedMany is Succeed for each item, in one transaction: all of them or
-// none.
-func (m *Machine) SucceedMany(ctx context.Context, items []SucceedItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opSucceed)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Succeed(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, succeedCall(opSucceed, c))
 }
 
 // Fail moves a Job from running to failed.
-func (m *Machine) Fail(ctx context.Context, at fsm.Target, req FailRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFail))
-}
-
-// FailItem is one item of FailMany.
-type FailItem struct {
-	At      fsm.Target
-	Request FailRequest
-}
-
-// FailMany is Fail for each item, in one transaction: all of them or none.
-func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Fail(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, failCall(opFail, c))
 }
 
 // Quarantine moves a Job from failed to quarantined.
-func (m *Machine) Quarantine(ctx context.Context, at fsm.Target, req QuarantineRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opQuarantine))
-}
-
-// QuarantineItem is one item of QuarantineMany.
-type QuarantineItem struct {
-	At      fsm.Target
-	Request QuarantineRequest
-}
-
-// QuarantineMany is Quarantine for each item, in one transaction: all of them
-// or none.
-func (m *Machine) QuarantineMany(ctx context.Context, items []QuarantineItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opQuarantine)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Quarantine(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, quarantineCall(opQuarantine, c))
 }
 
 // Release moves a Job from quarantined to pending.
-func (m *Machine) Release(ctx context.Context, at fsm.Target, req ReleaseRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRelease))
-}
-
-// ReleaseItem is one item of ReleaseMany.
-type ReleaseItem struct {
-	At      fsm.Target
-	Request ReleaseRequest
-}
-
-// ReleaseMany is Release for each item, in one transaction: all of them or
-// none.
-func (m *Machine) ReleaseMany(ctx context.Context, items []ReleaseItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opRelease)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Release(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, releaseCall(opRelease, c))
 }
 
 // FailStalled moves a Job from running to failed. Its request id is made of
 // operation and revision, so two that run it converge.
-func (m *Machine) FailStalled(ctx context.Context, at fsm.Target, req FailStalledRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFailStalled))
+func (m *Machine) FailStalled(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, failStalledCall(opFailStalled, c))
 }
 
 // RetryStalled moves a Job from failed to pending. Its request id is made of
 // operation and revision, so two that run it converge.
-func (m *Machine) RetryStalled(ctx context.Context, at fsm.Target, req RetryStalledRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRetryStalled))
+func (m *Machine) RetryStalled(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, retryStalledCall(opRetryStalled, c))
 }
 
 // Record returns a Job as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -340,9 +233,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Job]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -490,7 +397,7 @@ var (
 		Triggers: []fsmimpl.Trigger{{After: "stalls_at"}},
 		Then:     "retry_stalled",
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
-			return FailStalledRequest{}.call(nil), nil
+			return failStalledCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -504,7 +411,7 @@ var (
 			{From: "failed", To: "pending"},
 		},
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
-			return RetryStalledRequest{}.call(nil), nil
+			return retryStalledCall(nil, fsm.Call{}), nil
 		},
 	}
 )
@@ -531,33 +438,25 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	},
 }
 
-func (req EnqueueRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func enqueueCall(op *fsmimpl.Operation[Job], id string, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Enqueue(id, req, now)
+			made, e, err := Enqueue(id, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func startCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Start(req, now))
+			return step(j.Start(now))
 		},
 		Where: []driver.Cond{
 			{Column: "run_after", Op: driver.OpLe, Now: true},
@@ -565,113 +464,85 @@ func (req StartRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
 	}
 }
 
-func (req RescheduleRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func rescheduleCall(op *fsmimpl.Operation[Job], in RescheduleInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "run_after", Value: driver.Time(req.RunAfter), Kind: driver.KindTime},
+			{Name: "run_after", Value: driver.Time(in.RunAfter), Kind: driver.KindTime},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Reschedule(req, now))
-		},
-	}
-}
-
-func (req ProgressRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
-	return fsmimpl.Call[Job]{
-		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Progress(req, now))
+			return step(j.Reschedule(in, now))
 		},
 	}
 }
 
-func (req SucceedRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func progressCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Succeed(req, now))
+			return step(j.Progress(now))
 		},
 	}
 }
 
-func (req FailRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func succeedCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Fail(req, now))
+			return step(j.Succeed(now))
 		},
 	}
 }
 
-func (req QuarantineRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func failCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Quarantine(req, now))
+			return step(j.Fail(now))
 		},
 	}
 }
 
-func (req ReleaseRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func quarantineCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Release(req, now))
+			return step(j.Quarantine(now))
 		},
 	}
 }
 
-func (req FailStalledRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func releaseCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.FailStalled(req, now))
+			return step(j.Release(c.Actor, c.Reason, now))
 		},
 	}
 }
 
-func (req RetryStalledRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func failStalledCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.RetryStalled(req, now))
+			return step(j.FailStalled(now))
+		},
+	}
+}
+
+func retryStalledCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
+		Operation: op,
+		Caller:    fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.RetryStalled(now))
 		},
 	}
 }
@@ -687,7 +558,7 @@ func encode(j *Job) driver.Row {
 		Values: []any{
 			j.Attempts,
 			j.RunAfter,
-			column(j.StallsAt),
+			fsmimpl.Column(j.StallsAt),
 		},
 	}
 }
@@ -695,18 +566,14 @@ func encode(j *Job) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Job, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Job{}, fmt.Errorf("ingest %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Job{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Attempts),
-		read(r, 1, &j.RunAfter),
-		readOptional(r, 2, &j.StallsAt),
-	)
-	if err != nil {
-		return Job{}, fmt.Errorf("ingest %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Attempts)
+	fsmimpl.Plain(rd, &j.RunAfter)
+	fsmimpl.PlainOptional(rd, &j.StallsAt)
+	if err := rd.Err(); err != nil {
+		return Job{}, err
 	}
 	return j, nil
 }
@@ -721,35 +588,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

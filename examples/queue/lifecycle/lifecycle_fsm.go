@@ -9,9 +9,7 @@
 package lifecycle
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -22,7 +20,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -60,10 +58,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -73,63 +68,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "queued":
-		*s = StateQueued
-	case "claimed":
-		*s = StateClaimed
-	case "running":
-		*s = StateRunning
-	case "succeeded":
-		*s = StateSucceeded
-	case "failed":
-		*s = StateFailed
-	case "stalled":
-		*s = StateStalled
-	default:
-		return fmt.Errorf("unknown state %q; expected queued, claimed, running, succeeded, failed or stalled", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateQueued,
-		StateClaimed,
-		StateRunning,
-		StateSucceeded,
-		StateFailed,
-		StateStalled,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -137,203 +86,31 @@ func (s State) Terminal() bool {
 	return s == StateSucceeded || s == StateFailed
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpEnqueue Operation = iota + 1
-	OpClaimNext
-	OpStart
-	OpHeartbeat
-	OpComplete
-	OpFail
-	OpStall
-	OpRequeueStalled
+	OpEnqueue        = "enqueue"
+	OpClaimNext      = "claim_next"
+	OpStart          = "start"
+	OpHeartbeat      = "heartbeat"
+	OpComplete       = "complete"
+	OpFail           = "fail"
+	OpStall          = "stall"
+	OpRequeueStalled = "requeue_stalled"
 )
 
-var operationNames = [...]string{
-	OpEnqueue:        "enqueue",
-	OpClaimNext:      "claim_next",
-	OpStart:          "start",
-	OpHeartbeat:      "heartbeat",
-	OpComplete:       "complete",
-	OpFail:           "fail",
-	OpStall:          "stall",
-	OpRequeueStalled: "requeue_stalled",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "enqueue":
-		*o = OpEnqueue
-	case "claim_next":
-		*o = OpClaimNext
-	case "start":
-		*o = OpStart
-	case "heartbeat":
-		*o = OpHeartbeat
-	case "complete":
-		*o = OpComplete
-	case "fail":
-		*o = OpFail
-	case "stall":
-		*o = OpStall
-	case "requeue_stalled":
-		*o = OpRequeueStalled
-	default:
-		return fmt.Errorf("unknown operation %q; expected enqueue, claim_next, start, heartbeat, complete, fail, stall or requeue_stalled", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpEnqueue,
-		OpClaimNext,
-		OpStart,
-		OpHeartbeat,
-		OpComplete,
-		OpFail,
-		OpStall,
-		OpRequeueStalled,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventEnqueued EventName = iota + 1
-	EventClaimed
-	EventStarted
-	EventHeartbeat
-	EventSucceeded
-	EventFailed
-	EventStalled
-	EventRequeued
+	EventEnqueued  = "enqueued"
+	EventClaimed   = "claimed"
+	EventStarted   = "started"
+	EventHeartbeat = "heartbeat"
+	EventSucceeded = "succeeded"
+	EventFailed    = "failed"
+	EventStalled   = "stalled"
+	EventRequeued  = "requeued"
 )
-
-var eventNameNames = [...]string{
-	EventEnqueued:  "enqueued",
-	EventClaimed:   "claimed",
-	EventStarted:   "started",
-	EventHeartbeat: "heartbeat",
-	EventSucceeded: "succeeded",
-	EventFailed:    "failed",
-	EventStalled:   "stalled",
-	EventRequeued:  "requeued",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "enqueued":
-		*e = EventEnqueued
-	case "claimed":
-		*e = EventClaimed
-	case "started":
-		*e = EventStarted
-	case "heartbeat":
-		*e = EventHeartbeat
-	case "succeeded":
-		*e = EventSucceeded
-	case "failed":
-		*e = EventFailed
-	case "stalled":
-		*e = EventStalled
-	case "requeued":
-		*e = EventRequeued
-	default:
-		return fmt.Errorf("unknown event %q; expected enqueued, claimed, started, heartbeat, succeeded, failed, stalled or requeued", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
@@ -403,25 +180,15 @@ func (j Job) Equal(other Job) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// EnqueueRequest is the request of Enqueue.
-type EnqueueRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// EnqueueInput holds the inputs of Enqueue.
+type EnqueueInput struct {
 	DedupeKey fsm.Optional[string]   // may be absent
 	Payload   fsm.Optional[fsm.JSON] // may be absent
 }
@@ -429,37 +196,31 @@ type EnqueueRequest struct {
 // Enqueue makes a Job in state queued.
 //
 // Makes a job, or returns the one that was made with the same dedupe_key.
-func Enqueue(id string, req EnqueueRequest, now time.Time) (Job, Event, error) {
+func Enqueue(id string, in EnqueueInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if err := driver.CheckText(req.DedupeKey.Or("")); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpEnqueue, "dedupe_key", err.Error())
+	if err := driver.CheckText(in.DedupeKey.Or("")); err != nil {
+		return Job{}, Event{}, j.refuseInput("enqueue", "dedupe_key", err.Error())
 	}
-	if v, ok := req.Payload.Get(); ok {
+	if v, ok := in.Payload.Get(); ok {
 		if v.IsZero() {
-			return Job{}, Event{}, j.refuseInput(OpEnqueue, "payload", "it is no JSON text")
+			return Job{}, Event{}, j.refuseInput("enqueue", "payload", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Job{}, Event{}, j.refuseInput(OpEnqueue, "payload", err.Error())
+			return Job{}, Event{}, j.refuseInput("enqueue", "payload", err.Error())
 		}
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Job{}, Event{}, j.refuseInput(OpEnqueue, "id", err.Error())
+		return Job{}, Event{}, j.refuseInput("enqueue", "id", err.Error())
 	}
-	j.DedupeKey = req.DedupeKey
-	j.Payload = req.Payload
+	j.DedupeKey = in.DedupeKey
+	j.Payload = in.Payload
 	j.move(StateQueued, now)
-	return j, Event{Operation: OpEnqueue, Name: EventEnqueued, To: StateQueued, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventEnqueued, To: StateQueued}, nil
 }
 
-// ClaimNextRequest is the request of ClaimNext.
-type ClaimNextRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// ClaimNextInput holds the inputs of ClaimNext.
+type ClaimNextInput struct {
 	Lease time.Time
 }
 
@@ -470,62 +231,47 @@ type ClaimNextRequest struct {
 //
 // It is refused unless:
 //   - lease_ahead: now < input.lease (ErrLeaseInThePast)
-func (j *Job) ClaimNext(req ClaimNextRequest, now time.Time) (Event, error) {
+func (j *Job) ClaimNext(in ClaimNextInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpClaimNext, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("claim_next", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpClaimNext, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("claim_next", "actor", err.Error())
 	}
-	req.Lease = driver.Time(req.Lease)
-	if req.Lease.IsZero() {
-		return Event{}, j.refuseInput(OpClaimNext, "lease", "it is required and zero")
+	in.Lease = driver.Time(in.Lease)
+	if in.Lease.IsZero() {
+		return Event{}, j.refuseInput("claim_next", "lease", "it is required and zero")
 	}
-	if !inYears(req.Lease) {
-		return Event{}, j.refuseInput(OpClaimNext, "lease", "it is outside the years 1 to 9999")
+	if !inYears(in.Lease) {
+		return Event{}, j.refuseInput("claim_next", "lease", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StateQueued, StateStalled:
 	default:
 		return Event{}, j.refuseState(OpClaimNext)
 	}
-	if !now.Before(req.Lease) {
+	if !now.Before(in.Lease) {
 		return Event{}, j.refuseOn(&groundClaimNextLeaseAhead)
 	}
 	if j.Attempt == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpClaimNext, "attempt")
+		return Event{}, j.refuseOverflow("claim_next", "attempt")
 	}
 	if j.Result.Present() {
-		return Event{}, j.refuseInvariant(OpClaimNext, "result is absent")
+		return Event{}, j.refuseInvariant("claim_next", "result is absent")
 	}
 	if j.Error.Present() {
-		return Event{}, j.refuseInvariant(OpClaimNext, "error is absent")
+		return Event{}, j.refuseInvariant("claim_next", "error is absent")
 	}
 	if j.Attempt+1 < 1 {
-		return Event{}, j.refuseInvariant(OpClaimNext, "attempt >= 1")
+		return Event{}, j.refuseInvariant("claim_next", "attempt >= 1")
 	}
-	j.Owner = fsm.Some(req.Actor)
-	j.Lease = fsm.Some(req.Lease)
+	j.Owner = fsm.Some(actor)
+	j.Lease = fsm.Some(in.Lease)
 	j.Attempt++
 	from := j.State
 	j.move(StateClaimed, now)
-	return Event{Operation: OpClaimNext, Name: EventClaimed, From: from, To: StateClaimed, Rev: j.Rev, At: now}, nil
-}
-
-// CanClaimNext reports what ClaimNext would answer, and changes nothing.
-func (j Job) CanClaimNext(req ClaimNextRequest, now time.Time) error {
-	_, err := j.ClaimNext(req, now)
-	return err
-}
-
-// StartRequest is the request of Start.
-type StartRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventClaimed, From: from, To: StateClaimed}, nil
 }
 
 // Start moves a Job from claimed to running.
@@ -534,53 +280,41 @@ type StartRequest struct {
 //
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
-func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
+func (j *Job) Start(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpStart, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("start", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpStart, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("start", "actor", err.Error())
 	}
 	switch j.State {
 	case StateClaimed:
 	default:
 		return Event{}, j.refuseState(OpStart)
 	}
-	if j.Owner != fsm.Some(req.Actor) {
+	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseOn(&groundStartOwnerOnly)
 	}
 	if !j.Lease.Present() {
-		return Event{}, j.refuseInvariant(OpStart, "lease is present")
+		return Event{}, j.refuseInvariant("start", "lease is present")
 	}
 	if j.Result.Present() {
-		return Event{}, j.refuseInvariant(OpStart, "result is absent")
+		return Event{}, j.refuseInvariant("start", "result is absent")
 	}
 	if j.Error.Present() {
-		return Event{}, j.refuseInvariant(OpStart, "error is absent")
+		return Event{}, j.refuseInvariant("start", "error is absent")
 	}
 	if j.Attempt < 1 {
-		return Event{}, j.refuseInvariant(OpStart, "attempt >= 1")
+		return Event{}, j.refuseInvariant("start", "attempt >= 1")
 	}
 	from := j.State
 	j.move(StateRunning, now)
-	return Event{Operation: OpStart, Name: EventStarted, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventStarted, From: from, To: StateRunning}, nil
 }
 
-// CanStart reports what Start would answer, and changes nothing.
-func (j Job) CanStart(req StartRequest, now time.Time) error {
-	_, err := j.Start(req, now)
-	return err
-}
-
-// HeartbeatRequest is the request of Heartbeat.
-type HeartbeatRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// HeartbeatInput holds the inputs of Heartbeat.
+type HeartbeatInput struct {
 	Lease time.Time
 }
 
@@ -592,63 +326,51 @@ type HeartbeatRequest struct {
 //   - owner_only: owner == actor (ErrNotOwner)
 //   - lease_ahead: now < input.lease (ErrLeaseInThePast)
 //   - lease_longer: lease <= input.lease (ErrLeaseShortened)
-func (j *Job) Heartbeat(req HeartbeatRequest, now time.Time) (Event, error) {
+func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpHeartbeat, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("heartbeat", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpHeartbeat, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("heartbeat", "actor", err.Error())
 	}
-	req.Lease = driver.Time(req.Lease)
-	if req.Lease.IsZero() {
-		return Event{}, j.refuseInput(OpHeartbeat, "lease", "it is required and zero")
+	in.Lease = driver.Time(in.Lease)
+	if in.Lease.IsZero() {
+		return Event{}, j.refuseInput("heartbeat", "lease", "it is required and zero")
 	}
-	if !inYears(req.Lease) {
-		return Event{}, j.refuseInput(OpHeartbeat, "lease", "it is outside the years 1 to 9999")
+	if !inYears(in.Lease) {
+		return Event{}, j.refuseInput("heartbeat", "lease", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StateClaimed, StateRunning:
 	default:
 		return Event{}, j.refuseState(OpHeartbeat)
 	}
-	if j.Owner != fsm.Some(req.Actor) {
+	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseOn(&groundHeartbeatOwnerOnly)
 	}
-	if !now.Before(req.Lease) {
+	if !now.Before(in.Lease) {
 		return Event{}, j.refuseOn(&groundHeartbeatLeaseAhead)
 	}
-	if !j.Lease.Present() || j.Lease.Or(time.Time{}).After(req.Lease) {
+	if !j.Lease.Present() || j.Lease.Or(time.Time{}).After(in.Lease) {
 		return Event{}, j.refuseOn(&groundHeartbeatLeaseLonger)
 	}
 	if j.Result.Present() {
-		return Event{}, j.refuseInvariant(OpHeartbeat, "result is absent")
+		return Event{}, j.refuseInvariant("heartbeat", "result is absent")
 	}
 	if j.Error.Present() {
-		return Event{}, j.refuseInvariant(OpHeartbeat, "error is absent")
+		return Event{}, j.refuseInvariant("heartbeat", "error is absent")
 	}
 	if j.Attempt < 1 {
-		return Event{}, j.refuseInvariant(OpHeartbeat, "attempt >= 1")
+		return Event{}, j.refuseInvariant("heartbeat", "attempt >= 1")
 	}
-	j.Lease = fsm.Some(req.Lease)
+	j.Lease = fsm.Some(in.Lease)
 	j.move(j.State, now)
-	return Event{Operation: OpHeartbeat, Name: EventHeartbeat, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventHeartbeat, From: j.State, To: j.State}, nil
 }
 
-// CanHeartbeat reports what Heartbeat would answer, and changes nothing.
-func (j Job) CanHeartbeat(req HeartbeatRequest, now time.Time) error {
-	_, err := j.Heartbeat(req, now)
-	return err
-}
-
-// CompleteRequest is the request of Complete.
-type CompleteRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CompleteInput holds the inputs of Complete.
+type CompleteInput struct {
 	Result fsm.JSON
 }
 
@@ -658,53 +380,41 @@ type CompleteRequest struct {
 //
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
-func (j *Job) Complete(req CompleteRequest, now time.Time) (Event, error) {
+func (j *Job) Complete(in CompleteInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpComplete, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("complete", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpComplete, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("complete", "actor", err.Error())
 	}
-	if req.Result.IsZero() {
-		return Event{}, j.refuseInput(OpComplete, "result", "it is required and missing")
+	if in.Result.IsZero() {
+		return Event{}, j.refuseInput("complete", "result", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Result.String()); err != nil {
-		return Event{}, j.refuseInput(OpComplete, "result", err.Error())
+	if err := driver.CheckText(in.Result.String()); err != nil {
+		return Event{}, j.refuseInput("complete", "result", err.Error())
 	}
 	switch j.State {
 	case StateRunning:
 	default:
 		return Event{}, j.refuseState(OpComplete)
 	}
-	if j.Owner != fsm.Some(req.Actor) {
+	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseOn(&groundCompleteOwnerOnly)
 	}
 	if j.Error.Present() {
-		return Event{}, j.refuseInvariant(OpComplete, "error is absent")
+		return Event{}, j.refuseInvariant("complete", "error is absent")
 	}
-	j.Result = fsm.Some(req.Result)
+	j.Result = fsm.Some(in.Result)
 	j.Owner = fsm.Optional[string]{}
 	j.Lease = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateSucceeded, now)
-	return Event{Operation: OpComplete, Name: EventSucceeded, From: from, To: StateSucceeded, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventSucceeded, From: from, To: StateSucceeded}, nil
 }
 
-// CanComplete reports what Complete would answer, and changes nothing.
-func (j Job) CanComplete(req CompleteRequest, now time.Time) error {
-	_, err := j.Complete(req, now)
-	return err
-}
-
-// FailRequest is the request of Fail.
-type FailRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// FailInput holds the inputs of Fail.
+type FailInput struct {
 	Error fsm.JSON
 }
 
@@ -714,52 +424,37 @@ type FailRequest struct {
 //
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
-func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
+func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpFail, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("fail", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpFail, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("fail", "actor", err.Error())
 	}
-	if req.Error.IsZero() {
-		return Event{}, j.refuseInput(OpFail, "error", "it is required and missing")
+	if in.Error.IsZero() {
+		return Event{}, j.refuseInput("fail", "error", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Error.String()); err != nil {
-		return Event{}, j.refuseInput(OpFail, "error", err.Error())
+	if err := driver.CheckText(in.Error.String()); err != nil {
+		return Event{}, j.refuseInput("fail", "error", err.Error())
 	}
 	switch j.State {
 	case StateRunning:
 	default:
 		return Event{}, j.refuseState(OpFail)
 	}
-	if j.Owner != fsm.Some(req.Actor) {
+	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseOn(&groundFailOwnerOnly)
 	}
 	if j.Result.Present() {
-		return Event{}, j.refuseInvariant(OpFail, "result is absent")
+		return Event{}, j.refuseInvariant("fail", "result is absent")
 	}
-	j.Error = fsm.Some(req.Error)
+	j.Error = fsm.Some(in.Error)
 	j.Owner = fsm.Optional[string]{}
 	j.Lease = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
-}
-
-// CanFail reports what Fail would answer, and changes nothing.
-func (j Job) CanFail(req FailRequest, now time.Time) error {
-	_, err := j.Fail(req, now)
-	return err
-}
-
-// StallRequest is the request of Stall.
-type StallRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventFailed, From: from, To: StateFailed}, nil
 }
 
 // Stall moves a Job from claimed or running to stalled.
@@ -769,7 +464,7 @@ type StallRequest struct {
 //
 // It is refused unless:
 //   - lease_over: lease <= now (ErrLeaseStillLive)
-func (j *Job) Stall(req StallRequest, now time.Time) (Event, error) {
+func (j *Job) Stall(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateClaimed, StateRunning:
@@ -780,38 +475,23 @@ func (j *Job) Stall(req StallRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseOn(&groundStallLeaseOver)
 	}
 	if j.Result.Present() {
-		return Event{}, j.refuseInvariant(OpStall, "result is absent")
+		return Event{}, j.refuseInvariant("stall", "result is absent")
 	}
 	if j.Error.Present() {
-		return Event{}, j.refuseInvariant(OpStall, "error is absent")
+		return Event{}, j.refuseInvariant("stall", "error is absent")
 	}
 	j.Owner = fsm.Optional[string]{}
 	j.Lease = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateStalled, now)
-	return Event{Operation: OpStall, Name: EventStalled, From: from, To: StateStalled, Rev: j.Rev, At: now}, nil
-}
-
-// CanStall reports what Stall would answer, and changes nothing.
-func (j Job) CanStall(req StallRequest, now time.Time) error {
-	_, err := j.Stall(req, now)
-	return err
-}
-
-// RequeueStalledRequest is the request of RequeueStalled.
-type RequeueStalledRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventStalled, From: from, To: StateStalled}, nil
 }
 
 // RequeueStalled moves a Job from stalled to queued.
 //
 // Puts a stalled job back into the queue. Who asks need not own it, and stands
 // in the event as its actor.
-func (j *Job) RequeueStalled(req RequeueStalledRequest, now time.Time) (Event, error) {
+func (j *Job) RequeueStalled(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateStalled:
@@ -819,71 +499,43 @@ func (j *Job) RequeueStalled(req RequeueStalledRequest, now time.Time) (Event, e
 		return Event{}, j.refuseState(OpRequeueStalled)
 	}
 	if j.Owner.Present() {
-		return Event{}, j.refuseInvariant(OpRequeueStalled, "owner is absent")
+		return Event{}, j.refuseInvariant("requeue_stalled", "owner is absent")
 	}
 	if j.Lease.Present() {
-		return Event{}, j.refuseInvariant(OpRequeueStalled, "lease is absent")
+		return Event{}, j.refuseInvariant("requeue_stalled", "lease is absent")
 	}
 	if j.Result.Present() {
-		return Event{}, j.refuseInvariant(OpRequeueStalled, "result is absent")
+		return Event{}, j.refuseInvariant("requeue_stalled", "result is absent")
 	}
 	if j.Error.Present() {
-		return Event{}, j.refuseInvariant(OpRequeueStalled, "error is absent")
+		return Event{}, j.refuseInvariant("requeue_stalled", "error is absent")
 	}
 	from := j.State
 	j.move(StateQueued, now)
-	return Event{Operation: OpRequeueStalled, Name: EventRequeued, From: from, To: StateQueued, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventRequeued, From: from, To: StateQueued}, nil
 }
 
-// CanRequeueStalled reports what RequeueStalled would answer, and changes
-// nothing.
-func (j Job) CanRequeueStalled(req RequeueStalledRequest, now time.Time) error {
-	_, err := j.RequeueStalled(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Job: nil, or
+// the refusal that its method returns. Guards and inputs are not looked at; to
+// try these, call the method on a copy.
+func (j Job) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpClaimNext:
-		switch s {
-		case StateQueued, StateStalled:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateQueued || j.State == StateStalled
 	case OpStart:
-		switch s {
-		case StateClaimed:
-			return fsmimpl.ClassTransition
-		}
-	case OpHeartbeat:
-		switch s {
-		case StateClaimed, StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpComplete:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpFail:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpStall:
-		switch s {
-		case StateClaimed, StateRunning:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateClaimed
+	case OpHeartbeat, OpStall:
+		possible = j.State == StateClaimed || j.State == StateRunning
+	case OpComplete, OpFail:
+		possible = j.State == StateRunning
 	case OpRequeueStalled:
-		switch s {
-		case StateStalled:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateStalled
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -1004,25 +656,28 @@ func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Job) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "lifecycle", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "lifecycle", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -1030,7 +685,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -1038,7 +693,7 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Job) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -1057,7 +712,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpClaimNext:      {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "claim_next", Allowed: claimNextStates},
 	OpStart:          {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "start", Allowed: startStates},
 	OpHeartbeat:      {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "heartbeat", Allowed: heartbeatStates},
@@ -1068,7 +723,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpClaimNext:      {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "claim_next", Allowed: claimNextStates},
 	OpStart:          {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "start", Allowed: startStates},
 	OpHeartbeat:      {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "heartbeat", Allowed: heartbeatStates},

@@ -11,7 +11,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -167,10 +166,7 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Errors: map[string]error{
 		"not_owner":         ErrNotOwner,
 		"lease_in_the_past": ErrLeaseInThePast,
@@ -179,65 +175,63 @@ var testDriver = fsmtest.Driver[Job]{
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "queued, claimed, running, succeeded, failed, stalled", ""),
-		fsmtest.Words("Operation", Operations(), "enqueue, claim_next, start, heartbeat, complete, fail, stall, requeue_stalled", ""),
-		fsmtest.Words("EventName", []EventName{EventEnqueued, EventClaimed, EventStarted, EventHeartbeat, EventSucceeded, EventFailed, EventStalled, EventRequeued}, "enqueued, claimed, started, heartbeat, succeeded, failed, stalled, requeued", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Job]{
 		"enqueue": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Enqueue(c.ID, testEnqueueRequest(c), c.Now())
+				made, e, err := Enqueue(c.ID, testEnqueueInput(c), c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"claim_next": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ClaimNext(testClaimNextRequest(c), c.Now())
+				e, err := r.ClaimNext(testClaimNextInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanClaimNext(testClaimNextRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpClaimNext) },
 		},
 		"start": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(testStartRequest(c), c.Now())
+				e, err := r.Start(c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanStart(testStartRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpStart) },
 		},
 		"heartbeat": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Heartbeat(testHeartbeatRequest(c), c.Now())
+				e, err := r.Heartbeat(testHeartbeatInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanHeartbeat(testHeartbeatRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpHeartbeat) },
 		},
 		"complete": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Complete(testCompleteRequest(c), c.Now())
+				e, err := r.Complete(testCompleteInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanComplete(testCompleteRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpComplete) },
 		},
 		"fail": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fail(testFailRequest(c), c.Now())
+				e, err := r.Fail(testFailInput(c), c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanFail(testFailRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpFail) },
 		},
 		"stall": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Stall(testStallRequest(c), c.Now())
+				e, err := r.Stall(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanStall(testStallRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpStall) },
 		},
 		"requeue_stalled": {
 			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RequeueStalled(testRequeueStalledRequest(c), c.Now())
+				e, err := r.RequeueStalled(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Job, c fsmtest.Call) error { return r.CanRequeueStalled(testRequeueStalledRequest(c), c.Now()) },
+			Can: func(r Job) error { return r.Can(OpRequeueStalled) },
 		},
 	},
 	Migrate: Migrate,
@@ -252,97 +246,41 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testEnqueueRequest(c fsmtest.Call) EnqueueRequest {
-	return EnqueueRequest{
-		ID:        c.ID,
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testEnqueueInput(c fsmtest.Call) EnqueueInput {
+	return EnqueueInput{
 		DedupeKey: fsmtest.Opt(c, "dedupe_key", fsmtest.Call.Text),
 		Payload:   fsmtest.Opt(c, "payload", fsmtest.Call.JSON),
 	}
 }
 
-func testClaimNextRequest(c fsmtest.Call) ClaimNextRequest {
-	return ClaimNextRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Lease:     c.Time("lease"),
+func testClaimNextInput(c fsmtest.Call) ClaimNextInput {
+	return ClaimNextInput{
+		Lease: c.Time("lease"),
 	}
 }
 
-func testStartRequest(c fsmtest.Call) StartRequest {
-	return StartRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testHeartbeatInput(c fsmtest.Call) HeartbeatInput {
+	return HeartbeatInput{
+		Lease: c.Time("lease"),
 	}
 }
 
-func testHeartbeatRequest(c fsmtest.Call) HeartbeatRequest {
-	return HeartbeatRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Lease:     c.Time("lease"),
+func testCompleteInput(c fsmtest.Call) CompleteInput {
+	return CompleteInput{
+		Result: c.JSON("result"),
 	}
 }
 
-func testCompleteRequest(c fsmtest.Call) CompleteRequest {
-	return CompleteRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Result:    c.JSON("result"),
-	}
-}
-
-func testFailRequest(c fsmtest.Call) FailRequest {
-	return FailRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Error:     c.JSON("error"),
-	}
-}
-
-func testStallRequest(c fsmtest.Call) StallRequest {
-	return StallRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testRequeueStalledRequest(c fsmtest.Call) RequeueStalledRequest {
-	return RequeueStalledRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testFailInput(c fsmtest.Call) FailInput {
+	return FailInput{
+		Error: c.JSON("error"),
 	}
 }
 
@@ -370,6 +308,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			return m.Audit(ctx)
 		},
 		Sweep: m.Sweep,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -426,19 +367,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 		Operations: map[string]fsmtest.Durably[Job]{
 			"enqueue": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Enqueue(ctx, testEnqueueRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var reqs []EnqueueRequest
-					for _, c := range calls {
-						reqs = append(reqs, testEnqueueRequest(c))
-					}
-					return m.EnqueueMany(ctx, reqs)
+					return m.Enqueue(ctx, c.ID, testEnqueueInput(c), c.Given())
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
-					j, err := h.Enqueue(ctx, testEnqueueRequest(c))
+					j, err := h.Enqueue(ctx, c.ID, testEnqueueInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -447,42 +381,41 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"claim_next": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.ClaimNextOf(ctx, at, testClaimNextRequest(c))
+					return m.ClaimNextOf(ctx, at, testClaimNextInput(c), c.Given())
 				},
 				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					if n > 0 {
-						return m.ClaimNextN(ctx, n, testClaimNextRequest(c))
+						return m.ClaimNextN(ctx, n, testClaimNextInput(c), c.Given())
 					}
-					out, err := m.ClaimNext(ctx, testClaimNextRequest(c))
+					out, err := m.ClaimNext(ctx, testClaimNextInput(c), c.Given())
 					return []fsm.Outcome[Job]{out}, err
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
-						list, err := h.ClaimNextN(ctx, n, testClaimNextRequest(c))
+						list, err := h.ClaimNextN(ctx, n, testClaimNextInput(c), c.Given())
 						var outs []fsm.Outcome[Job]
 						for _, j := range list {
 							outs = append(outs, j.Outcome())
 						}
 						return outs, err
 					}
-					j, err := h.ClaimNext(ctx, testClaimNextRequest(c))
+					j, err := h.ClaimNext(ctx, testClaimNextInput(c), c.Given())
 					if err != nil {
 						return nil, err
 					}
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testClaimNextRequest(c)
 					switch h.Held().State {
 					case StateQueued:
 						j := QueuedJob{handle{h}}
-						next, err := j.ClaimNext(ctx, req.Lease)
+						next, err := j.ClaimNext(ctx, testClaimNextInput(c))
 						return next.Outcome(), "claimed", err
 					case StateStalled:
 						j := StalledJob{handle{h}}
-						next, err := j.ClaimNext(ctx, req.Lease)
+						next, err := j.ClaimNext(ctx, testClaimNextInput(c))
 						return next.Outcome(), "claimed", err
 					}
 					return out, end, err
@@ -490,14 +423,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"start": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Start(ctx, at, testStartRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []StartItem
-					for i, c := range calls {
-						items = append(items, StartItem{At: at[i], Request: testStartRequest(c)})
-					}
-					return m.StartMany(ctx, items)
+					return m.Start(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -511,25 +437,17 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"heartbeat": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Heartbeat(ctx, at, testHeartbeatRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []HeartbeatItem
-					for i, c := range calls {
-						items = append(items, HeartbeatItem{At: at[i], Request: testHeartbeatRequest(c)})
-					}
-					return m.HeartbeatMany(ctx, items)
+					return m.Heartbeat(ctx, at, testHeartbeatInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testHeartbeatRequest(c)
 					switch h.Held().State {
 					case StateClaimed:
 						j := ClaimedJob{handle{h}}
-						err := j.Heartbeat(ctx, req.Lease)
+						err := j.Heartbeat(ctx, testHeartbeatInput(c))
 						return j.Outcome(), "claimed", err
 					case StateRunning:
 						j := RunningJob{handle{h}}
-						err := j.Heartbeat(ctx, req.Lease)
+						err := j.Heartbeat(ctx, testHeartbeatInput(c))
 						return j.Outcome(), "running", err
 					}
 					return out, end, err
@@ -537,21 +455,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"complete": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Complete(ctx, at, testCompleteRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []CompleteItem
-					for i, c := range calls {
-						items = append(items, CompleteItem{At: at[i], Request: testCompleteRequest(c)})
-					}
-					return m.CompleteMany(ctx, items)
+					return m.Complete(ctx, at, testCompleteInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testCompleteRequest(c)
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
-						next, err := j.Complete(ctx, req.Result)
+						next, err := j.Complete(ctx, testCompleteInput(c))
 						return next, "succeeded", err
 					}
 					return out, end, err
@@ -559,21 +469,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"fail": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Fail(ctx, at, testFailRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []FailItem
-					for i, c := range calls {
-						items = append(items, FailItem{At: at[i], Request: testFailRequest(c)})
-					}
-					return m.FailMany(ctx, items)
+					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					req := testFailRequest(c)
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
-						next, err := j.Fail(ctx, req.Error)
+						next, err := j.Fail(ctx, testFailInput(c))
 						return next, "failed", err
 					}
 					return out, end, err
@@ -581,14 +483,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"stall": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Stall(ctx, at, testStallRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []StallItem
-					for i, c := range calls {
-						items = append(items, StallItem{At: at[i], Request: testStallRequest(c)})
-					}
-					return m.StallMany(ctx, items)
+					return m.Stall(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {
@@ -606,14 +501,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			},
 			"requeue_stalled": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.RequeueStalled(ctx, at, testRequeueStalledRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					var items []RequeueStalledItem
-					for i, c := range calls {
-						items = append(items, RequeueStalledItem{At: at[i], Request: testRequeueStalledRequest(c)})
-					}
-					return m.RequeueStalledMany(ctx, items)
+					return m.RequeueStalled(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					switch h.Held().State {

@@ -37,14 +37,14 @@ func Hold(m *Machine, j Job, actor string) AnyJob {
 }
 
 // Enqueue is the machine's, with a handle for result. The holder is its actor.
-// A request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Enqueue(ctx context.Context, req EnqueueRequest) (AnyJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// A call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Enqueue(ctx context.Context, id string, in EnqueueInput, c fsm.Call) (AnyJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Enqueue(ctx, req)
+	out, err := h.m.Enqueue(ctx, id, in, c)
 	if err != nil {
 		return AnyJob{}, err
 	}
@@ -52,14 +52,14 @@ func (h Holder) Enqueue(ctx context.Context, req EnqueueRequest) (AnyJob, error)
 }
 
 // ClaimNext is the machine's, with a handle for result. The holder is its
-// actor. A request without an id gets a new one each time; give it one of your
-// own to make a retry safe.
-func (h Holder) ClaimNext(ctx context.Context, req ClaimNextRequest) (ClaimedJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// actor. A call without a request id gets a new one each time; give it one of
+// your own to make a retry safe.
+func (h Holder) ClaimNext(ctx context.Context, in ClaimNextInput, c fsm.Call) (ClaimedJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.ClaimNext(ctx, req)
+	out, err := h.m.ClaimNext(ctx, in, c)
 	if err != nil {
 		return ClaimedJob{}, err
 	}
@@ -67,14 +67,14 @@ func (h Holder) ClaimNext(ctx context.Context, req ClaimNextRequest) (ClaimedJob
 }
 
 // ClaimNextN is the machine's, with handles for result. The holder is its
-// actor. A request without an id gets a new one each time; give it one of your
-// own to make a retry safe.
-func (h Holder) ClaimNextN(ctx context.Context, n int, req ClaimNextRequest) ([]ClaimedJob, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// actor. A call without a request id gets a new one each time; give it one of
+// your own to make a retry safe.
+func (h Holder) ClaimNextN(ctx context.Context, n int, in ClaimNextInput, c fsm.Call) ([]ClaimedJob, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	outs, err := h.m.ClaimNextN(ctx, n, req)
+	outs, err := h.m.ClaimNextN(ctx, n, in, c)
 	if err != nil {
 		return nil, err
 	}
@@ -165,8 +165,8 @@ type QueuedJob struct {
 
 // ClaimNext moves the Job to claimed. Gives a job to the worker that asks, the
 // oldest one unless the worker names one.
-func (j QueuedJob) ClaimNext(ctx context.Context, lease time.Time) (ClaimedJob, error) {
-	next, err := j.held.Move(ctx, ClaimNextRequest{Actor: j.held.Actor(), Lease: lease}.call(opClaimNext))
+func (j QueuedJob) ClaimNext(ctx context.Context, in ClaimNextInput) (ClaimedJob, error) {
+	next, err := j.held.Move(ctx, claimNextCall(opClaimNext, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClaimedJob{handle{next}}, err
 }
 
@@ -190,21 +190,21 @@ func (j ClaimedJob) Lease() time.Time {
 
 // Start moves the Job to running. The owner begins the work.
 func (j ClaimedJob) Start(ctx context.Context) (RunningJob, error) {
-	next, err := j.held.Move(ctx, StartRequest{Actor: j.held.Actor()}.call(opStart))
+	next, err := j.held.Move(ctx, startCall(opStart, fsm.Call{Actor: j.held.Actor()}))
 	return RunningJob{handle{next}}, err
 }
 
 // Heartbeat keeps the Job claimed; the handle holds the new revision. The owner
 // is alive and extends its lease.
-func (j ClaimedJob) Heartbeat(ctx context.Context, lease time.Time) error {
-	return j.held.Stay(ctx, HeartbeatRequest{Actor: j.held.Actor(), Lease: lease}.call(opHeartbeat))
+func (j ClaimedJob) Heartbeat(ctx context.Context, in HeartbeatInput) error {
+	return j.held.Stay(ctx, heartbeatCall(opHeartbeat, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Stall moves the Job to stalled. Takes the job away from an owner that let its
 // lease end. The sweeper does it in time; who asks for it stands in the event
 // as its actor.
 func (j ClaimedJob) Stall(ctx context.Context) (StalledJob, error) {
-	next, err := j.held.Move(ctx, StallRequest{Actor: j.held.Actor()}.call(opStall))
+	next, err := j.held.Move(ctx, stallCall(opStall, fsm.Call{Actor: j.held.Actor()}))
 	return StalledJob{handle{next}}, err
 }
 
@@ -228,19 +228,19 @@ func (j RunningJob) Lease() time.Time {
 
 // Heartbeat keeps the Job running; the handle holds the new revision. The owner
 // is alive and extends its lease.
-func (j RunningJob) Heartbeat(ctx context.Context, lease time.Time) error {
-	return j.held.Stay(ctx, HeartbeatRequest{Actor: j.held.Actor(), Lease: lease}.call(opHeartbeat))
+func (j RunningJob) Heartbeat(ctx context.Context, in HeartbeatInput) error {
+	return j.held.Stay(ctx, heartbeatCall(opHeartbeat, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Complete moves the Job to succeeded. The owner hands in the result.
-func (j RunningJob) Complete(ctx context.Context, result fsm.JSON) (Outcome, error) {
-	next, err := j.held.Move(ctx, CompleteRequest{Actor: j.held.Actor(), Result: result}.call(opComplete))
+func (j RunningJob) Complete(ctx context.Context, in CompleteInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, completeCall(opComplete, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
 // Fail moves the Job to failed. The owner reports that the work failed.
-func (j RunningJob) Fail(ctx context.Context, errorValue fsm.JSON) (Outcome, error) {
-	next, err := j.held.Move(ctx, FailRequest{Actor: j.held.Actor(), Error: errorValue}.call(opFail))
+func (j RunningJob) Fail(ctx context.Context, in FailInput) (Outcome, error) {
+	next, err := j.held.Move(ctx, failCall(opFail, in, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -248,7 +248,7 @@ func (j RunningJob) Fail(ctx context.Context, errorValue fsm.JSON) (Outcome, err
 // lease end. The sweeper does it in time; who asks for it stands in the event
 // as its actor.
 func (j RunningJob) Stall(ctx context.Context) (StalledJob, error) {
-	next, err := j.held.Move(ctx, StallRequest{Actor: j.held.Actor()}.call(opStall))
+	next, err := j.held.Move(ctx, stallCall(opStall, fsm.Call{Actor: j.held.Actor()}))
 	return StalledJob{handle{next}}, err
 }
 
@@ -260,15 +260,15 @@ type StalledJob struct {
 
 // ClaimNext moves the Job to claimed. Gives a job to the worker that asks, the
 // oldest one unless the worker names one.
-func (j StalledJob) ClaimNext(ctx context.Context, lease time.Time) (ClaimedJob, error) {
-	next, err := j.held.Move(ctx, ClaimNextRequest{Actor: j.held.Actor(), Lease: lease}.call(opClaimNext))
+func (j StalledJob) ClaimNext(ctx context.Context, in ClaimNextInput) (ClaimedJob, error) {
+	next, err := j.held.Move(ctx, claimNextCall(opClaimNext, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClaimedJob{handle{next}}, err
 }
 
 // RequeueStalled moves the Job to queued. Puts a stalled job back into the
 // queue. Who asks need not own it, and stands in the event as its actor.
 func (j StalledJob) RequeueStalled(ctx context.Context) (QueuedJob, error) {
-	next, err := j.held.Move(ctx, RequeueStalledRequest{Actor: j.held.Actor()}.call(opRequeueStalled))
+	next, err := j.held.Move(ctx, requeueStalledCall(opRequeueStalled, fsm.Call{Actor: j.held.Actor()}))
 	return QueuedJob{handle{next}}, err
 }
 
@@ -297,10 +297,10 @@ type WorkerConfig struct {
 func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], error) {
 	do := worker.Funcs[Job]{
 		Claim: func(ctx context.Context, n int, until time.Time) ([]Outcome, error) {
-			return m.ClaimNextN(ctx, n, ClaimNextRequest{RequestID: driver.NewID(), Actor: actor, Lease: until})
+			return m.ClaimNextN(ctx, n, ClaimNextInput{Lease: until}, fsm.Call{RequestID: driver.NewID(), Actor: actor})
 		},
 		Beat: func(ctx context.Context, h *fsm.Held[Job], until time.Time) error {
-			return h.Stay(ctx, HeartbeatRequest{Actor: h.Actor(), Lease: until}.call(opHeartbeat))
+			return h.Stay(ctx, heartbeatCall(opHeartbeat, HeartbeatInput{Lease: until}, fsm.Call{Actor: h.Actor()}))
 		},
 		Beats: func(j *Job) bool {
 			return j.State == StateClaimed || j.State == StateRunning

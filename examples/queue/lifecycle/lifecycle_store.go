@@ -4,10 +4,7 @@ package lifecycle
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -95,26 +92,17 @@ func Fold(events []fsm.Event) (Job, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Enqueue makes a Job in state queued. One that is there with the same
-// dedupe_key is returned as it is, with Existing set.
-func (m *Machine) Enqueue(ctx context.Context, req EnqueueRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opEnqueue))
-}
-
-// EnqueueMany is Enqueue for each request, in one transaction: all of them or
-// none.
-func (m *Machine) EnqueueMany(ctx context.Context, reqs []EnqueueRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Job], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opEnqueue)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Enqueue makes a Job in state queued. An empty id stands for a new one. One
+// that is there with the same dedupe_key is returned as it is, with Existing
+// set.
+func (m *Machine) Enqueue(ctx context.Context, id string, in EnqueueInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, enqueueCall(opEnqueue, id, in, c))
 }
 
 // ClaimNext picks the first Job that fits and moves it from queued or stalled
 // to claimed. Without one it returns fsm.ErrNothingToDo.
-func (m *Machine) ClaimNext(ctx context.Context, req ClaimNextRequest) (Outcome, error) {
-	outs, err := m.core.Pick(ctx, 1, req.call(opClaimNext))
+func (m *Machine) ClaimNext(ctx context.Context, in ClaimNextInput, c fsm.Call) (Outcome, error) {
+	outs, err := m.core.Pick(ctx, 1, claimNextCall(opClaimNext, in, c))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -123,136 +111,43 @@ func (m *Machine) ClaimNext(ctx context.Context, req ClaimNextRequest) (Outcome,
 
 // ClaimNextN picks up to n records at once, under one request id. Without any
 // it returns fsm.ErrNothingToDo.
-func (m *Machine) ClaimNextN(ctx context.Context, n int, req ClaimNextRequest) ([]Outcome, error) {
-	return m.core.Pick(ctx, n, req.call(opClaimNext))
+func (m *Machine) ClaimNextN(ctx context.Context, n int, in ClaimNextInput, c fsm.Call) ([]Outcome, error) {
+	return m.core.Pick(ctx, n, claimNextCall(opClaimNext, in, c))
 }
 
 // ClaimNextOf is ClaimNext for the Job that the caller names.
-func (m *Machine) ClaimNextOf(ctx context.Context, at fsm.Target, req ClaimNextRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opClaimNext))
+func (m *Machine) ClaimNextOf(ctx context.Context, at fsm.Target, in ClaimNextInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, claimNextCall(opClaimNext, in, c))
 }
 
 // Start moves a Job from claimed to running.
-func (m *Machine) Start(ctx context.Context, at fsm.Target, req StartRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opStart))
-}
-
-// StartItem is one item of StartMany.
-type StartItem struct {
-	At      fsm.Target
-	Request StartRequest
-}
-
-// StartMany is Start for each item, in one transaction: all of them or none.
-func (m *Machine) StartMany(ctx context.Context, items []StartItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opStart)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
 // Heartbeat keeps a Job claimed or running.
-func (m *Machine) Heartbeat(ctx context.Context, at fsm.Target, req HeartbeatRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opHeartbeat))
-}
-
-// HeartbeatItem is one item of HeartbeatMany.
-type HeartbeatItem struct {
-	At      fsm.Target
-	Request HeartbeatRequest
-}
-
-// HeartbeatMany is Heartbeat for each item, in one transaction: all of them or
-// none.
-func (m *Machine) HeartbeatMany(ctx context.Context, items []HeartbeatItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opHeartbeat)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Heartbeat(ctx context.Context, at fsm.Target, in HeartbeatInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, heartbeatCall(opHeartbeat, in, c))
 }
 
 // Complete moves a Job from running to succeeded.
-func (m *Machine) Complete(ctx context.Context, at fsm.Target, req CompleteRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opComplete))
-}
-
-// CompleteItem is one item of CompleteMany.
-type CompleteItem struct {
-	At      fsm.Target
-	Request CompleteRequest
-}
-
-// CompleteMany is Complete for each item, in one transaction: all of them or
-// none.
-func (m *Machine) CompleteMany(ctx context.Context, items []CompleteItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opComplete)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Complete(ctx context.Context, at fsm.Target, in CompleteInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, completeCall(opComplete, in, c))
 }
 
 // Fail moves a Job from running to failed.
-func (m *Machine) Fail(ctx context.Context, at fsm.Target, req FailRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFail))
-}
-
-// FailItem is one item of FailMany.
-type FailItem struct {
-	At      fsm.Target
-	Request FailRequest
-}
-
-// FailMany is Fail for each item, in one transaction: all of them or none.
-func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Fail(ctx context.Context, at fsm.Target, in FailInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, failCall(opFail, in, c))
 }
 
 // Stall moves a Job from claimed or running to stalled.
-func (m *Machine) Stall(ctx context.Context, at fsm.Target, req StallRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opStall))
-}
-
-// StallItem is one item of StallMany.
-type StallItem struct {
-	At      fsm.Target
-	Request StallRequest
-}
-
-// StallMany is Stall for each item, in one transaction: all of them or none.
-func (m *Machine) StallMany(ctx context.Context, items []StallItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opStall)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Stall(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, stallCall(opStall, c))
 }
 
 // RequeueStalled moves a Job from stalled to queued.
-func (m *Machine) RequeueStalled(ctx context.Context, at fsm.Target, req RequeueStalledRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRequeueStalled))
-}
-
-// RequeueStalledItem is one item of RequeueStalledMany.
-type RequeueStalledItem struct {
-	At      fsm.Target
-	Request RequeueStalledRequest
-}
-
-// RequeueStalledMany is RequeueStalled for each item, in one transaction: all
-// of them or none.
-func (m *Machine) RequeueStalledMany(ctx context.Context, items []RequeueStalledItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Job], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opRequeueStalled)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) RequeueStalled(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, requeueStalledCall(opRequeueStalled, c))
 }
 
 // Record returns a Job as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -328,9 +223,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Job]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -450,7 +359,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "lease"}},
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
-			return StallRequest{}.call(nil), nil
+			return stallCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -486,134 +395,102 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	},
 }
 
-func (req EnqueueRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func enqueueCall(op *fsmimpl.Operation[Job], id string, in EnqueueInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "dedupe_key", Value: column(req.DedupeKey), Kind: driver.KindString},
-			{Name: "payload", Value: columnOf(req.Payload, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "dedupe_key", Value: fsmimpl.Column(in.DedupeKey), Kind: driver.KindString},
+			{Name: "payload", Value: fsmimpl.ColumnOf(in.Payload, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Enqueue(id, req, now)
+			made, e, err := Enqueue(id, in, now)
 			*j = made
 			return step(e, err)
 		},
-		Dedupe: []any{column(req.DedupeKey)},
+		Dedupe: []any{fsmimpl.Column(in.DedupeKey)},
 	}
 }
 
-func (req ClaimNextRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func claimNextCall(op *fsmimpl.Operation[Job], in ClaimNextInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "lease", Value: driver.Time(req.Lease), Kind: driver.KindTime, Loose: true},
+			{Name: "lease", Value: driver.Time(in.Lease), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.ClaimNext(req, now))
+			return step(j.ClaimNext(in, c.Actor, now))
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func startCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Start(req, now))
+			return step(j.Start(c.Actor, now))
 		},
 	}
 }
 
-func (req HeartbeatRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func heartbeatCall(op *fsmimpl.Operation[Job], in HeartbeatInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "lease", Value: driver.Time(req.Lease), Kind: driver.KindTime, Loose: true},
+			{Name: "lease", Value: driver.Time(in.Lease), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Heartbeat(req, now))
+			return step(j.Heartbeat(in, c.Actor, now))
 		},
 	}
 }
 
-func (req CompleteRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func completeCall(op *fsmimpl.Operation[Job], in CompleteInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "result", Value: req.Result.String(), Kind: driver.KindJSON},
+			{Name: "result", Value: in.Result.String(), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Complete(req, now))
+			return step(j.Complete(in, c.Actor, now))
 		},
 	}
 }
 
-func (req FailRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func failCall(op *fsmimpl.Operation[Job], in FailInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "error", Value: req.Error.String(), Kind: driver.KindJSON},
+			{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Fail(req, now))
-		},
-	}
-}
-
-func (req StallRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
-	return fsmimpl.Call[Job]{
-		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Stall(req, now))
+			return step(j.Fail(in, c.Actor, now))
 		},
 	}
 }
 
-func (req RequeueStalledRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+func stallCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.RequeueStalled(req, now))
+			return step(j.Stall(now))
+		},
+	}
+}
+
+func requeueStalledCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
+		Operation: op,
+		Caller:    fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.RequeueStalled(now))
 		},
 	}
 }
@@ -627,12 +504,12 @@ func encode(j *Job) driver.Row {
 		CreatedAt: j.CreatedAt,
 		UpdatedAt: j.UpdatedAt,
 		Values: []any{
-			column(j.DedupeKey),
-			columnOf(j.Payload, fsm.JSON.String),
-			column(j.Owner),
-			column(j.Lease),
-			columnOf(j.Result, fsm.JSON.String),
-			columnOf(j.Error, fsm.JSON.String),
+			fsmimpl.Column(j.DedupeKey),
+			fsmimpl.ColumnOf(j.Payload, fsm.JSON.String),
+			fsmimpl.Column(j.Owner),
+			fsmimpl.Column(j.Lease),
+			fsmimpl.ColumnOf(j.Result, fsm.JSON.String),
+			fsmimpl.ColumnOf(j.Error, fsm.JSON.String),
 			j.Attempt,
 		},
 	}
@@ -641,22 +518,18 @@ func encode(j *Job) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Job, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Job{}, fmt.Errorf("lifecycle %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Job{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		readOptional(r, 0, &j.DedupeKey),
-		scanOptional(r, 1, &j.Payload),
-		readOptional(r, 2, &j.Owner),
-		readOptional(r, 3, &j.Lease),
-		scanOptional(r, 4, &j.Result),
-		scanOptional(r, 5, &j.Error),
-		read(r, 6, &j.Attempt),
-	)
-	if err != nil {
-		return Job{}, fmt.Errorf("lifecycle %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.PlainOptional(rd, &j.DedupeKey)
+	fsmimpl.ScanOptional(rd, &j.Payload)
+	fsmimpl.PlainOptional(rd, &j.Owner)
+	fsmimpl.PlainOptional(rd, &j.Lease)
+	fsmimpl.ScanOptional(rd, &j.Result)
+	fsmimpl.ScanOptional(rd, &j.Error)
+	fsmimpl.Plain(rd, &j.Attempt)
+	if err := rd.Err(); err != nil {
+		return Job{}, err
 	}
 	return j, nil
 }
@@ -671,63 +544,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scanOptional reads a text column that may be absent.
-func scanOptional[T any, P interface {
-	*T
-	sql.Scanner
-}](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	var v T
-	if err := P(&v).Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

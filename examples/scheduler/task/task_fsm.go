@@ -9,8 +9,6 @@
 package task
 
 import (
-	sqldriver "database/sql/driver"
-	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -20,7 +18,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Task. The zero State is no state.
 type State uint8
@@ -44,10 +42,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -57,54 +52,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "pending":
-		*s = StatePending
-	case "running":
-		*s = StateRunning
-	case "completed":
-		*s = StateCompleted
-	default:
-		return fmt.Errorf("unknown state %q; expected pending, running or completed", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StatePending,
-		StateRunning,
-		StateCompleted,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -112,167 +70,23 @@ func (s State) Terminal() bool {
 	return s == StateCompleted
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpSubmit Operation = iota + 1
-	OpStart
-	OpComplete
-	OpRecover
+	OpSubmit   = "submit"
+	OpStart    = "start"
+	OpComplete = "complete"
+	OpRecover  = "recover"
 )
 
-var operationNames = [...]string{
-	OpSubmit:   "submit",
-	OpStart:    "start",
-	OpComplete: "complete",
-	OpRecover:  "recover",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "submit":
-		*o = OpSubmit
-	case "start":
-		*o = OpStart
-	case "complete":
-		*o = OpComplete
-	case "recover":
-		*o = OpRecover
-	default:
-		return fmt.Errorf("unknown operation %q; expected submit, start, complete or recover", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpSubmit,
-		OpStart,
-		OpComplete,
-		OpRecover,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventSubmit EventName = iota + 1
-	EventStart
-	EventComplete
-	EventRecover
+	EventSubmit   = "submit"
+	EventStart    = "start"
+	EventComplete = "complete"
+	EventRecover  = "recover"
 )
-
-var eventNameNames = [...]string{
-	EventSubmit:   "submit",
-	EventStart:    "start",
-	EventComplete: "complete",
-	EventRecover:  "recover",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "submit":
-		*e = EventSubmit
-	case "start":
-		*e = EventStart
-	case "complete":
-		*e = EventComplete
-	case "recover":
-		*e = EventRecover
-	default:
-		return fmt.Errorf("unknown event %q; expected submit, start, complete or recover", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // Task is one record of the machine. Change it by its methods only: they keep
 // its revision and its invariants.
@@ -304,43 +118,24 @@ func (j Task) Equal(other Task) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
-}
-
-// SubmitRequest is the request of Submit.
-type SubmitRequest struct {
-	ID     string            // durable form: of the new record; empty: one is made. The pure form has its own
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Submit makes a Task in state pending.
 //
 // Makes the task known to the scheduler.
-func Submit(id string, req SubmitRequest, now time.Time) (Task, Event, error) {
+func Submit(id string, now time.Time) (Task, Event, error) {
 	now = driver.Time(now)
 	j := Task{ID: id, CreatedAt: now}
 	if err := driver.CheckID(id); err != nil {
-		return Task{}, Event{}, j.refuseInput(OpSubmit, "id", err.Error())
+		return Task{}, Event{}, j.refuseInput("submit", "id", err.Error())
 	}
 	j.move(StatePending, now)
-	return j, Event{Operation: OpSubmit, Name: EventSubmit, To: StatePending, Rev: j.Rev, At: now}, nil
-}
-
-// StartRequest is the request of Start.
-type StartRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return j, Event{Name: EventSubmit, To: StatePending}, nil
 }
 
 // Start moves a Task from pending to running.
@@ -348,7 +143,7 @@ type StartRequest struct {
 // Selects the oldest pending task, persists that it runs and then executes it.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Task) Start(req StartRequest, now time.Time) (Event, error) {
+func (j *Task) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StatePending:
@@ -357,20 +152,7 @@ func (j *Task) Start(req StartRequest, now time.Time) (Event, error) {
 	}
 	from := j.State
 	j.move(StateRunning, now)
-	return Event{Operation: OpStart, Name: EventStart, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
-}
-
-// CanStart reports what Start would answer, and changes nothing.
-func (j Task) CanStart(req StartRequest, now time.Time) error {
-	_, err := j.Start(req, now)
-	return err
-}
-
-// CompleteRequest is the request of Complete.
-type CompleteRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventStart, From: from, To: StateRunning}, nil
 }
 
 // Complete moves a Task from running to completed.
@@ -379,7 +161,7 @@ type CompleteRequest struct {
 // here.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Task) Complete(req CompleteRequest, now time.Time) (Event, error) {
+func (j *Task) Complete(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -388,20 +170,7 @@ func (j *Task) Complete(req CompleteRequest, now time.Time) (Event, error) {
 	}
 	from := j.State
 	j.move(StateCompleted, now)
-	return Event{Operation: OpComplete, Name: EventComplete, From: from, To: StateCompleted, Rev: j.Rev, At: now}, nil
-}
-
-// CanComplete reports what Complete would answer, and changes nothing.
-func (j Task) CanComplete(req CompleteRequest, now time.Time) error {
-	_, err := j.Complete(req, now)
-	return err
-}
-
-// RecoverRequest is the request of Recover.
-type RecoverRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventComplete, From: from, To: StateCompleted}, nil
 }
 
 // Recover moves a Task from running to pending.
@@ -409,7 +178,7 @@ type RecoverRequest struct {
 // Makes a task that a crash interrupted eligible again.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Task) Recover(req RecoverRequest, now time.Time) (Event, error) {
+func (j *Task) Recover(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -418,37 +187,24 @@ func (j *Task) Recover(req RecoverRequest, now time.Time) (Event, error) {
 	}
 	from := j.State
 	j.move(StatePending, now)
-	return Event{Operation: OpRecover, Name: EventRecover, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventRecover, From: from, To: StatePending}, nil
 }
 
-// CanRecover reports what Recover would answer, and changes nothing.
-func (j Task) CanRecover(req RecoverRequest, now time.Time) error {
-	_, err := j.Recover(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Task: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Task) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpStart:
-		switch s {
-		case StatePending:
-			return fsmimpl.ClassTransition
-		}
-	case OpComplete:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpRecover:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StatePending
+	case OpComplete, OpRecover:
+		possible = j.State == StateRunning
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Task breaks, whoever wrote it. An empty list
@@ -480,25 +236,28 @@ func (j *Task) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Task) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Task) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Task) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Task) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "task", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "task", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Task) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Task) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -513,14 +272,14 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpStart:    {Code: fsm.ErrWrongState, Machine: "task", Operation: "start", Allowed: startStates},
 	OpComplete: {Code: fsm.ErrWrongState, Machine: "task", Operation: "complete", Allowed: completeStates},
 	OpRecover:  {Code: fsm.ErrWrongState, Machine: "task", Operation: "recover", Allowed: recoverStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpStart:    {Code: fsm.ErrTerminal, Machine: "task", Operation: "start", Allowed: startStates},
 	OpComplete: {Code: fsm.ErrTerminal, Machine: "task", Operation: "complete", Allowed: completeStates},
 	OpRecover:  {Code: fsm.ErrTerminal, Machine: "task", Operation: "recover", Allowed: recoverStates},

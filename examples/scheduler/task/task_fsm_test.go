@@ -11,7 +11,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -88,43 +87,38 @@ var testDriver = fsmtest.Driver[Task]{
 	Check:      Check,
 	Equal:      Task.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "pending, running, completed", ""),
-		fsmtest.Words("Operation", Operations(), "submit, start, complete, recover", ""),
-		fsmtest.Words("EventName", []EventName{EventSubmit, EventStart, EventComplete, EventRecover}, "submit, start, complete, recover", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Task]{
 		"submit": {
 			Do: func(r *Task, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Submit(c.ID, testSubmitRequest(c), c.Now())
+				made, e, err := Submit(c.ID, c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"start": {
 			Do: func(r *Task, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(testStartRequest(c), c.Now())
+				e, err := r.Start(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Task, c fsmtest.Call) error { return r.CanStart(testStartRequest(c), c.Now()) },
+			Can: func(r Task) error { return r.Can(OpStart) },
 		},
 		"complete": {
 			Do: func(r *Task, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Complete(testCompleteRequest(c), c.Now())
+				e, err := r.Complete(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Task, c fsmtest.Call) error { return r.CanComplete(testCompleteRequest(c), c.Now()) },
+			Can: func(r Task) error { return r.Can(OpComplete) },
 		},
 		"recover": {
 			Do: func(r *Task, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Recover(testRecoverRequest(c), c.Now())
+				e, err := r.Recover(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Task, c fsmtest.Call) error { return r.CanRecover(testRecoverRequest(c), c.Now()) },
+			Can: func(r Task) error { return r.Can(OpRecover) },
 		},
 	},
 	Migrate: Migrate,
@@ -139,45 +133,11 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
-}
-
-func testSubmitRequest(c fsmtest.Call) SubmitRequest {
-	return SubmitRequest{
-		ID:     c.ID,
-		Actor:  c.Actor,
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testStartRequest(c fsmtest.Call) StartRequest {
-	return StartRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testCompleteRequest(c fsmtest.Call) CompleteRequest {
-	return CompleteRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testRecoverRequest(c fsmtest.Call) RecoverRequest {
-	return RecoverRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
 }
 
 // testOpen opens the machine with effects that only note that they ran.
@@ -205,6 +165,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Task] {
 		},
 		Startup: m.Startup,
 		Deliver: m.Deliver,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Task]) error) ([]fsm.Outcome[Task], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Task], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -215,31 +178,24 @@ func testDurable(m *Machine) *fsmtest.Durable[Task] {
 		Operations: map[string]fsmtest.Durably[Task]{
 			"submit": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Task], error) {
-					return m.Submit(ctx, testSubmitRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Task], error) {
-					var reqs []SubmitRequest
-					for _, c := range calls {
-						reqs = append(reqs, testSubmitRequest(c))
-					}
-					return m.SubmitMany(ctx, reqs)
+					return m.Submit(ctx, c.ID, c.Given())
 				},
 			},
 			"start": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Task], error) {
-					return m.StartOf(ctx, at, testStartRequest(c))
+					return m.StartOf(ctx, at, c.GivenBySystem())
 				},
 				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Task], error) {
 					if n > 0 {
-						return m.StartN(ctx, n, testStartRequest(c))
+						return m.StartN(ctx, n, c.GivenBySystem())
 					}
-					out, err := m.Start(ctx, testStartRequest(c))
+					out, err := m.Start(ctx, c.GivenBySystem())
 					return []fsm.Outcome[Task]{out}, err
 				},
 			},
 			"recover": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Task], error) {
-					return m.Recover(ctx, at, testRecoverRequest(c))
+					return m.Recover(ctx, at, c.GivenBySystem())
 				},
 			},
 		},

@@ -6,7 +6,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -95,25 +94,15 @@ func Fold(events []fsm.Event) (Task, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Submit makes a Task in state pending.
-func (m *Machine) Submit(ctx context.Context, req SubmitRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opSubmit))
-}
-
-// SubmitMany is Submit for each request, in one transaction: all of them or
-// none.
-func (m *Machine) SubmitMany(ctx context.Context, reqs []SubmitRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Task], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opSubmit)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Submit makes a Task in state pending. An empty id stands for a new one.
+func (m *Machine) Submit(ctx context.Context, id string, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, submitCall(opSubmit, id, c))
 }
 
 // Start picks the first Task that fits and moves it from pending to running.
 // Without one it returns fsm.ErrNothingToDo.
-func (m *Machine) Start(ctx context.Context, req StartRequest) (Outcome, error) {
-	outs, err := m.core.Pick(ctx, 1, req.call(opStart))
+func (m *Machine) Start(ctx context.Context, c fsm.Call) (Outcome, error) {
+	outs, err := m.core.Pick(ctx, 1, startCall(opStart, c))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -122,19 +111,19 @@ func (m *Machine) Start(ctx context.Context, req StartRequest) (Outcome, error) 
 
 // StartN picks up to n records at once, under one request id. Without any it
 // returns fsm.ErrNothingToDo.
-func (m *Machine) StartN(ctx context.Context, n int, req StartRequest) ([]Outcome, error) {
-	return m.core.Pick(ctx, n, req.call(opStart))
+func (m *Machine) StartN(ctx context.Context, n int, c fsm.Call) ([]Outcome, error) {
+	return m.core.Pick(ctx, n, startCall(opStart, c))
 }
 
 // StartOf is Start for the Task that the caller names.
-func (m *Machine) StartOf(ctx context.Context, at fsm.Target, req StartRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opStart))
+func (m *Machine) StartOf(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
 // Recover moves a Task from running to pending. Its request id is made of
 // operation and revision, so two that run it converge.
-func (m *Machine) Recover(ctx context.Context, at fsm.Target, req RecoverRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRecover))
+func (m *Machine) Recover(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, recoverCall(opRecover, c))
 }
 
 // Record returns a Task as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -218,9 +207,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Task]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Task]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -277,7 +280,7 @@ var (
 			{From: "running", To: "completed"},
 		},
 		System: func(*Task, time.Time) (fsmimpl.Call[Task], error) {
-			return CompleteRequest{}.call(nil), nil
+			return completeCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -292,7 +295,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{Startup: true}},
 		System: func(*Task, time.Time) (fsmimpl.Call[Task], error) {
-			return RecoverRequest{}.call(nil), nil
+			return recoverCall(nil, fsm.Call{}), nil
 		},
 	}
 )
@@ -313,54 +316,45 @@ var descriptor = fsmimpl.Descriptor[Task]{
 	},
 }
 
-func (req SubmitRequest) call(op *fsmimpl.Operation[Task]) fsmimpl.Call[Task] {
+func submitCall(op *fsmimpl.Operation[Task], id string, c fsm.Call) fsmimpl.Call[Task] {
 	return fsmimpl.Call[Task]{
 		Operation: op,
-		ID:        req.ID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Decide: func(j *Task, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Submit(id, req, now)
+			made, e, err := Submit(id, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsmimpl.Operation[Task]) fsmimpl.Call[Task] {
+func startCall(op *fsmimpl.Operation[Task], c fsm.Call) fsmimpl.Call[Task] {
 	return fsmimpl.Call[Task]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Start(req, now))
+			return step(j.Start(now))
 		},
 	}
 }
 
-func (req CompleteRequest) call(op *fsmimpl.Operation[Task]) fsmimpl.Call[Task] {
+func completeCall(op *fsmimpl.Operation[Task], c fsm.Call) fsmimpl.Call[Task] {
 	return fsmimpl.Call[Task]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Complete(req, now))
+			return step(j.Complete(now))
 		},
 	}
 }
 
-func (req RecoverRequest) call(op *fsmimpl.Operation[Task]) fsmimpl.Call[Task] {
+func recoverCall(op *fsmimpl.Operation[Task], c fsm.Call) fsmimpl.Call[Task] {
 	return fsmimpl.Call[Task]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Recover(req, now))
+			return step(j.Recover(now))
 		},
 	}
 }
@@ -380,15 +374,11 @@ func encode(j *Task) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Task, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Task{}, fmt.Errorf("task %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Task{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-	)
-	if err != nil {
-		return Task{}, fmt.Errorf("task %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	if err := rd.Err(); err != nil {
+		return Task{}, err
 	}
 	return j, nil
 }

@@ -10,8 +10,6 @@
 package notice
 
 import (
-	sqldriver "database/sql/driver"
-	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -21,7 +19,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Notice. The zero State is no state.
 type State uint8
@@ -50,10 +48,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -63,57 +58,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "due":
-		*s = StateDue
-	case "delivered":
-		*s = StateDelivered
-	case "dead":
-		*s = StateDead
-	case "dropped":
-		*s = StateDropped
-	default:
-		return fmt.Errorf("unknown state %q; expected due, delivered, dead or dropped", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateDue,
-		StateDelivered,
-		StateDead,
-		StateDropped,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -121,176 +76,25 @@ func (s State) Terminal() bool {
 	return s == StateDelivered || s == StateDropped
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpPublish Operation = iota + 1
-	OpConfirm
-	OpGiveUp
-	OpRetry
-	OpDrop
+	OpPublish = "publish"
+	OpConfirm = "confirm"
+	OpGiveUp  = "give_up"
+	OpRetry   = "retry"
+	OpDrop    = "drop"
 )
 
-var operationNames = [...]string{
-	OpPublish: "publish",
-	OpConfirm: "confirm",
-	OpGiveUp:  "give_up",
-	OpRetry:   "retry",
-	OpDrop:    "drop",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "publish":
-		*o = OpPublish
-	case "confirm":
-		*o = OpConfirm
-	case "give_up":
-		*o = OpGiveUp
-	case "retry":
-		*o = OpRetry
-	case "drop":
-		*o = OpDrop
-	default:
-		return fmt.Errorf("unknown operation %q; expected publish, confirm, give_up, retry or drop", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpPublish,
-		OpConfirm,
-		OpGiveUp,
-		OpRetry,
-		OpDrop,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventPublish EventName = iota + 1
-	EventConfirm
-	EventGiveUp
-	EventRetry
-	EventDrop
+	EventPublish = "publish"
+	EventConfirm = "confirm"
+	EventGiveUp  = "give_up"
+	EventRetry   = "retry"
+	EventDrop    = "drop"
 )
-
-var eventNameNames = [...]string{
-	EventPublish: "publish",
-	EventConfirm: "confirm",
-	EventGiveUp:  "give_up",
-	EventRetry:   "retry",
-	EventDrop:    "drop",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "publish":
-		*e = EventPublish
-	case "confirm":
-		*e = EventConfirm
-	case "give_up":
-		*e = EventGiveUp
-	case "retry":
-		*e = EventRetry
-	case "drop":
-		*e = EventDrop
-	default:
-		return fmt.Errorf("unknown event %q; expected publish, confirm, give_up, retry or drop", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // Notice is one record of the machine. Change it by its methods only: they keep
 // its revision and its invariants.
@@ -336,25 +140,15 @@ func (j Notice) Equal(other Notice) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// PublishRequest is the request of Publish.
-type PublishRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// PublishInput holds the inputs of Publish.
+type PublishInput struct {
 	Topic string
 	Body  fsm.JSON
 }
@@ -369,43 +163,36 @@ type PublishPeers struct {
 //
 // Makes a notice known. It is sent after the commit, again and again until it
 // is taken.
-func Publish(id string, req PublishRequest, peers PublishPeers, now time.Time) (Notice, Event, error) {
+func Publish(id string, in PublishInput, peers PublishPeers, now time.Time) (Notice, Event, error) {
 	now = driver.Time(now)
 	j := Notice{ID: id, CreatedAt: now}
-	if req.Topic == "" {
-		return Notice{}, Event{}, j.refuseInput(OpPublish, "topic", "it is required and empty")
+	if in.Topic == "" {
+		return Notice{}, Event{}, j.refuseInput("publish", "topic", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Topic); err != nil {
-		return Notice{}, Event{}, j.refuseInput(OpPublish, "topic", err.Error())
+	if err := driver.CheckText(in.Topic); err != nil {
+		return Notice{}, Event{}, j.refuseInput("publish", "topic", err.Error())
 	}
-	if req.Body.IsZero() {
-		return Notice{}, Event{}, j.refuseInput(OpPublish, "body", "it is required and missing")
+	if in.Body.IsZero() {
+		return Notice{}, Event{}, j.refuseInput("publish", "body", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Body.String()); err != nil {
-		return Notice{}, Event{}, j.refuseInput(OpPublish, "body", err.Error())
+	if err := driver.CheckText(in.Body.String()); err != nil {
+		return Notice{}, Event{}, j.refuseInput("publish", "body", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Notice{}, Event{}, j.refuseInput(OpPublish, "id", err.Error())
+		return Notice{}, Event{}, j.refuseInput("publish", "id", err.Error())
 	}
 	if peers.Number < 1 {
-		return Notice{}, Event{}, j.refuseOverflow(OpPublish, "number")
+		return Notice{}, Event{}, j.refuseOverflow("publish", "number")
 	}
 	if !inYears(now.Add(1 * time.Hour)) {
-		return Notice{}, Event{}, j.refuseOverflow(OpPublish, "give_up_at")
+		return Notice{}, Event{}, j.refuseOverflow("publish", "give_up_at")
 	}
 	j.Number = peers.Number
-	j.Topic = req.Topic
-	j.Body = req.Body
+	j.Topic = in.Topic
+	j.Body = in.Body
 	j.GiveUpAt = fsm.Some(now.Add(1 * time.Hour))
 	j.move(StateDue, now)
-	return j, Event{Operation: OpPublish, Name: EventPublish, To: StateDue, Rev: j.Rev, At: now}, nil
-}
-
-// ConfirmRequest is the request of Confirm.
-type ConfirmRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return j, Event{Name: EventPublish, To: StateDue}, nil
 }
 
 // Confirm moves a Notice from due to delivered.
@@ -413,7 +200,7 @@ type ConfirmRequest struct {
 // Records that the endpoint has taken the notice. Only the delivery leads here.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Notice) Confirm(req ConfirmRequest, now time.Time) (Event, error) {
+func (j *Notice) Confirm(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateDue:
@@ -423,20 +210,7 @@ func (j *Notice) Confirm(req ConfirmRequest, now time.Time) (Event, error) {
 	j.GiveUpAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateDelivered, now)
-	return Event{Operation: OpConfirm, Name: EventConfirm, From: from, To: StateDelivered, Rev: j.Rev, At: now}, nil
-}
-
-// CanConfirm reports what Confirm would answer, and changes nothing.
-func (j Notice) CanConfirm(req ConfirmRequest, now time.Time) error {
-	_, err := j.Confirm(req, now)
-	return err
-}
-
-// GiveUpRequest is the request of GiveUp.
-type GiveUpRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventConfirm, From: from, To: StateDelivered}, nil
 }
 
 // GiveUp moves a Notice from due to dead.
@@ -445,7 +219,7 @@ type GiveUpRequest struct {
 // more.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Notice) GiveUp(req GiveUpRequest, now time.Time) (Event, error) {
+func (j *Notice) GiveUp(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateDue:
@@ -455,22 +229,7 @@ func (j *Notice) GiveUp(req GiveUpRequest, now time.Time) (Event, error) {
 	j.GiveUpAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateDead, now)
-	return Event{Operation: OpGiveUp, Name: EventGiveUp, From: from, To: StateDead, Rev: j.Rev, At: now}, nil
-}
-
-// CanGiveUp reports what GiveUp would answer, and changes nothing.
-func (j Notice) CanGiveUp(req GiveUpRequest, now time.Time) error {
-	_, err := j.GiveUp(req, now)
-	return err
-}
-
-// RetryRequest is the request of Retry.
-type RetryRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // the operator; required
-	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventGiveUp, From: from, To: StateDead}, nil
 }
 
 // Retry moves a Notice from dead to due.
@@ -478,19 +237,19 @@ type RetryRequest struct {
 // Sends a dead letter again, under the same key.
 //
 // It is run by an operator, who gives a reason.
-func (j *Notice) Retry(req RetryRequest, now time.Time) (Event, error) {
+func (j *Notice) Retry(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpRetry, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("retry", fsm.ErrActorMissing)
 	}
-	if req.Reason == "" {
-		return Event{}, j.refuse(OpRetry, fsm.ErrReasonMissing)
+	if reason == "" {
+		return Event{}, j.refuse("retry", fsm.ErrReasonMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpRetry, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("retry", "actor", err.Error())
 	}
-	if err := driver.CheckText(req.Reason); err != nil {
-		return Event{}, j.refuseInput(OpRetry, "reason", err.Error())
+	if err := driver.CheckText(reason); err != nil {
+		return Event{}, j.refuseInput("retry", "reason", err.Error())
 	}
 	switch j.State {
 	case StateDead:
@@ -498,27 +257,12 @@ func (j *Notice) Retry(req RetryRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpRetry)
 	}
 	if !inYears(now.Add(1 * time.Hour)) {
-		return Event{}, j.refuseOverflow(OpRetry, "give_up_at")
+		return Event{}, j.refuseOverflow("retry", "give_up_at")
 	}
 	j.GiveUpAt = fsm.Some(now.Add(1 * time.Hour))
 	from := j.State
 	j.move(StateDue, now)
-	return Event{Operation: OpRetry, Name: EventRetry, From: from, To: StateDue, Rev: j.Rev, At: now}, nil
-}
-
-// CanRetry reports what Retry would answer, and changes nothing.
-func (j Notice) CanRetry(req RetryRequest, now time.Time) error {
-	_, err := j.Retry(req, now)
-	return err
-}
-
-// DropRequest is the request of Drop.
-type DropRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // the operator; required
-	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventRetry, From: from, To: StateDue}, nil
 }
 
 // Drop moves a Notice from dead to dropped.
@@ -526,19 +270,19 @@ type DropRequest struct {
 // Gives a dead letter up for good.
 //
 // It is run by an operator, who gives a reason.
-func (j *Notice) Drop(req DropRequest, now time.Time) (Event, error) {
+func (j *Notice) Drop(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpDrop, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("drop", fsm.ErrActorMissing)
 	}
-	if req.Reason == "" {
-		return Event{}, j.refuse(OpDrop, fsm.ErrReasonMissing)
+	if reason == "" {
+		return Event{}, j.refuse("drop", fsm.ErrReasonMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpDrop, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("drop", "actor", err.Error())
 	}
-	if err := driver.CheckText(req.Reason); err != nil {
-		return Event{}, j.refuseInput(OpDrop, "reason", err.Error())
+	if err := driver.CheckText(reason); err != nil {
+		return Event{}, j.refuseInput("drop", "reason", err.Error())
 	}
 	switch j.State {
 	case StateDead:
@@ -547,42 +291,24 @@ func (j *Notice) Drop(req DropRequest, now time.Time) (Event, error) {
 	}
 	from := j.State
 	j.move(StateDropped, now)
-	return Event{Operation: OpDrop, Name: EventDrop, From: from, To: StateDropped, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventDrop, From: from, To: StateDropped}, nil
 }
 
-// CanDrop reports what Drop would answer, and changes nothing.
-func (j Notice) CanDrop(req DropRequest, now time.Time) error {
-	_, err := j.Drop(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
-	case OpConfirm:
-		switch s {
-		case StateDue:
-			return fsmimpl.ClassTransition
-		}
-	case OpGiveUp:
-		switch s {
-		case StateDue:
-			return fsmimpl.ClassTransition
-		}
-	case OpRetry:
-		switch s {
-		case StateDead:
-			return fsmimpl.ClassTransition
-		}
-	case OpDrop:
-		switch s {
-		case StateDead:
-			return fsmimpl.ClassTransition
-		}
+// Can reports whether an operation is possible in the state of the Notice: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Notice) Can(operation string) error {
+	possible := false
+	switch operation {
+	case OpConfirm, OpGiveUp:
+		possible = j.State == StateDue
+	case OpRetry, OpDrop:
+		possible = j.State == StateDead
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Notice breaks, whoever wrote it. An empty list
@@ -623,25 +349,28 @@ func (j *Notice) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Notice) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Notice) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Notice) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Notice) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "notice", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "notice", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Notice) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Notice) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -649,7 +378,7 @@ func (j *Notice) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Notice) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Notice) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -665,7 +394,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpConfirm: {Code: fsm.ErrWrongState, Machine: "notice", Operation: "confirm", Allowed: confirmStates},
 	OpGiveUp:  {Code: fsm.ErrWrongState, Machine: "notice", Operation: "give_up", Allowed: giveUpStates},
 	OpRetry:   {Code: fsm.ErrWrongState, Machine: "notice", Operation: "retry", Allowed: retryStates},
@@ -673,7 +402,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpConfirm: {Code: fsm.ErrTerminal, Machine: "notice", Operation: "confirm", Allowed: confirmStates},
 	OpGiveUp:  {Code: fsm.ErrTerminal, Machine: "notice", Operation: "give_up", Allowed: giveUpStates},
 	OpRetry:   {Code: fsm.ErrTerminal, Machine: "notice", Operation: "retry", Allowed: retryStates},

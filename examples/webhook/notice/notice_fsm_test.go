@@ -11,7 +11,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -103,50 +102,45 @@ var testDriver = fsmtest.Driver[Notice]{
 	Check:      Check,
 	Equal:      Notice.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "due, delivered, dead, dropped", ""),
-		fsmtest.Words("Operation", Operations(), "publish, confirm, give_up, retry, drop", ""),
-		fsmtest.Words("EventName", []EventName{EventPublish, EventConfirm, EventGiveUp, EventRetry, EventDrop}, "publish, confirm, give_up, retry, drop", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Notice]{
 		"publish": {
 			Do: func(r *Notice, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Publish(c.ID, testPublishRequest(c), PublishPeers{Number: c.Peers["number"]}, c.Now())
+				made, e, err := Publish(c.ID, testPublishInput(c), PublishPeers{Number: c.Peers["number"]}, c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"confirm": {
 			Do: func(r *Notice, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Confirm(testConfirmRequest(c), c.Now())
+				e, err := r.Confirm(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Notice, c fsmtest.Call) error { return r.CanConfirm(testConfirmRequest(c), c.Now()) },
+			Can: func(r Notice) error { return r.Can(OpConfirm) },
 		},
 		"give_up": {
 			Do: func(r *Notice, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.GiveUp(testGiveUpRequest(c), c.Now())
+				e, err := r.GiveUp(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Notice, c fsmtest.Call) error { return r.CanGiveUp(testGiveUpRequest(c), c.Now()) },
+			Can: func(r Notice) error { return r.Can(OpGiveUp) },
 		},
 		"retry": {
 			Do: func(r *Notice, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Retry(testRetryRequest(c), c.Now())
+				e, err := r.Retry(c.Actor, c.Reason, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Notice, c fsmtest.Call) error { return r.CanRetry(testRetryRequest(c), c.Now()) },
+			Can: func(r Notice) error { return r.Can(OpRetry) },
 		},
 		"drop": {
 			Do: func(r *Notice, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Drop(testDropRequest(c), c.Now())
+				e, err := r.Drop(c.Actor, c.Reason, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Notice, c fsmtest.Call) error { return r.CanDrop(testDropRequest(c), c.Now()) },
+			Can: func(r Notice) error { return r.Can(OpDrop) },
 		},
 	},
 	Migrate: Migrate,
@@ -161,59 +155,17 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testPublishRequest(c fsmtest.Call) PublishRequest {
-	return PublishRequest{
-		ID:        c.ID,
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Topic:     c.Text("topic"),
-		Body:      c.JSON("body"),
-	}
-}
-
-func testConfirmRequest(c fsmtest.Call) ConfirmRequest {
-	return ConfirmRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testGiveUpRequest(c fsmtest.Call) GiveUpRequest {
-	return GiveUpRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
-	}
-}
-
-func testRetryRequest(c fsmtest.Call) RetryRequest {
-	return RetryRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testDropRequest(c fsmtest.Call) DropRequest {
-	return DropRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testPublishInput(c fsmtest.Call) PublishInput {
+	return PublishInput{
+		Topic: c.Text("topic"),
+		Body:  c.JSON("body"),
 	}
 }
 
@@ -242,6 +194,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Notice] {
 		},
 		Sweep:   m.Sweep,
 		Deliver: m.Deliver,
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Notice]) error) ([]fsm.Outcome[Notice], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Notice], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -252,43 +207,22 @@ func testDurable(m *Machine) *fsmtest.Durable[Notice] {
 		Operations: map[string]fsmtest.Durably[Notice]{
 			"publish": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Notice], error) {
-					return m.Publish(ctx, testPublishRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Notice], error) {
-					var reqs []PublishRequest
-					for _, c := range calls {
-						reqs = append(reqs, testPublishRequest(c))
-					}
-					return m.PublishMany(ctx, reqs)
+					return m.Publish(ctx, c.ID, testPublishInput(c), c.Given())
 				},
 			},
 			"give_up": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Notice], error) {
-					return m.GiveUp(ctx, at, testGiveUpRequest(c))
+					return m.GiveUp(ctx, at, c.GivenBySystem())
 				},
 			},
 			"retry": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Notice], error) {
-					return m.Retry(ctx, at, testRetryRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Notice], error) {
-					var items []RetryItem
-					for i, c := range calls {
-						items = append(items, RetryItem{At: at[i], Request: testRetryRequest(c)})
-					}
-					return m.RetryMany(ctx, items)
+					return m.Retry(ctx, at, c.Given())
 				},
 			},
 			"drop": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Notice], error) {
-					return m.Drop(ctx, at, testDropRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Notice], error) {
-					var items []DropItem
-					for i, c := range calls {
-						items = append(items, DropItem{At: at[i], Request: testDropRequest(c)})
-					}
-					return m.DropMany(ctx, items)
+					return m.Drop(ctx, at, c.Given())
 				},
 			},
 		},

@@ -4,10 +4,8 @@ package notice
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -105,65 +103,25 @@ func Fold(events []fsm.Event) (Notice, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Publish makes a Notice in state due.
-func (m *Machine) Publish(ctx context.Context, req PublishRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opPublish))
-}
-
-// PublishMany is Publish for each request, in one transaction: all of them or
-// none.
-func (m *Machine) PublishMany(ctx context.Context, reqs []PublishRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Notice], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opPublish)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Publish makes a Notice in state due. An empty id stands for a new one.
+func (m *Machine) Publish(ctx context.Context, id string, in PublishInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, publishCall(opPublish, id, in, c))
 }
 
 // GiveUp moves a Notice from due to dead. Its request id is made of operation
 // and revision, so two that run it converge.
-func (m *Machine) GiveUp(ctx context.Context, at fsm.Target, req GiveUpRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opGiveUp))
+func (m *Machine) GiveUp(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, giveUpCall(opGiveUp, c))
 }
 
 // Retry moves a Notice from dead to due.
-func (m *Machine) Retry(ctx context.Context, at fsm.Target, req RetryRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRetry))
-}
-
-// RetryItem is one item of RetryMany.
-type RetryItem struct {
-	At      fsm.Target
-	Request RetryRequest
-}
-
-// RetryMany is Retry for each item, in one transaction: all of them or none.
-func (m *Machine) RetryMany(ctx context.Context, items []RetryItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Notice], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Notice]{At: item.At, Call: item.Request.call(opRetry)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Retry(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, retryCall(opRetry, c))
 }
 
 // Drop moves a Notice from dead to dropped.
-func (m *Machine) Drop(ctx context.Context, at fsm.Target, req DropRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDrop))
-}
-
-// DropItem is one item of DropMany.
-type DropItem struct {
-	At      fsm.Target
-	Request DropRequest
-}
-
-// DropMany is Drop for each item, in one transaction: all of them or none.
-func (m *Machine) DropMany(ctx context.Context, items []DropItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Notice], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Notice]{At: item.At, Call: item.Request.call(opDrop)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Drop(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, dropCall(opDrop, c))
 }
 
 // Record returns a Notice as it is stored, or fsm.ErrNotFound. One that breaks
@@ -245,9 +203,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Notice]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Notice]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -295,7 +267,7 @@ var (
 			{From: "due", To: "delivered"},
 		},
 		System: func(*Notice, time.Time) (fsmimpl.Call[Notice], error) {
-			return ConfirmRequest{}.call(nil), nil
+			return confirmCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -310,7 +282,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "give_up_at"}},
 		System: func(*Notice, time.Time) (fsmimpl.Call[Notice], error) {
-			return GiveUpRequest{}.call(nil), nil
+			return giveUpCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -363,81 +335,65 @@ var descriptor = fsmimpl.Descriptor[Notice]{
 	},
 }
 
-func (req PublishRequest) call(op *fsmimpl.Operation[Notice]) fsmimpl.Call[Notice] {
+func publishCall(op *fsmimpl.Operation[Notice], id string, in PublishInput, c fsm.Call) fsmimpl.Call[Notice] {
 	return fsmimpl.Call[Notice]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "topic", Value: req.Topic, Kind: driver.KindString},
-			{Name: "body", Value: req.Body.String(), Kind: driver.KindJSON},
+			{Name: "topic", Value: in.Topic, Kind: driver.KindString},
+			{Name: "body", Value: in.Body.String(), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Notice, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := PublishPeers{Number: peers[0]}
-			made, e, err := Publish(id, req, known, now)
+			made, e, err := Publish(id, in, known, now)
 			*j = made
 			return step(e, err)
 		},
 		Peers: func(_ *Notice, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
-				{Name: "number", Sequence: true, Columns: []string{"topic"}, Values: []any{req.Topic}, Except: id},
+				{Name: "number", Sequence: true, Columns: []string{"topic"}, Values: []any{in.Topic}, Except: id},
 			}
 		},
 	}
 }
 
-func (req ConfirmRequest) call(op *fsmimpl.Operation[Notice]) fsmimpl.Call[Notice] {
+func confirmCall(op *fsmimpl.Operation[Notice], c fsm.Call) fsmimpl.Call[Notice] {
 	return fsmimpl.Call[Notice]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Confirm(req, now))
+			return step(j.Confirm(now))
 		},
 	}
 }
 
-func (req GiveUpRequest) call(op *fsmimpl.Operation[Notice]) fsmimpl.Call[Notice] {
+func giveUpCall(op *fsmimpl.Operation[Notice], c fsm.Call) fsmimpl.Call[Notice] {
 	return fsmimpl.Call[Notice]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.GiveUp(req, now))
+			return step(j.GiveUp(now))
 		},
 	}
 }
 
-func (req RetryRequest) call(op *fsmimpl.Operation[Notice]) fsmimpl.Call[Notice] {
+func retryCall(op *fsmimpl.Operation[Notice], c fsm.Call) fsmimpl.Call[Notice] {
 	return fsmimpl.Call[Notice]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Retry(req, now))
+			return step(j.Retry(c.Actor, c.Reason, now))
 		},
 	}
 }
 
-func (req DropRequest) call(op *fsmimpl.Operation[Notice]) fsmimpl.Call[Notice] {
+func dropCall(op *fsmimpl.Operation[Notice], c fsm.Call) fsmimpl.Call[Notice] {
 	return fsmimpl.Call[Notice]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Drop(req, now))
+			return step(j.Drop(c.Actor, c.Reason, now))
 		},
 	}
 }
@@ -454,7 +410,7 @@ func encode(j *Notice) driver.Row {
 			j.Topic,
 			j.Number,
 			j.Body.String(),
-			column(j.GiveUpAt),
+			fsmimpl.Column(j.GiveUpAt),
 		},
 	}
 }
@@ -462,19 +418,15 @@ func encode(j *Notice) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Notice, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Notice{}, fmt.Errorf("notice %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Notice{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Topic),
-		read(r, 1, &j.Number),
-		scan(r, 2, &j.Body),
-		readOptional(r, 3, &j.GiveUpAt),
-	)
-	if err != nil {
-		return Notice{}, fmt.Errorf("notice %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Topic)
+	fsmimpl.Plain(rd, &j.Number)
+	fsmimpl.Scan(rd, &j.Body)
+	fsmimpl.PlainOptional(rd, &j.GiveUpAt)
+	if err := rd.Err(); err != nil {
+		return Notice{}, err
 	}
 	return j, nil
 }
@@ -489,47 +441,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
 }

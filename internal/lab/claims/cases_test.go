@@ -50,7 +50,7 @@ func TestJobInACallersTransaction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := in.Submit(t.Context(), slot.SubmitRequest{ReadyAt: fsm.Some(time.Unix(0, 0))})
+		out, err := in.Submit(t.Context(), "", slot.SubmitInput{ReadyAt: fsm.Some(time.Unix(0, 0))}, fsm.Call{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,9 +70,9 @@ func TestJobInACallersTransaction(t *testing.T) {
 			t.Errorf("committed %t: %d users, %v", commit, users, err)
 		}
 	}
-	out, err := m.Claim(t.Context(), slot.ClaimRequest{Actor: "w"})
+	out, err := m.Claim(t.Context(), fsm.Call{Actor: "w"})
 	if err == nil {
-		_, err = m.Finish(t.Context(), out.Record, slot.FinishRequest{})
+		_, err = m.Finish(t.Context(), out.Record, fsm.Call{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestJobInACallersTransaction(t *testing.T) {
 	if n, err := audit.Purge(t.Context(), m.Core(), audit.PurgeOptions{Before: time.Now().Add(time.Hour), Actor: "me", Reason: "old"}); n != 1 || err != nil {
 		t.Errorf("%d records were purged, %v; want 1", n, err)
 	}
-	if _, err := m.Claim(t.Context(), slot.ClaimRequest{Actor: "w"}); !errors.Is(err, fsm.ErrNothingToDo) {
+	if _, err := m.Claim(t.Context(), fsm.Call{Actor: "w"}); !errors.Is(err, fsm.ErrNothingToDo) {
 		t.Errorf("a claim: %v, want that there is nothing to do", err)
 	}
 }
@@ -100,16 +100,20 @@ func TestJobsMadeAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	many := make([]lifecycle.EnqueueRequest, 300)
-	for i := range many {
-		many[i].RequestID = driver.NewID()
-	}
-	if outs, err := m.EnqueueMany(t.Context(), many); err != nil || len(outs) != len(many) {
+	outs, err := m.Batch(t.Context(), func(m *lifecycle.Machine) error {
+		for range 300 {
+			if _, err := m.Enqueue(t.Context(), "", lifecycle.EnqueueInput{}, fsm.Call{RequestID: driver.NewID()}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || len(outs) != 300 {
 		t.Fatalf("%d jobs, %v", len(outs), err)
 	}
 	var ids []string
 	for i := range 2 {
-		out, err := m.Enqueue(t.Context(), lifecycle.EnqueueRequest{RequestID: driver.NewID(), DedupeKey: fsm.Some("only one")})
+		out, err := m.Enqueue(t.Context(), "", lifecycle.EnqueueInput{DedupeKey: fsm.Some("only one")}, fsm.Call{RequestID: driver.NewID()})
 		if err != nil || out.Existing != (i == 1) {
 			t.Errorf("job %d with the key: existing %t, %v", i, out.Existing, err)
 		}

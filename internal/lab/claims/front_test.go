@@ -19,7 +19,7 @@ import (
 var front = flag.Int("front", 40, "records in front that a pick cannot take")
 
 // obstacles are records in front of all others that no pick can take now.
-var obstacles = map[string]slot.SubmitRequest{
+var obstacles = map[string]slot.SubmitInput{
 	"time":          {ReadyAt: fsm.Some(time.Now().Add(1000 * time.Hour))},
 	"its own":       {ReadyAt: fsm.Some(time.Unix(0, 0)), Floor: 9},
 	"its own, bool": {ReadyAt: fsm.Some(time.Unix(0, 0)), Blocked: true},
@@ -34,11 +34,11 @@ func TestFrontIsMetOnce(t *testing.T) {
 		for name, obstacle := range obstacles {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				m, store := slots(t, kind)
-				for _, r := range []slot.SubmitRequest{{ID: "1", Lane: fsm.Some("a"), Key: fsm.Some("x")}, {ID: "2", Lane: fsm.Some("a")}} {
-					must(t)(m.Submit(t.Context(), r))
-					must(t)(m.Rush(t.Context(), fsm.Ref{ID: r.ID}, slot.RushRequest{Actor: "o", Reason: "test"}))
+				for id, in := range map[string]slot.SubmitInput{"1": {Lane: fsm.Some("a"), Key: fsm.Some("x")}, "2": {Lane: fsm.Some("a")}} {
+					must(t)(m.Submit(t.Context(), id, in, fsm.Call{}))
+					must(t)(m.Rush(t.Context(), fsm.Ref{ID: id}, fsm.Call{Actor: "o", Reason: "test"}))
 				}
-				submit(t, m, slot.SubmitRequest{Rank: 9, ReadyAt: fsm.Some(time.Unix(0, 0))}, 80)
+				submit(t, m, slot.SubmitInput{Rank: 9, ReadyAt: fsm.Some(time.Unix(0, 0))}, 80)
 				before := claims(t, m, 30)
 				submit(t, m, obstacle, *front)
 				once := claims(t, m, 1)
@@ -62,12 +62,34 @@ func must(t testing.TB) func(slot.Outcome, error) {
 	}
 }
 
-func submit(t testing.TB, m *slot.Machine, r slot.SubmitRequest, n int) {
+func submit(t testing.TB, m *slot.Machine, in slot.SubmitInput, n int) {
 	t.Helper()
-	for list := range slices.Chunk(slices.Repeat([]slot.SubmitRequest{r}, n), 500) {
-		if _, err := m.SubmitMany(t.Context(), list); err != nil {
-			t.Fatal(err)
+	for list := range slices.Chunk(make([]made, n), 500) {
+		for i := range list {
+			list[i].in = in
 		}
+		submitAll(t, m, list)
+	}
+}
+
+// made is a slot that is to be made.
+type made struct {
+	id string
+	in slot.SubmitInput
+}
+
+func submitAll(t testing.TB, m *slot.Machine, list []made) {
+	t.Helper()
+	_, err := m.Batch(t.Context(), func(m *slot.Machine) error {
+		for _, x := range list {
+			if _, err := m.Submit(t.Context(), x.id, x.in, fsm.Call{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -77,7 +99,7 @@ func claims(t testing.TB, m *slot.Machine, n int) []time.Duration {
 	var took []time.Duration
 	for range n {
 		begin := time.Now()
-		out, err := m.Claim(t.Context(), slot.ClaimRequest{Actor: "w"})
+		out, err := m.Claim(t.Context(), fsm.Call{Actor: "w"})
 		if err != nil || out.Record.Rank != 9 {
 			t.Fatalf("got %+v, %v", out.Record, err)
 		}
@@ -118,8 +140,8 @@ func TestNobodyHearsNothing(t *testing.T) {
 			t.Parallel()
 			m, store := slots(t, kind)
 			for lane := range 3 {
-				submit(t, m, slot.SubmitRequest{Lane: fsm.Some(fmt.Sprint(lane)), Key: fsm.Some("x"), ReadyAt: fsm.Some(time.Unix(0, 0))}, 6)
-				submit(t, m, slot.SubmitRequest{Lane: fsm.Some(fmt.Sprint(lane)), Rank: 1, ReadyAt: fsm.Some(time.Unix(0, 0))}, 10)
+				submit(t, m, slot.SubmitInput{Lane: fsm.Some(fmt.Sprint(lane)), Key: fsm.Some("x"), ReadyAt: fsm.Some(time.Unix(0, 0))}, 6)
+				submit(t, m, slot.SubmitInput{Lane: fsm.Some(fmt.Sprint(lane)), Rank: 1, ReadyAt: fsm.Some(time.Unix(0, 0))}, 10)
 			}
 			var all sync.WaitGroup
 			for w := range 6 {
@@ -146,13 +168,13 @@ func TestNobodyHearsNothing(t *testing.T) {
 // that is blocked is blocked by somebody who works, and who looks again afterwards.
 func drain(ctx context.Context, m *slot.Machine, w int) error {
 	for {
-		outs, err := m.ClaimN(ctx, 1+w%2, slot.ClaimRequest{Actor: fmt.Sprint(w)})
+		outs, err := m.ClaimN(ctx, 1+w%2, fsm.Call{Actor: fmt.Sprint(w)})
 		if errors.Is(err, fsm.ErrNothingToDo) {
 			return nil
 		}
 		for _, out := range outs {
 			if err == nil {
-				_, err = m.Finish(ctx, out.Record, slot.FinishRequest{})
+				_, err = m.Finish(ctx, out.Record, fsm.Call{})
 			}
 		}
 		if err != nil {

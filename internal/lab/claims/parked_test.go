@@ -87,21 +87,21 @@ func samePicks(t *testing.T, kind string, random *rand.Rand) {
 			ctx, out := t.Context(), slot.Outcome{}
 			switch which {
 			case 0, 1, 2:
-				out, err = m.Submit(ctx, slot.SubmitRequest{ID: id, Lane: lane, Key: key, Rank: rank, Floor: floor, ReadyAt: ready, Blocked: blocked})
+				out, err = m.Submit(ctx, id, slot.SubmitInput{Lane: lane, Key: key, Rank: rank, Floor: floor, ReadyAt: ready, Blocked: blocked}, fsm.Call{})
 			case 3:
-				out, err = m.Edit(ctx, at, slot.EditRequest{Lane: lane, Key: key, Rank: rank, Floor: floor, ReadyAt: ready, Blocked: blocked})
+				out, err = m.Edit(ctx, at, slot.EditInput{Lane: lane, Key: key, Rank: rank, Floor: floor, ReadyAt: ready, Blocked: blocked}, fsm.Call{})
 			case 4:
-				out, err = m.Rush(ctx, at, slot.RushRequest{Actor: "o"})
+				out, err = m.Rush(ctx, at, fsm.Call{Actor: "o"})
 			case 5:
-				out, err = m.Shift(ctx, at, slot.ShiftRequest{Lane: lane})
+				out, err = m.Shift(ctx, at, slot.ShiftInput{Lane: lane}, fsm.Call{})
 			case 6:
-				out, err = m.Back(ctx, at, slot.BackRequest{})
+				out, err = m.Back(ctx, at, fsm.Call{})
 			case 7:
-				out, err = m.Finish(ctx, at, slot.FinishRequest{})
+				out, err = m.Finish(ctx, at, fsm.Call{})
 			case 8:
-				out, err = m.Drop(ctx, at, slot.DropRequest{})
+				out, err = m.Drop(ctx, at, fsm.Call{})
 			default:
-				outs, err := m.ClaimN(ctx, n, slot.ClaimRequest{Actor: "w"})
+				outs, err := m.ClaimN(ctx, n, fsm.Call{Actor: "w"})
 				for _, out := range outs {
 					ids = append(ids, out.Record.ID)
 				}

@@ -32,7 +32,7 @@ func drainer(kind, address, name string, in io.Reader) error {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		for {
 			asked := time.Now()
-			outs, err := m.ClaimN(ctx, 1+rand.IntN(2), slot.ClaimRequest{Actor: name})
+			outs, err := m.ClaimN(ctx, 1+rand.IntN(2), fsm.Call{Actor: name})
 			if errors.Is(err, fsm.ErrNothingToDo) {
 				fmt.Println("nothing", asked.UnixMicro())
 				break
@@ -43,7 +43,7 @@ func drainer(kind, address, name string, in io.Reader) error {
 			time.Sleep(rand.N(3 * time.Millisecond))
 			for _, out := range outs {
 				if err == nil {
-					_, err = m.Finish(ctx, out.Record, slot.FinishRequest{})
+					_, err = m.Finish(ctx, out.Record, fsm.Call{})
 				}
 				if err == nil {
 					fmt.Println("end", out.Record.ID)
@@ -145,12 +145,12 @@ func parked(t *testing.T, kind, address string, processes int) {
 		c.add()
 	}
 	rounds := *kills + 2
-	made := 0
+	number := 0
 	for round := 0; ; round++ {
-		var calls []slot.SubmitRequest
-		for made < *jobs && made < (round+1)**jobs/rounds {
-			r := slot.SubmitRequest{ID: fmt.Sprintf("j%05d", made), Rank: random.Int64N(5), ReadyAt: fsm.Some(time.Unix(0, 0))}
-			switch made % 5 {
+		var calls []made
+		for number < *jobs && number < (round+1)**jobs/rounds {
+			r := slot.SubmitInput{Rank: random.Int64N(5), ReadyAt: fsm.Some(time.Unix(0, 0))}
+			switch number % 5 {
 			case 0:
 				r.ReadyAt = fsm.Some(time.Now().Add(time.Duration(random.IntN(400)) * time.Millisecond))
 			case 1:
@@ -160,13 +160,11 @@ func parked(t *testing.T, kind, address string, processes int) {
 			case 3:
 				r.Key = fsm.Some(fmt.Sprint(random.IntN(2)))
 			}
-			calls = append(calls, r)
-			made++
+			calls = append(calls, made{fmt.Sprintf("j%05d", number), r})
+			number++
 		}
 		if len(calls) > 0 {
-			if _, err := m.SubmitMany(ctx, calls); err != nil {
-				t.Fatal(err)
-			}
+			submitAll(t, m, calls)
 		}
 		for _, w := range c.live {
 			w.goOn()
@@ -193,7 +191,7 @@ func parked(t *testing.T, kind, address string, processes int) {
 		if t.Failed() {
 			return
 		}
-		if left == 0 && made == *jobs && round >= *kills {
+		if left == 0 && number == *jobs && round >= *kills {
 			break
 		}
 		handBack(t, m, c)
@@ -285,7 +283,7 @@ func handBack(t *testing.T, m *slot.Machine, c *crew) {
 		}
 		for _, w := range c.all {
 			if w.killed && w.name == j.Owner.Or("") {
-				must(t)(m.Back(t.Context(), j, slot.BackRequest{}))
+				must(t)(m.Back(t.Context(), j, fsm.Call{}))
 			}
 		}
 	}
@@ -301,7 +299,7 @@ func free(t *testing.T, m *slot.Machine, random *rand.Rand) {
 		}
 		if j.Blocked && (n == 0 || random.IntN(2) == 0) {
 			n++
-			must(t)(m.Edit(t.Context(), j, slot.EditRequest{Lane: j.Lane, Key: j.Key, Rank: j.Rank, Floor: j.Floor, ReadyAt: j.ReadyAt}))
+			must(t)(m.Edit(t.Context(), j, slot.EditInput{Lane: j.Lane, Key: j.Key, Rank: j.Rank, Floor: j.Floor, ReadyAt: j.ReadyAt}, fsm.Call{}))
 		}
 	}
 }

@@ -35,25 +35,25 @@ func morning(t *testing.T, store fsm.Store) {
 		t.Helper()
 		now = at(clock)
 		payload := fsm.Some(fsm.MustJSON(`{"to":"ann@example.com"}`))
-		_, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id, Payload: payload})
+		_, err := m.Enqueue(ctx, id, lifecycle.EnqueueInput{Payload: payload}, fsm.Call{RequestID: "enqueue " + id})
 		must(err)
 	}
 	start := func(clock, worker, lease string) fsm.Target {
 		t.Helper()
 		now = at(clock)
-		claim := lifecycle.ClaimNextRequest{RequestID: worker + " at " + clock, Actor: worker, Lease: at(lease)}
-		job, err := m.ClaimNext(ctx, claim)
+		call := fsm.Call{RequestID: worker + " at " + clock, Actor: worker}
+		job, err := m.ClaimNext(ctx, lifecycle.ClaimNextInput{Lease: at(lease)}, call)
 		must(err)
 		now = now.Add(time.Minute)
-		job, err = m.Start(ctx, job, lifecycle.StartRequest{RequestID: "start at " + clock, Actor: worker})
+		job, err = m.Start(ctx, job, fsm.Call{RequestID: "start at " + clock, Actor: worker})
 		must(err)
 		return job
 	}
 	complete := func(clock, worker string, job fsm.Target) {
 		t.Helper()
 		now = at(clock)
-		end := lifecycle.CompleteRequest{RequestID: "complete at " + clock, Actor: worker, Result: fsm.MustJSON(`{"bytes":512}`)}
-		_, err := m.Complete(ctx, job, end)
+		in := lifecycle.CompleteInput{Result: fsm.MustJSON(`{"bytes":512}`)}
+		_, err := m.Complete(ctx, job, in, fsm.Call{RequestID: "complete at " + clock, Actor: worker})
 		must(err)
 	}
 
@@ -68,7 +68,7 @@ func morning(t *testing.T, store fsm.Store) {
 	job := start("08:05", "w1", "08:15")
 	start("08:08", "w2", "08:20")
 	now = at("08:10")
-	job, err = m.Heartbeat(ctx, job, lifecycle.HeartbeatRequest{RequestID: "beat", Actor: "w1", Lease: at("08:25")})
+	job, err = m.Heartbeat(ctx, job, lifecycle.HeartbeatInput{Lease: at("08:25")}, fsm.Call{RequestID: "beat", Actor: "w1"})
 	must(err)
 	complete("08:16", "w1", job)
 	now = at("08:21")
@@ -77,14 +77,14 @@ func morning(t *testing.T, store fsm.Store) {
 	now = at("08:30")
 	stalled, err := m.Record(ctx, "job-2")
 	must(err)
-	requeue := lifecycle.RequeueStalledRequest{RequestID: "requeue", Actor: "ann", Reason: "host of w2 replaced"}
+	requeue := fsm.Call{RequestID: "requeue", Actor: "ann", Reason: "host of w2 replaced"}
 	_, err = m.RequeueStalled(ctx, &stalled, requeue)
 	must(err)
 	job = start("08:31", "w1", "09:31")
 	failing := start("08:35", "w3", "09:35")
 	now = at("08:50")
-	fail := lifecycle.FailRequest{RequestID: "fail", Actor: "w3", Error: fsm.MustJSON(`"no such host"`)}
-	_, err = m.Fail(ctx, failing, fail)
+	fail := lifecycle.FailInput{Error: fsm.MustJSON(`"no such host"`)}
+	_, err = m.Fail(ctx, failing, fail, fsm.Call{RequestID: "fail", Actor: "w3"})
 	must(err)
 	complete("09:02", "w1", job)
 	enqueue("09:05", "job-4")

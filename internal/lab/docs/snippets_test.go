@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -52,7 +53,8 @@ func TestSnippets(t *testing.T) {
 }
 
 func handles(ctx context.Context, jobs *lifecycle.Machine) error {
-	claimed, err := jobs.As("w1").ClaimNext(ctx, lifecycle.ClaimNextRequest{Lease: time.Now().Add(time.Minute)})
+	lease := lifecycle.ClaimNextInput{Lease: time.Now().Add(time.Minute)}
+	claimed, err := jobs.As("w1").ClaimNext(ctx, lease, fsm.Call{})
 	_ = claimed
 	return err
 }

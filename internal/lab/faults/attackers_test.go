@@ -91,9 +91,9 @@ func TestAttacksAmongThree(t *testing.T) {
 // workOn makes a record and moves it, each call until it is acknowledged.
 func workOn(t *testing.T, m *execution.Machine, id string) error {
 	for {
-		out, err := m.Lease(t.Context(), execution.LeaseRequest{ID: id, RequestID: "lease-" + id, Actor: "w", JobID: id, LeaseExpiresAt: time.Now().Add(time.Hour)})
+		out, err := m.Lease(t.Context(), id, execution.LeaseInput{JobID: id, LeaseExpiresAt: time.Now().Add(time.Hour)}, fsm.Call{RequestID: "lease-" + id, Actor: "w"})
 		if err == nil {
-			_, err = m.Start(t.Context(), out.Record, execution.StartRequest{RequestID: "start-" + id, Actor: "w"})
+			_, err = m.Start(t.Context(), out.Record, fsm.Call{RequestID: "start-" + id, Actor: "w"})
 		}
 		if !errors.Is(err, fsm.ErrBusy) && !errors.Is(err, fsm.ErrAmbiguous) {
 			return err

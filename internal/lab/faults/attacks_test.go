@@ -18,6 +18,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/fm001/execution"
 	"github.com/fsmgen/fsmgen/internal/lab/faults"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -340,9 +341,9 @@ func fiveIn(t *testing.T, dialect, enforce, path string) (*sql.DB, *execution.Ma
 			t.Fatal(err)
 		}
 	}
-	out, err := s.M.Lease(ctx, execution.LeaseRequest{ID: "aborted", RequestID: "lease-aborted", Actor: "w", JobID: "job-aborted", LeaseExpiresAt: time.Unix(0, 0)})
+	out, err := s.M.Lease(ctx, "aborted", execution.LeaseInput{JobID: "job-aborted", LeaseExpiresAt: time.Unix(0, 0)}, fsm.Call{RequestID: "lease-aborted", Actor: "w"})
 	if err == nil {
-		_, err = s.M.Expire(ctx, out, execution.ExpireRequest{})
+		_, err = s.M.Expire(ctx, out, fsm.Call{})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func (c *Careless) call(ctx context.Context, w int) {
 			default:
 			}
 			name := fmt.Sprintf("%s.%d", job, try)
-			_, err := c.m.Enqueue(Call(ctx), lifecycle.EnqueueRequest{ID: name, RequestID: name, Reason: job})
+			_, err := c.m.Enqueue(Call(ctx), name, lifecycle.EnqueueInput{}, fsm.Call{RequestID: name, Reason: job})
 			if err != nil && !Unknown(err) {
 				time.Sleep(5 * time.Millisecond) // surely nothing was made
 				continue

@@ -95,16 +95,14 @@ func keepsText(t *testing.T, m *lifecycle.Machine, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := lifecycle.EnqueueRequest{
-		ID: text, RequestID: text, Actor: text, Reason: text, Labels: map[string]string{text: text},
-		DedupeKey: fsm.Some(text), Payload: fsm.Some(payload),
-	}
-	first, err := m.Enqueue(ctx, req)
+	in := lifecycle.EnqueueInput{DedupeKey: fsm.Some(text), Payload: fsm.Some(payload)}
+	call := fsm.Call{RequestID: text, Actor: text, Reason: text, Labels: map[string]string{text: text}}
+	first, err := m.Enqueue(ctx, text, in, call)
 	if err != nil {
 		t.Errorf("%q: %v", text, err)
 		return
 	}
-	again, err := m.Enqueue(ctx, req)
+	again, err := m.Enqueue(ctx, text, in, call)
 	if err != nil || !again.Replayed {
 		t.Errorf("%q: the same call again: replayed is %v, %v", text, again.Replayed, err)
 	}
@@ -122,10 +120,10 @@ func keepsText(t *testing.T, m *lifecycle.Machine, text string) {
 		}
 	}
 	// Refusals that name the record, the request and the input.
-	_, stale := m.ClaimNext(ctx, lifecycle.ClaimNextRequest{RequestID: "c " + text, Actor: text, Lease: lease})
-	_, wrong := m.Start(ctx, fsm.Ref{ID: text, Rev: 7}, lifecycle.StartRequest{RequestID: "s", Actor: text})
-	req.Reason = "another"
-	_, reused := m.Enqueue(ctx, req)
+	_, stale := m.ClaimNext(ctx, lifecycle.ClaimNextInput{Lease: lease}, fsm.Call{RequestID: "c " + text, Actor: text})
+	_, wrong := m.Start(ctx, fsm.Ref{ID: text, Rev: 7}, fsm.Call{RequestID: "s", Actor: text})
+	call.Reason = "another"
+	_, reused := m.Enqueue(ctx, text, in, call)
 	_, missing := m.Record(ctx, "no "+text)
 	if stale != nil || wrong == nil || reused == nil || missing == nil {
 		t.Errorf("%q: %v, %v, %v, %v", text, stale, wrong, reused, missing)
@@ -151,22 +149,27 @@ func plain(t *testing.T, text string) {
 func refusesText(t *testing.T, m *lifecycle.Machine, what, text string) {
 	t.Helper()
 	ctx := t.Context()
-	calls := map[string]lifecycle.EnqueueRequest{
-		"request id": {RequestID: text},
-		"id":         {ID: text, RequestID: "r"},
-		"actor":      {Actor: text, RequestID: "r"},
+	type given struct {
+		id   string
+		in   lifecycle.EnqueueInput
+		call fsm.Call
+	}
+	calls := map[string]given{
+		"request id": {call: fsm.Call{RequestID: text}},
+		"id":         {id: text, call: fsm.Call{RequestID: "r"}},
+		"actor":      {call: fsm.Call{Actor: text, RequestID: "r"}},
 	}
 	if what == "the engine's own" {
-		calls = map[string]lifecycle.EnqueueRequest{"request id": {RequestID: text}}
+		calls = map[string]given{"request id": {call: fsm.Call{RequestID: text}}}
 	}
 	if what == "NUL" || what == "invalid UTF-8" {
-		calls["reason"] = lifecycle.EnqueueRequest{Reason: text, RequestID: "r"}
-		calls["label"] = lifecycle.EnqueueRequest{Labels: map[string]string{"k": text}, RequestID: "r"}
-		calls["label's name"] = lifecycle.EnqueueRequest{Labels: map[string]string{text: "v"}, RequestID: "r"}
-		calls["input"] = lifecycle.EnqueueRequest{DedupeKey: fsm.Some(text), RequestID: "r"}
+		calls["reason"] = given{call: fsm.Call{Reason: text, RequestID: "r"}}
+		calls["label"] = given{call: fsm.Call{Labels: map[string]string{"k": text}, RequestID: "r"}}
+		calls["label's name"] = given{call: fsm.Call{Labels: map[string]string{text: "v"}, RequestID: "r"}}
+		calls["input"] = given{in: lifecycle.EnqueueInput{DedupeKey: fsm.Some(text)}, call: fsm.Call{RequestID: "r"}}
 	}
-	for where, req := range calls {
-		_, err := m.Enqueue(ctx, req)
+	for where, g := range calls {
+		_, err := m.Enqueue(ctx, g.id, g.in, g.call)
 		if !errors.Is(err, fsm.ErrInvalidInput) {
 			t.Errorf("%s as %s: got %v, want ErrInvalidInput", what, where, err)
 			continue
@@ -191,7 +194,7 @@ func TestOversized(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: "r", Payload: fsm.Some(payload)})
+	_, err = m.Enqueue(ctx, "", lifecycle.EnqueueInput{Payload: fsm.Some(payload)}, fsm.Call{RequestID: "r"})
 	if !errors.Is(err, fsm.ErrTooLarge) || !strings.Contains(err.Error(), fmt.Sprint(driver.MaxCall)) {
 		t.Errorf("got %.200v, want ErrTooLarge with the limit", err)
 	}

@@ -81,13 +81,13 @@ func (s *Subject) step(ctx context.Context, id string, n int, at fsm.Target) (ex
 	}
 	switch n {
 	case 1:
-		return s.M.Lease(ctx, execution.LeaseRequest{ID: id, RequestID: "lease-" + id, Actor: worker, JobID: "job-" + id, LeaseExpiresAt: farAway})
+		return s.M.Lease(ctx, id, execution.LeaseInput{JobID: "job-" + id, LeaseExpiresAt: farAway}, fsm.Call{RequestID: "lease-" + id, Actor: worker})
 	case 2:
-		return s.M.Start(ctx, at, execution.StartRequest{RequestID: "start", Actor: worker})
+		return s.M.Start(ctx, at, fsm.Call{RequestID: "start", Actor: worker})
 	case 3:
-		return s.M.Commit(ctx, at, execution.CommitRequest{RequestID: "commit", Actor: worker})
+		return s.M.Commit(ctx, at, execution.CommitInput{}, fsm.Call{RequestID: "commit", Actor: worker})
 	}
-	return s.M.Finish(ctx, at, execution.FinishRequest{})
+	return s.M.Finish(ctx, at, fsm.Call{})
 }
 
 // Hook sees the calls of a writer.

@@ -156,14 +156,18 @@ func (d Driver) lease(t *testing.T, place string, w waves) map[string]int {
 	}
 	acked := map[string]int{}
 	for n := range w.number {
-		var list []execution.LeaseRequest
-		for i := range w.each {
-			id := fmt.Sprintf("x%d-%06d", i%7, n*w.each+i)
-			acked[id] = 2
-			list = append(list, execution.LeaseRequest{ID: id, RequestID: "lease-" + id, Actor: "w", JobID: "job-" + id,
-				LeaseExpiresAt: w.first.Add(time.Duration(n) * w.apart)})
-		}
-		if _, err := s.M.LeaseMany(ctx, list); err != nil {
+		_, err := s.M.Batch(ctx, func(m *execution.Machine) error {
+			for i := range w.each {
+				id := fmt.Sprintf("x%d-%06d", i%7, n*w.each+i)
+				acked[id] = 2
+				in := execution.LeaseInput{JobID: "job-" + id, LeaseExpiresAt: w.first.Add(time.Duration(n) * w.apart)}
+				if _, err := m.Lease(ctx, id, in, fsm.Call{RequestID: "lease-" + id, Actor: "w"}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -304,7 +308,7 @@ func (s *Subject) ended(ctx context.Context, n int, seen map[string]bool) (batch
 
 func (s *Subject) expire(ctx context.Context, batch []execution.Execution) error {
 	for _, e := range batch {
-		if _, err := s.M.Expire(ctx, e, execution.ExpireRequest{}); err != nil && !errors.Is(err, fsm.ErrStale) {
+		if _, err := s.M.Expire(ctx, e, fsm.Call{}); err != nil && !errors.Is(err, fsm.ErrStale) {
 			return err
 		}
 	}

@@ -31,16 +31,16 @@ func Jobs(ctx context.Context, store fsm.Store) error {
 	for i := 1; i <= 5; i++ {
 		id := fmt.Sprint("job-", i)
 		next()
-		if _, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id, Payload: fsm.Some(fsm.MustJSON(`{"url":"https://example.com/"}`))}); err != nil {
+		if _, err := m.Enqueue(ctx, id, lifecycle.EnqueueInput{Payload: fsm.Some(fsm.MustJSON(`{"url":"https://example.com/"}`))}, fsm.Call{RequestID: "enqueue " + id}); err != nil {
 			return err
 		}
 	}
 	for i := 1; i <= 3; i++ {
 		next()
-		out, err := m.ClaimNext(ctx, lifecycle.ClaimNextRequest{RequestID: fmt.Sprint("claim ", i), Actor: "w1", Lease: Start.Add(time.Hour)})
+		out, err := m.ClaimNext(ctx, lifecycle.ClaimNextInput{Lease: Start.Add(time.Hour)}, fsm.Call{RequestID: fmt.Sprint("claim ", i), Actor: "w1"})
 		if err == nil {
 			next()
-			out, err = m.Start(ctx, out, lifecycle.StartRequest{RequestID: fmt.Sprint("start ", i), Actor: "w1"})
+			out, err = m.Start(ctx, out, fsm.Call{RequestID: fmt.Sprint("start ", i), Actor: "w1"})
 		}
 		if i != 2 {
 			next()
@@ -48,11 +48,11 @@ func Jobs(ctx context.Context, store fsm.Store) error {
 		switch i {
 		case 1:
 			if err == nil {
-				_, err = m.Complete(ctx, out, lifecycle.CompleteRequest{RequestID: "complete 1", Actor: "w1", Result: fsm.MustJSON(`{"bytes":512}`)})
+				_, err = m.Complete(ctx, out, lifecycle.CompleteInput{Result: fsm.MustJSON(`{"bytes":512}`)}, fsm.Call{RequestID: "complete 1", Actor: "w1"})
 			}
 		case 3:
 			if err == nil {
-				_, err = m.Fail(ctx, out, lifecycle.FailRequest{RequestID: "fail 3", Actor: "w1", Error: fsm.MustJSON(`"no answer"`)})
+				_, err = m.Fail(ctx, out, lifecycle.FailInput{Error: fsm.MustJSON(`"no answer"`)}, fsm.Call{RequestID: "fail 3", Actor: "w1"})
 			}
 		}
 		if err != nil {
@@ -77,21 +77,21 @@ func Plans(ctx context.Context, store fsm.Store) error {
 	for i := 1; i <= 2; i++ {
 		id := fmt.Sprint("plan-", i)
 		next()
-		if _, err := m.Create(ctx, jobstate.CreateRequest{ID: id, RequestID: "create " + id, Expected: fsm.NewSet("a", `b "<é>"`)}); err != nil {
+		if _, err := m.Create(ctx, id, jobstate.CreateInput{Expected: fsm.NewSet("a", `b "<é>"`)}, fsm.Call{RequestID: "create " + id}); err != nil {
 			return err
 		}
 		at := fsm.Ref{ID: id}
 		next()
-		if _, err := m.ExpectedEvent(ctx, at, jobstate.ExpectedEventRequest{RequestID: "early " + id, Name: "a"}); err != nil {
+		if _, err := m.ExpectedEvent(ctx, at, jobstate.ExpectedEventInput{Name: "a"}, fsm.Call{RequestID: "early " + id}); err != nil {
 			return err
 		}
 		next()
-		if _, err := m.JobKick(ctx, at, jobstate.JobKickRequest{RequestID: "kick " + id}); err != nil {
+		if _, err := m.JobKick(ctx, at, fsm.Call{RequestID: "kick " + id}); err != nil {
 			return err
 		}
 		for _, name := range []string{"a", `b "<é>"`}[:3-i] {
 			next()
-			if _, err := m.ExpectedEvent(ctx, at, jobstate.ExpectedEventRequest{RequestID: name + id, Name: name}); err != nil {
+			if _, err := m.ExpectedEvent(ctx, at, jobstate.ExpectedEventInput{Name: name}, fsm.Call{RequestID: name + id}); err != nil {
 				return err
 			}
 		}

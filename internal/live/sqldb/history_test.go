@@ -34,18 +34,18 @@ func work(t *testing.T, store fsm.Store) {
 	m, err := lifecycle.Open(ctx, store)
 	check(err)
 	for i := range 3 {
-		_, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: fmt.Sprint("enqueue-", i), Payload: fsm.Some(fsm.MustJSON(`{}`))})
+		_, err := m.Enqueue(ctx, "", lifecycle.EnqueueInput{Payload: fsm.Some(fsm.MustJSON(`{}`))}, fsm.Call{RequestID: fmt.Sprint("enqueue-", i)})
 		check(err)
 	}
 	for i := range 2 {
-		job, err := m.ClaimNext(ctx, lifecycle.ClaimNextRequest{RequestID: fmt.Sprint("claim-", i), Actor: "w", Lease: time.Now().Add(time.Hour)})
+		job, err := m.ClaimNext(ctx, lifecycle.ClaimNextInput{Lease: time.Now().Add(time.Hour)}, fsm.Call{RequestID: fmt.Sprint("claim-", i), Actor: "w"})
 		check(err)
 		if i > 0 {
 			continue
 		}
-		out, err := m.Start(ctx, job, lifecycle.StartRequest{RequestID: "start", Actor: "w"})
+		out, err := m.Start(ctx, job, fsm.Call{RequestID: "start", Actor: "w"})
 		check(err)
-		_, err = m.Complete(ctx, out.Record, lifecycle.CompleteRequest{RequestID: "complete", Actor: "w", Result: fsm.MustJSON(`1`)})
+		_, err = m.Complete(ctx, out.Record, lifecycle.CompleteInput{Result: fsm.MustJSON(`1`)}, fsm.Call{RequestID: "complete", Actor: "w"})
 		check(err)
 	}
 }

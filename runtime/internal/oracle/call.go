@@ -40,6 +40,16 @@ func AsSent(t time.Time) time.Time {
 // Now returns the instant of the call, as a caller's clock gives it.
 func (c Call) Now() time.Time { return AsSent(c.At) }
 
+// Given is who makes the call, and why, as the package is told.
+func (c Call) Given() fsm.Call {
+	return fsm.Call{RequestID: c.RequestID, Actor: c.Actor, Reason: c.Reason, At: c.Now(), Labels: c.Labels}
+}
+
+// GivenBySystem is Given for an operation of the system.
+func (c Call) GivenBySystem() fsm.Call {
+	return fsm.Call{Reason: c.Reason, At: c.Now(), Labels: c.Labels}
+}
+
 // Text returns a string input.
 func (c Call) Text(name string) string { s, _ := c.Inputs[name].(string); return s }
 

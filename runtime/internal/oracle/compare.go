@@ -34,10 +34,9 @@ func (m *Model) DiffRows(want, got driver.Row) string {
 }
 
 // diffEvent says in what a pure method's event is wrong, or "".
-func (m *Model) diffEvent(o *Op, before driver.Row, c Call, v Verdict, got Event) string {
+func (m *Model) diffEvent(o *Op, before driver.Row, v Verdict, got Event) string {
 	want := Event{
-		Operation: o.Name, Name: o.Event, To: m.StateOf(v.Row.State).Name, Rev: v.Row.Rev,
-		At: driver.Time(c.At), RecordOnly: v.recordOnly, Guard: v.kept,
+		Name: o.EventName, To: m.StateOf(v.Row.State).Name, RecordOnly: v.recordOnly, Guard: v.kept,
 	}
 	if s := m.StateOf(before.State); s != nil {
 		want.From = s.Name

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"testing"
-	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
@@ -18,7 +17,6 @@ type Driver[R any] struct {
 	Descriptor *fsmimpl.Descriptor[R]
 	Check      func(R) []fsm.Violation
 	Equal      func(a, b R) bool
-	Classify   func(state, operation string) fsmimpl.Class // by their names
 	Terminal   func(state string) bool
 	Final      func(state string) bool // nil when no state is final
 	Fold       func([]fsm.Event) (R, error)
@@ -40,17 +38,15 @@ type Driver[R any] struct {
 // Pure is one operation of the pure layer.
 type Pure[R any] struct {
 	Do  func(r *R, c Call) (Event, error) // a creation fills r
-	Can func(r *R, c Call) error          // nil for a creation
+	Can func(r R) error                   // whether the state allows it; nil for a creation
 }
 
 // Event is what a pure method says that it did, in the names of the specification.
 type Event struct {
-	Operation, Name string
-	From, To        string // From is empty for a creation
-	Rev             int64
-	At              time.Time
-	RecordOnly      bool
-	Guard           string
+	Name       string // as the log has it
+	From, To   string // From is empty for a creation
+	RecordOnly bool
+	Guard      string
 }
 
 // Projected is what a projection makes of a group.
@@ -72,6 +68,8 @@ type Durable[R any] struct {
 	Sweep   func(ctx context.Context) (int, error) // nil when no trigger waits for a time
 	Startup func(ctx context.Context) (int, error) // nil when nothing runs at startup
 	Deliver func(ctx context.Context) (int, error) // nil without effects that are delivered
+	// Batch makes the calls that collect makes, all or none.
+	Batch func(ctx context.Context, collect func(*Durable[R]) error) ([]fsm.Outcome[R], error)
 	// In is the machine within a transaction of the caller's own.
 	In func(ctx context.Context, tx fsm.Joined) (*Durable[R], error)
 	// Hold makes a handle of a record; nil for a machine without handles.
@@ -101,12 +99,23 @@ type Holding[R any] struct {
 type Durably[R any] struct {
 	Do   func(ctx context.Context, at fsm.Target, c Call) (fsm.Outcome[R], error) // names its record, or creates it
 	Pick func(ctx context.Context, n int, c Call) ([]fsm.Outcome[R], error)       // with `next`; n 0 is the form for one
-	Many func(ctx context.Context, at []fsm.Target, c []Call) ([]fsm.Outcome[R], error)
 	// Enter makes or picks by the machine as an actor has it; n 0 is the form for one.
 	Enter func(ctx context.Context, n int, c Call) ([]fsm.Outcome[R], error)
 	// Held calls by a handle, as the actor of which the call is made. End is the
 	// state whose type the result has, or "recorded".
 	Held func(ctx context.Context, h *fsm.Held[R], c Call) (out fsm.Outcome[R], end string, err error)
+}
+
+// Many makes one call on each target, or one creation for each call, in one transaction.
+func (d *Durable[R]) Many(ctx context.Context, operation string, at []fsm.Target, calls []Call) ([]fsm.Outcome[R], error) {
+	return d.Batch(ctx, func(in *Durable[R]) error {
+		for i, c := range calls {
+			if _, err := in.Operations[operation].Do(ctx, at[i], c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Memory is the store in memory, over which every generated package is tested.

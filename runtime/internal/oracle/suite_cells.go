@@ -183,16 +183,15 @@ func (s *Suite[R]) onCase(o *Op, c Case, v Verdict) string {
 		before = r
 	}
 	p := s.D.Pure[o.Name]
-	var canErr error
-	if p.Can != nil {
-		canErr = p.Can(&r, c.Call)
-		if !s.D.Equal(r, before) || s.M.DiffRows(c.Row, s.D.Descriptor.Encode(&r)) != "" {
-			return "asking whether it is possible changed the record"
-		}
-	}
 	ev, err := p.Do(&r, c.Call)
-	if p.Can != nil && (canErr == nil) != (err == nil) || canErr != nil && err != nil && canErr.Error() != err.Error() {
-		return fmt.Sprintf("asking first answered %v, the operation %v", canErr, err)
+	if p.Can != nil {
+		can := p.Can(before)
+		switch refused := o.Cells[s.M.StateOf(c.Row.State).Name].Kind == CellRefused; {
+		case (can != nil) != refused:
+			return fmt.Sprintf("Can answered %v, where the state refuses: %t", can, refused)
+		case can != nil && (v.Code == fsm.ErrWrongState || v.Code == fsm.ErrTerminal) && (err == nil || can.Error() != err.Error()):
+			return fmt.Sprintf("Can answered %v, the operation %v", can, err)
+		}
 	}
 	after := s.D.Descriptor.Encode(&r)
 	if v.Code != "" {
@@ -227,7 +226,7 @@ func (s *Suite[R]) onCase(o *Op, c Case, v Verdict) string {
 	if problem := s.M.DiffRows(v.Row, after); problem != "" {
 		return problem
 	}
-	return s.M.diffEvent(o, c.Row, c.Call, v, ev)
+	return s.M.diffEvent(o, c.Row, v, ev)
 }
 
 // Sink takes what a test has to say.

@@ -9,7 +9,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Forbidden looks whether any operation from any record makes a forbidden move.
@@ -190,24 +189,6 @@ func (s *Suite[R]) Stateless(t *testing.T) {
 		}
 		if !s.D.Equal(r, none) {
 			t.Errorf("%s refused a record in no state, but changed it", o.Name)
-		}
-	}
-}
-
-// Classify asks for the class of every cell.
-func (s *Suite[R]) Classify(t *testing.T) {
-	for _, o := range s.M.Ops {
-		for _, st := range s.M.StateOrder {
-			want := fsmimpl.ClassReject
-			switch o.Cells[st.Name].Kind {
-			case CellMove, CellChoose:
-				want = fsmimpl.ClassTransition
-			case CellRecordOnly:
-				want = fsmimpl.ClassRecordOnly
-			}
-			if got := s.D.Classify(st.Name, o.Name); got != want {
-				t.Errorf("Classify(%s, %s) = %v, want %v", st.Name, o.Name, got, want)
-			}
 		}
 	}
 }

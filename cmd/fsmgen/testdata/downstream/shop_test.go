@@ -28,30 +28,28 @@ func TestThreeKnocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packed, err := m.Pack(ctx, parcel.PackRequest{
-		RequestID: "order-1", Address: "12 Elm Street", Weight: 800, Size: parcel.SizeSmall,
-	})
+	in := parcel.PackInput{Address: "12 Elm Street", Weight: 800, Size: parcel.SizeSmall}
+	packed, err := m.Pack(ctx, "", in, fsm.Call{RequestID: "order-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := m.Load(ctx, packed.Record, parcel.LoadRequest{
-		RequestID: "load-1", Actor: "ann", Due: time.Now().Add(time.Hour),
-	})
+	due := parcel.LoadInput{Due: time.Now().Add(time.Hour)}
+	loaded, err := m.Load(ctx, packed.Record, due, fsm.Call{RequestID: "load-1", Actor: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.Knock(ctx, loaded.Record, parcel.KnockRequest{RequestID: "knock-0", Actor: "eve", Opened: true})
+	_, err = m.Knock(ctx, loaded.Record, parcel.KnockInput{Opened: true}, fsm.Call{RequestID: "knock-0", Actor: "eve"})
 	if !errors.Is(err, parcel.ErrNotCourier) {
 		t.Fatalf("eve delivers a parcel of ann: %v", err)
 	}
 	at := loaded.Record
 	for _, id := range []string{"knock-1", "knock-2", "knock-3"} {
-		req := parcel.KnockRequest{RequestID: id, Actor: "ann"}
-		out, err := m.Knock(ctx, at, req)
+		call := fsm.Call{RequestID: id, Actor: "ann"}
+		out, err := m.Knock(ctx, at, parcel.KnockInput{}, call)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := m.Knock(ctx, at, req)
+		again, err := m.Knock(ctx, at, parcel.KnockInput{}, call)
 		if err != nil || !again.Replayed || !again.Record.Equal(out.Record) {
 			t.Fatalf("the retry of %s: %+v, %v", id, again, err)
 		}
@@ -60,7 +58,7 @@ func TestThreeKnocks(t *testing.T) {
 	if at.State != parcel.StateReturned || at.Attempts != 3 {
 		t.Errorf("after three knocks the parcel is %s with %d attempts", at.State, at.Attempts)
 	}
-	if _, err := m.Knock(ctx, at, parcel.KnockRequest{RequestID: "knock-4", Actor: "ann"}); !errors.Is(err, fsm.ErrTerminal) {
+	if _, err := m.Knock(ctx, at, parcel.KnockInput{}, fsm.Call{RequestID: "knock-4", Actor: "ann"}); !errors.Is(err, fsm.ErrTerminal) {
 		t.Errorf("a returned parcel moves: %v", err)
 	}
 	for finding, err := range m.Audit(ctx) {

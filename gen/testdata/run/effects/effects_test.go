@@ -11,11 +11,11 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func made(t *testing.T) Thing {
 	t.Helper()
-	j, e, err := Make("t", MakeRequest{Actor: "me", Data: fsm.MustJSON("{}"), Start: 2, Names: fsm.NewSet("x")}, now)
+	j, e, err := Make("t", MakeInput{Data: fsm.MustJSON("{}"), Start: 2, Names: fsm.NewSet("x")}, "me", now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Event{Operation: OpMake, Name: EventMake, To: StateMade, Rev: 1, At: now}
+	want := Event{Name: EventMake, To: StateMade}
 	if e != want {
 		t.Errorf("the event is %+v, expected %+v", e, want)
 	}
@@ -26,13 +26,13 @@ func made(t *testing.T) Thing {
 func TestOldRecord(t *testing.T) {
 	j := made(t)
 	j.Right = fsm.Some("right")
-	if _, err := j.Swap(SwapRequest{}, now); err != nil {
+	if _, err := j.Swap(now); err != nil {
 		t.Fatal(err)
 	}
 	if j.Left != fsm.Some("right") || j.Right != fsm.Some("me") {
 		t.Errorf("left is %v and right is %v after a swap", j.Left, j.Right)
 	}
-	if _, err := j.Copy(CopyRequest{}, now); err != nil {
+	if _, err := j.Copy(now); err != nil {
 		t.Fatal(err)
 	}
 	if j.Wake != fsm.Some(j.At) || j.Least != fsm.Some(int64(3)) || j.Seen != fsm.Some(true) || j.Owner != fsm.Some("right") {
@@ -44,7 +44,7 @@ func TestOldRecord(t *testing.T) {
 func TestInputOrSame(t *testing.T) {
 	j := made(t)
 	before := j
-	if _, err := j.Keep(KeepRequest{}, now); err != nil {
+	if _, err := j.Keep(KeepInput{}, now); err != nil {
 		t.Fatal(err)
 	}
 	before.Rev++
@@ -52,12 +52,10 @@ func TestInputOrSame(t *testing.T) {
 		t.Errorf("an empty request made %+v of %+v", j, before)
 	}
 	wake := now.Add(time.Hour + 5*time.Nanosecond).In(time.FixedZone("elsewhere", 3600))
-	if _, err := j.Keep(KeepRequest{
-		Left: fsm.Some(""), Size: fsm.Some(int64(10)), Mode: fsm.Some(ModeFast), Data: fsm.Some(fsm.MustJSON("null")),
-	}, now); err != nil {
+	if _, err := j.Keep(KeepInput{Left: fsm.Some(""), Size: fsm.Some(int64(10)), Mode: fsm.Some(ModeFast), Data: fsm.Some(fsm.MustJSON("null"))}, now); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Hold(HoldRequest{Wake: fsm.Some(wake), Active: fsm.Some(false), Extra: fsm.Some(fsm.MustJSON("2"))}, now); err != nil {
+	if _, err := j.Hold(HoldInput{Wake: fsm.Some(wake), Active: fsm.Some(false), Extra: fsm.Some(fsm.MustJSON("2"))}, now); err != nil {
 		t.Fatal(err)
 	}
 	if j.Left != fsm.Some("") || j.Size != 10 || j.Wake != fsm.Some(now.Add(time.Hour)) || j.Active || j.Mode != ModeFast ||
@@ -71,7 +69,7 @@ func TestInputOrSame(t *testing.T) {
 func TestBranches(t *testing.T) {
 	j := made(t)
 	j.Tries = 8
-	e, err := j.Try(TryRequest{Actor: "me", Name: "y", Other: "z", Left: "l"}, now.Add(time.Minute))
+	e, err := j.Try(TryInput{Name: "y", Other: "z", Left: "l"}, "me", now.Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +84,11 @@ func TestBranches(t *testing.T) {
 // TestTimeNeverRunsBack proves that updated_at is the larger of old and new.
 func TestTimeNeverRunsBack(t *testing.T) {
 	j := made(t)
-	e, err := j.Swap(SwapRequest{}, now.Add(-time.Hour))
+	e, err := j.Swap(now.Add(-time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !j.UpdatedAt.Equal(now) || !e.At.Equal(now.Add(-time.Hour)) {
-		t.Errorf("updated_at is %v, the event is of %v", j.UpdatedAt, e.At)
+	if !j.UpdatedAt.Equal(now) || e.Name != EventSwap {
+		t.Errorf("updated_at is %v, the event is %v", j.UpdatedAt, e)
 	}
 }

@@ -60,8 +60,8 @@ func TestWorld(t *testing.T) {
 	if err := Migrate(ctx, store); err != nil {
 		t.Fatal(err)
 	}
-	sources := Sources{GiveUp: func(j Order, _ time.Time) (GiveUpRequest, error) {
-		return GiveUpRequest{Why: "nobody came for " + j.Customer, Backoff: fsm.Some(j.Rev)}, nil
+	sources := Sources{GiveUp: func(j Order, _ time.Time) (GiveUpInput, error) {
+		return GiveUpInput{Why: "nobody came for " + j.Customer, Backoff: fsm.Some(j.Rev)}, nil
 	}}
 	if _, err := Open(ctx, store, nil, sources); err == nil {
 		t.Error("Open took no effects")
@@ -82,11 +82,11 @@ func TestWorld(t *testing.T) {
 	}
 
 	// The effect runs after the commit, then the step that follows it.
-	placed, err := m.Place(ctx, PlaceRequest{RequestID: "p1", Customer: "ann", Sum: 7, Kind: KindGoods, Due: fsm.Some(clock.Add(time.Minute))})
+	placed, err := m.Place(ctx, "", PlaceInput{Customer: "ann", Sum: 7, Kind: KindGoods, Due: fsm.Some(clock.Add(time.Minute))}, fsm.Call{RequestID: "p1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	charging, err := m.Charge(ctx, placed, ChargeRequest{RequestID: "c1"})
+	charging, err := m.Charge(ctx, placed, fsm.Call{RequestID: "c1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,14 +112,14 @@ func TestWorld(t *testing.T) {
 
 	// An atomic effect that fails takes the step with it.
 	w.down = true
-	if _, err := m.Ship(ctx, charged, ShipRequest{RequestID: "s1"}); !errors.Is(err, fsm.ErrEffect) {
+	if _, err := m.Ship(ctx, charged, fsm.Call{RequestID: "s1"}); !errors.Is(err, fsm.ErrEffect) {
 		t.Errorf("Ship with a failing effect: %v", err)
 	}
 	if j, err := m.Record(ctx, charged.ID); err != nil || !j.Equal(charged) {
 		t.Errorf("a step that was taken back left %+v: %v", j, err)
 	}
 	w.down = false
-	if _, err := m.Ship(ctx, charged, ShipRequest{RequestID: "s1"}); err != nil {
+	if _, err := m.Ship(ctx, charged, fsm.Call{RequestID: "s1"}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"ann"}; !reflect.DeepEqual(w.booked, want) {
@@ -127,7 +127,7 @@ func TestWorld(t *testing.T) {
 	}
 
 	// A trigger asks its source, and `then` follows in the same transaction.
-	late, err := m.Place(ctx, PlaceRequest{RequestID: "p2", Customer: "bob", Sum: 1, Kind: KindService, Due: fsm.Some(clock)})
+	late, err := m.Place(ctx, "", PlaceInput{Customer: "bob", Sum: 1, Kind: KindService, Due: fsm.Some(clock)}, fsm.Call{RequestID: "p2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,17 +188,17 @@ func TestStartup(t *testing.T) {
 	if err := Migrate(ctx, store); err != nil {
 		t.Fatal(err)
 	}
-	m, err := Open(ctx, store, Effects[fsm.Tx](&world{}), Sources{GiveUp: func(Order, time.Time) (GiveUpRequest, error) {
-		return GiveUpRequest{}, nil
+	m, err := Open(ctx, store, Effects[fsm.Tx](&world{}), Sources{GiveUp: func(Order, time.Time) (GiveUpInput, error) {
+		return GiveUpInput{}, nil
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	placed, err := m.Place(ctx, PlaceRequest{RequestID: "p", Customer: "c", Kind: KindGoods})
+	placed, err := m.Place(ctx, "", PlaceInput{Customer: "c", Kind: KindGoods}, fsm.Call{RequestID: "p"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Charge(ctx, placed, ChargeRequest{RequestID: "c"}); err != nil {
+	if _, err := m.Charge(ctx, placed, fsm.Call{RequestID: "c"}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := m.Startup(ctx); n != 1 || err != nil {

@@ -8,9 +8,7 @@
 package branches
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -21,7 +19,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Claim. The zero State is no state.
 type State uint8
@@ -45,10 +43,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -58,57 +53,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "small":
-		*s = StateSmall
-	case "large":
-		*s = StateLarge
-	case "paid":
-		*s = StatePaid
-	case "parked":
-		*s = StateParked
-	default:
-		return fmt.Errorf("unknown state %q; expected small, large, paid or parked", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateSmall,
-		StateLarge,
-		StatePaid,
-		StateParked,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -122,167 +77,23 @@ func (s State) Final() bool {
 	return s == StateParked
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpFile Operation = iota + 1
-	OpVote
-	OpAsk
-	OpUnpark
+	OpFile   = "file"
+	OpVote   = "vote"
+	OpAsk    = "ask"
+	OpUnpark = "unpark"
 )
 
-var operationNames = [...]string{
-	OpFile:   "file",
-	OpVote:   "vote",
-	OpAsk:    "ask",
-	OpUnpark: "unpark",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "file":
-		*o = OpFile
-	case "vote":
-		*o = OpVote
-	case "ask":
-		*o = OpAsk
-	case "unpark":
-		*o = OpUnpark
-	default:
-		return fmt.Errorf("unknown operation %q; expected file, vote, ask or unpark", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpFile,
-		OpVote,
-		OpAsk,
-		OpUnpark,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventFile EventName = iota + 1
-	EventVote
-	EventAsk
-	EventUnpark
+	EventFile   = "file"
+	EventVote   = "vote"
+	EventAsk    = "ask"
+	EventUnpark = "unpark"
 )
-
-var eventNameNames = [...]string{
-	EventFile:   "file",
-	EventVote:   "vote",
-	EventAsk:    "ask",
-	EventUnpark: "unpark",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "file":
-		*e = EventFile
-	case "vote":
-		*e = EventVote
-	case "ask":
-		*e = EventAsk
-	case "unpark":
-		*e = EventUnpark
-	default:
-		return fmt.Errorf("unknown event %q; expected file, vote, ask or unpark", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // AskAnswer is a value of the input answer of ask. The zero AskAnswer is none.
 type AskAnswer uint8
@@ -302,10 +113,7 @@ var askAnswerNames = [...]string{
 
 // String returns the name in the specification.
 func (a AskAnswer) String() string {
-	if !a.Valid() {
-		return fmt.Sprintf("AskAnswer(%d)", uint8(a))
-	}
-	return askAnswerNames[a]
+	return fsmimpl.Name(askAnswerNames[:], a, "AskAnswer")
 }
 
 // Valid reports whether a is one of the values of the specification.
@@ -315,45 +123,12 @@ func (a AskAnswer) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (a AskAnswer) MarshalText() ([]byte, error) {
-	if !a.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(a))
-	}
-	return []byte(askAnswerNames[a]), nil
+	return fsmimpl.Text(askAnswerNames[:], a, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (a *AskAnswer) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "accept":
-		*a = AskAnswerAccept
-	case "refuse":
-		*a = AskAnswerRefuse
-	case "later":
-		*a = AskAnswerLater
-	default:
-		return fmt.Errorf("unknown value %q; expected accept, refuse or later", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (a AskAnswer) Value() (sqldriver.Value, error) {
-	text, err := a.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (a *AskAnswer) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return a.UnmarshalText([]byte(text))
-	case []byte:
-		return a.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(askAnswerNames[:], text, a, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -404,25 +179,15 @@ func (j Claim) Equal(other Claim) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// FileRequest is the request of File.
-type FileRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// FileInput holds the inputs of File.
+type FileInput struct {
 	Amount int64
 }
 
@@ -435,46 +200,37 @@ type FileRequest struct {
 //   - if amount <= 100: to small
 //   - if amount >= 1000000: refused with ErrTooLarge
 //   - otherwise: to large
-func File(id string, req FileRequest, now time.Time) (Claim, Event, error) {
+func File(id string, in FileInput, actor string, now time.Time) (Claim, Event, error) {
 	now = driver.Time(now)
 	j := Claim{ID: id, CreatedAt: now}
-	if req.Actor == "" {
-		return Claim{}, Event{}, j.refuse(OpFile, fsm.ErrActorMissing)
+	if actor == "" {
+		return Claim{}, Event{}, j.refuse("file", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Claim{}, Event{}, j.refuseInput(OpFile, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Claim{}, Event{}, j.refuseInput("file", "actor", err.Error())
 	}
-	if req.Amount < 0 {
-		return Claim{}, Event{}, j.refuseInput(OpFile, "amount", "expected 0 or more")
+	if in.Amount < 0 {
+		return Claim{}, Event{}, j.refuseInput("file", "amount", "expected 0 or more")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Claim{}, Event{}, j.refuseInput(OpFile, "id", err.Error())
+		return Claim{}, Event{}, j.refuseInput("file", "id", err.Error())
 	}
-	if req.Amount < 1 {
+	if in.Amount < 1 {
 		return Claim{}, Event{}, j.refuseOn(&groundFileKnown)
 	}
 	switch {
-	case req.Amount <= 100:
-		j.Amount = req.Amount
+	case in.Amount <= 100:
+		j.Amount = in.Amount
 		j.move(StateSmall, now)
-		return j, Event{Operation: OpFile, Name: EventFile, To: StateSmall, Rev: j.Rev, At: now}, nil
-	case req.Amount >= 1000000:
+		return j, Event{Name: EventFile, To: StateSmall}, nil
+	case in.Amount >= 1000000:
 		return Claim{}, Event{}, j.refuseOn(&groundFileTooLarge)
 	default:
-		j.Amount = req.Amount
-		j.Approver = fsm.Some(req.Actor)
+		j.Amount = in.Amount
+		j.Approver = fsm.Some(actor)
 		j.move(StateLarge, now)
-		return j, Event{Operation: OpFile, Name: EventFile, To: StateLarge, Rev: j.Rev, At: now}, nil
+		return j, Event{Name: EventFile, To: StateLarge}, nil
 	}
-}
-
-// VoteRequest is the request of Vote.
-type VoteRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Vote moves a Claim from small or large to paid, small or large.
@@ -490,79 +246,67 @@ type VoteRequest struct {
 //   - if it was large: it stays where it is
 //
 // In paid and parked the call is recorded and changes nothing.
-func (j *Claim) Vote(req VoteRequest, now time.Time) (Event, error) {
+func (j *Claim) Vote(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpVote, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("vote", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpVote, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("vote", "actor", err.Error())
 	}
 	switch j.State {
 	case StateSmall, StateLarge:
 	case StatePaid, StateParked:
-		return j.note(OpVote, EventVote, "", now), nil
+		return j.note(EventVote, ""), nil
 	default:
 		return Event{}, j.refuseState(OpVote)
 	}
-	if j.Approver != fsm.Some(req.Actor) {
-		return j.note(OpVote, EventVote, "approved", now), nil
+	if j.Approver != fsm.Some(actor) {
+		return j.note(EventVote, "approved"), nil
 	}
 	if j.Votes == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpVote, "votes")
+		return Event{}, j.refuseOverflow("vote", "votes")
 	}
 	switch {
 	case j.State == StateSmall && j.Votes+1 >= 2:
 		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant(OpVote, "amount")
+			return Event{}, j.refuseInvariant("vote", "amount")
 		}
 		j.Votes++
 		from := j.State
 		j.move(StatePaid, now)
-		return Event{Operation: OpVote, Name: EventVote, From: from, To: StatePaid, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventVote, From: from, To: StatePaid}, nil
 	case j.State == StateSmall:
 		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant(OpVote, "amount")
+			return Event{}, j.refuseInvariant("vote", "amount")
 		}
 		j.Votes++
 		j.move(j.State, now)
-		return Event{Operation: OpVote, Name: EventVote, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventVote, From: j.State, To: j.State}, nil
 	case j.State == StateLarge && j.Votes+1 >= 5 && j.Amount < 5000:
 		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant(OpVote, "amount")
+			return Event{}, j.refuseInvariant("vote", "amount")
 		}
 		j.Votes++
 		from := j.State
 		j.move(StatePaid, now)
-		return Event{Operation: OpVote, Name: EventVote, From: from, To: StatePaid, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventVote, From: from, To: StatePaid}, nil
 	case j.State == StateLarge && j.Votes+1 >= 5:
 		return Event{}, j.refuseOn(&groundVoteEmptyClaim)
 	case j.State == StateLarge:
 		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant(OpVote, "amount")
+			return Event{}, j.refuseInvariant("vote", "amount")
 		}
 		j.Votes++
 		j.move(j.State, now)
-		return Event{Operation: OpVote, Name: EventVote, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventVote, From: j.State, To: j.State}, nil
 	default:
-		return Event{}, j.refuseInvariant(OpVote, "choose")
+		return Event{}, j.refuseInvariant("vote", "choose")
 	}
 }
 
-// CanVote reports what Vote would answer, and changes nothing.
-func (j Claim) CanVote(req VoteRequest, now time.Time) error {
-	_, err := j.Vote(req, now)
-	return err
-}
-
-// AskRequest is the request of Ask.
-type AskRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// AskInput holds the inputs of Ask.
+type AskInput struct {
 	Answer AskAnswer
 }
 
@@ -574,116 +318,82 @@ type AskRequest struct {
 //   - if input.answer == later: recorded, and nothing changes
 //
 // In paid and parked the call is recorded and changes nothing.
-func (j *Claim) Ask(req AskRequest, now time.Time) (Event, error) {
+func (j *Claim) Ask(in AskInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpAsk, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("ask", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpAsk, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("ask", "actor", err.Error())
 	}
-	if !req.Answer.Valid() {
-		return Event{}, j.refuseInput(OpAsk, "answer", "expected accept, refuse or later")
+	if !in.Answer.Valid() {
+		return Event{}, j.refuseInput("ask", "answer", "expected accept, refuse or later")
 	}
 	switch j.State {
 	case StateSmall, StateLarge:
 	case StatePaid, StateParked:
-		return j.note(OpAsk, EventAsk, "", now), nil
+		return j.note(EventAsk, ""), nil
 	default:
 		return Event{}, j.refuseState(OpAsk)
 	}
-	switch req.Answer {
+	switch in.Answer {
 	case AskAnswerAccept:
 		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant(OpAsk, "amount")
+			return Event{}, j.refuseInvariant("ask", "amount")
 		}
-		j.Approver = fsm.Some(req.Actor)
+		j.Approver = fsm.Some(actor)
 		from := j.State
 		j.move(StatePaid, now)
-		return Event{Operation: OpAsk, Name: EventAsk, From: from, To: StatePaid, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventAsk, From: from, To: StatePaid}, nil
 	case AskAnswerRefuse:
 		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant(OpAsk, "amount")
+			return Event{}, j.refuseInvariant("ask", "amount")
 		}
 		from := j.State
 		j.move(StateParked, now)
-		return Event{Operation: OpAsk, Name: EventAsk, From: from, To: StateParked, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventAsk, From: from, To: StateParked}, nil
 	case AskAnswerLater:
-		return j.note(OpAsk, EventAsk, "", now), nil
+		return j.note(EventAsk, ""), nil
 	default:
-		return Event{}, j.refuseInvariant(OpAsk, "choose")
+		return Event{}, j.refuseInvariant("ask", "choose")
 	}
-}
-
-// CanAsk reports what Ask would answer, and changes nothing.
-func (j Claim) CanAsk(req AskRequest, now time.Time) error {
-	_, err := j.Ask(req, now)
-	return err
-}
-
-// UnparkRequest is the request of Unpark.
-type UnparkRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Unpark moves a Claim from parked to small.
 //
 // In small and paid the call is recorded and changes nothing.
-func (j *Claim) Unpark(req UnparkRequest, now time.Time) (Event, error) {
+func (j *Claim) Unpark(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateParked:
 	case StateSmall, StatePaid:
-		return j.note(OpUnpark, EventUnpark, "", now), nil
+		return j.note(EventUnpark, ""), nil
 	default:
 		return Event{}, j.refuseState(OpUnpark)
 	}
 	if j.Amount < 0 {
-		return Event{}, j.refuseInvariant(OpUnpark, "amount")
+		return Event{}, j.refuseInvariant("unpark", "amount")
 	}
 	from := j.State
 	j.move(StateSmall, now)
-	return Event{Operation: OpUnpark, Name: EventUnpark, From: from, To: StateSmall, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventUnpark, From: from, To: StateSmall}, nil
 }
 
-// CanUnpark reports what Unpark would answer, and changes nothing.
-func (j Claim) CanUnpark(req UnparkRequest, now time.Time) error {
-	_, err := j.Unpark(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
-	case OpVote:
-		switch s {
-		case StateSmall, StateLarge:
-			return fsmimpl.ClassTransition
-		case StatePaid, StateParked:
-			return fsmimpl.ClassRecordOnly
-		}
-	case OpAsk:
-		switch s {
-		case StateSmall, StateLarge:
-			return fsmimpl.ClassTransition
-		case StatePaid, StateParked:
-			return fsmimpl.ClassRecordOnly
-		}
+// Can reports whether an operation is possible in the state of the Claim: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Claim) Can(operation string) error {
+	possible := false
+	switch operation {
+	case OpVote, OpAsk:
+		possible = j.State == StateSmall || j.State == StateLarge || j.State == StatePaid || j.State == StateParked
 	case OpUnpark:
-		switch s {
-		case StateParked:
-			return fsmimpl.ClassTransition
-		case StateSmall, StatePaid:
-			return fsmimpl.ClassRecordOnly
-		}
+		possible = j.State == StateSmall || j.State == StatePaid || j.State == StateParked
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Claim breaks, whoever wrote it. An empty list
@@ -713,8 +423,8 @@ func (j *Claim) move(to State, now time.Time) {
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Claim) note(op Operation, name EventName, guard string, now time.Time) Event {
-	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
+func (j *Claim) note(name, guard string) Event {
+	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
 // refuseOn refuses on a ground that is known before the call.
@@ -727,22 +437,25 @@ func (j *Claim) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Claim) refuseState(op Operation) *fsm.Refusal {
-	return j.refuseOn(&wrongState[op])
+func (j *Claim) refuseState(op string) *fsm.Refusal {
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Claim) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Claim) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "branches", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "branches", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Claim) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Claim) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -750,7 +463,7 @@ func (j *Claim) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Claim) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Claim) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -758,7 +471,7 @@ func (j *Claim) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Claim) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Claim) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -773,7 +486,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpVote:   {Code: fsm.ErrWrongState, Machine: "branches", Operation: "vote", Allowed: voteStates},
 	OpAsk:    {Code: fsm.ErrWrongState, Machine: "branches", Operation: "ask", Allowed: askStates},
 	OpUnpark: {Code: fsm.ErrWrongState, Machine: "branches", Operation: "unpark", Allowed: unparkStates},

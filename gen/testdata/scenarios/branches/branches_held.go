@@ -35,14 +35,14 @@ func Hold(m *Machine, j Claim, actor string) AnyClaim {
 }
 
 // File is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) File(ctx context.Context, req FileRequest) (AnyClaim, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) File(ctx context.Context, id string, in FileInput, c fsm.Call) (AnyClaim, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.File(ctx, req)
+	out, err := h.m.File(ctx, id, in, c)
 	if err != nil {
 		return AnyClaim{}, err
 	}
@@ -118,13 +118,13 @@ type SmallClaim struct {
 
 // Vote moves the Claim to paid or small.
 func (j SmallClaim) Vote(ctx context.Context) (AfterVote, error) {
-	next, err := j.held.Move(ctx, VoteRequest{Actor: j.held.Actor()}.call(opVote))
+	next, err := j.held.Move(ctx, voteCall(opVote, fsm.Call{Actor: j.held.Actor()}))
 	return AfterVote{handle{next}}, err
 }
 
 // Ask moves the Claim to paid or parked.
-func (j SmallClaim) Ask(ctx context.Context, answer AskAnswer) (AfterAsk, error) {
-	next, err := j.held.Move(ctx, AskRequest{Actor: j.held.Actor(), Answer: answer}.call(opAsk))
+func (j SmallClaim) Ask(ctx context.Context, in AskInput) (AfterAsk, error) {
+	next, err := j.held.Move(ctx, askCall(opAsk, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterAsk{handle{next}}, err
 }
 
@@ -135,13 +135,13 @@ type LargeClaim struct {
 
 // Vote moves the Claim to paid or large.
 func (j LargeClaim) Vote(ctx context.Context) (AfterVote, error) {
-	next, err := j.held.Move(ctx, VoteRequest{Actor: j.held.Actor()}.call(opVote))
+	next, err := j.held.Move(ctx, voteCall(opVote, fsm.Call{Actor: j.held.Actor()}))
 	return AfterVote{handle{next}}, err
 }
 
 // Ask moves the Claim to paid or parked.
-func (j LargeClaim) Ask(ctx context.Context, answer AskAnswer) (AfterAsk, error) {
-	next, err := j.held.Move(ctx, AskRequest{Actor: j.held.Actor(), Answer: answer}.call(opAsk))
+func (j LargeClaim) Ask(ctx context.Context, in AskInput) (AfterAsk, error) {
+	next, err := j.held.Move(ctx, askCall(opAsk, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterAsk{handle{next}}, err
 }
 
@@ -152,7 +152,7 @@ type ParkedClaim struct {
 
 // Unpark moves the Claim to small.
 func (j ParkedClaim) Unpark(ctx context.Context) (SmallClaim, error) {
-	next, err := j.held.Move(ctx, UnparkRequest{Actor: j.held.Actor()}.call(opUnpark))
+	next, err := j.held.Move(ctx, unparkCall(opUnpark, fsm.Call{Actor: j.held.Actor()}))
 	return SmallClaim{handle{next}}, err
 }
 

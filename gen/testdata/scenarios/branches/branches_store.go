@@ -5,8 +5,6 @@ package branches
 import (
 	"context"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -81,78 +79,24 @@ func Fold(events []fsm.Event) (Claim, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// File makes a Claim in state small or large.
-func (m *Machine) File(ctx context.Context, req FileRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opFile))
-}
-
-// FileMany is File for each request, in one transaction: all of them or none.
-func (m *Machine) FileMany(ctx context.Context, reqs []FileRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Claim], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opFile)
-	}
-	return m.core.CreateMany(ctx, calls)
+// File makes a Claim in state small or large. An empty id stands for a new one.
+func (m *Machine) File(ctx context.Context, id string, in FileInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, fileCall(opFile, id, in, c))
 }
 
 // Vote moves a Claim from small or large to paid, small or large.
-func (m *Machine) Vote(ctx context.Context, at fsm.Target, req VoteRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opVote))
-}
-
-// VoteItem is one item of VoteMany.
-type VoteItem struct {
-	At      fsm.Target
-	Request VoteRequest
-}
-
-// VoteMany is Vote for each item, in one transaction: all of them or none.
-func (m *Machine) VoteMany(ctx context.Context, items []VoteItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Claim], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Claim]{At: item.At, Call: item.Request.call(opVote)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Vote(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, voteCall(opVote, c))
 }
 
 // Ask moves a Claim from small or large to paid or parked.
-func (m *Machine) Ask(ctx context.Context, at fsm.Target, req AskRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opAsk))
-}
-
-// AskItem is one item of AskMany.
-type AskItem struct {
-	At      fsm.Target
-	Request AskRequest
-}
-
-// AskMany is Ask for each item, in one transaction: all of them or none.
-func (m *Machine) AskMany(ctx context.Context, items []AskItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Claim], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Claim]{At: item.At, Call: item.Request.call(opAsk)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Ask(ctx context.Context, at fsm.Target, in AskInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, askCall(opAsk, in, c))
 }
 
 // Unpark moves a Claim from parked to small.
-func (m *Machine) Unpark(ctx context.Context, at fsm.Target, req UnparkRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opUnpark))
-}
-
-// UnparkItem is one item of UnparkMany.
-type UnparkItem struct {
-	At      fsm.Target
-	Request UnparkRequest
-}
-
-// UnparkMany is Unpark for each item, in one transaction: all of them or none.
-func (m *Machine) UnparkMany(ctx context.Context, items []UnparkItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Claim], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Claim]{At: item.At, Call: item.Request.call(opUnpark)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Unpark(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, unparkCall(opUnpark, c))
 }
 
 // Record returns a Claim as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -222,9 +166,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Claim]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Claim]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -317,67 +275,51 @@ var descriptor = fsmimpl.Descriptor[Claim]{
 	},
 }
 
-func (req FileRequest) call(op *fsmimpl.Operation[Claim]) fsmimpl.Call[Claim] {
+func fileCall(op *fsmimpl.Operation[Claim], id string, in FileInput, c fsm.Call) fsmimpl.Call[Claim] {
 	return fsmimpl.Call[Claim]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "amount", Value: req.Amount, Kind: driver.KindInt},
+			{Name: "amount", Value: in.Amount, Kind: driver.KindInt},
 		},
 		Decide: func(j *Claim, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := File(id, req, now)
+			made, e, err := File(id, in, c.Actor, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req VoteRequest) call(op *fsmimpl.Operation[Claim]) fsmimpl.Call[Claim] {
+func voteCall(op *fsmimpl.Operation[Claim], c fsm.Call) fsmimpl.Call[Claim] {
 	return fsmimpl.Call[Claim]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Vote(req, now))
+			return step(j.Vote(c.Actor, now))
 		},
 	}
 }
 
-func (req AskRequest) call(op *fsmimpl.Operation[Claim]) fsmimpl.Call[Claim] {
+func askCall(op *fsmimpl.Operation[Claim], in AskInput, c fsm.Call) fsmimpl.Call[Claim] {
 	return fsmimpl.Call[Claim]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "answer", Value: req.Answer.String(), Kind: driver.KindEnum},
+			{Name: "answer", Value: in.Answer.String(), Kind: driver.KindEnum},
 		},
 		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Ask(req, now))
+			return step(j.Ask(in, c.Actor, now))
 		},
 	}
 }
 
-func (req UnparkRequest) call(op *fsmimpl.Operation[Claim]) fsmimpl.Call[Claim] {
+func unparkCall(op *fsmimpl.Operation[Claim], c fsm.Call) fsmimpl.Call[Claim] {
 	return fsmimpl.Call[Claim]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Unpark(req, now))
+			return step(j.Unpark(now))
 		},
 	}
 }
@@ -392,7 +334,7 @@ func encode(j *Claim) driver.Row {
 		UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Amount,
-			column(j.Approver),
+			fsmimpl.Column(j.Approver),
 			j.Votes,
 		},
 	}
@@ -401,18 +343,14 @@ func encode(j *Claim) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Claim, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Claim{}, fmt.Errorf("branches %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Claim{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Amount),
-		readOptional(r, 1, &j.Approver),
-		read(r, 2, &j.Votes),
-	)
-	if err != nil {
-		return Claim{}, fmt.Errorf("branches %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Amount)
+	fsmimpl.PlainOptional(rd, &j.Approver)
+	fsmimpl.Plain(rd, &j.Votes)
+	if err := rd.Err(); err != nil {
+		return Claim{}, err
 	}
 	return j, nil
 }
@@ -427,35 +365,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

@@ -8,8 +8,6 @@
 package derived
 
 import (
-	sqldriver "database/sql/driver"
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,7 +18,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Part. The zero State is no state.
 type State uint8
@@ -42,10 +40,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -55,54 +50,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "waiting":
-		*s = StateWaiting
-	case "good":
-		*s = StateGood
-	case "bad":
-		*s = StateBad
-	default:
-		return fmt.Errorf("unknown state %q; expected waiting, good or bad", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateWaiting,
-		StateGood,
-		StateBad,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -110,158 +68,21 @@ func (s State) Terminal() bool {
 	return s == StateBad
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpAdd Operation = iota + 1
-	OpInspect
-	OpReinspect
+	OpAdd       = "add"
+	OpInspect   = "inspect"
+	OpReinspect = "reinspect"
 )
 
-var operationNames = [...]string{
-	OpAdd:       "add",
-	OpInspect:   "inspect",
-	OpReinspect: "reinspect",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "add":
-		*o = OpAdd
-	case "inspect":
-		*o = OpInspect
-	case "reinspect":
-		*o = OpReinspect
-	default:
-		return fmt.Errorf("unknown operation %q; expected add, inspect or reinspect", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpAdd,
-		OpInspect,
-		OpReinspect,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventAdd EventName = iota + 1
-	EventInspect
-	EventReinspect
+	EventAdd       = "add"
+	EventInspect   = "inspect"
+	EventReinspect = "reinspect"
 )
-
-var eventNameNames = [...]string{
-	EventAdd:       "add",
-	EventInspect:   "inspect",
-	EventReinspect: "reinspect",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "add":
-		*e = EventAdd
-	case "inspect":
-		*e = EventInspect
-	case "reinspect":
-		*e = EventReinspect
-	default:
-		return fmt.Errorf("unknown event %q; expected add, inspect or reinspect", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // Part is one record of the machine. Change it by its methods only: they keep
 // its revision and its invariants.
@@ -303,61 +124,45 @@ func (j Part) Equal(other Part) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// AddRequest is the request of Add.
-type AddRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// AddInput holds the inputs of Add.
+type AddInput struct {
 	Batch  string
 	Line   fsm.Optional[string] // may be absent
 	Weight int64
 }
 
 // Add makes a Part in state waiting.
-func Add(id string, req AddRequest, now time.Time) (Part, Event, error) {
+func Add(id string, in AddInput, now time.Time) (Part, Event, error) {
 	now = driver.Time(now)
 	j := Part{ID: id, CreatedAt: now}
-	if req.Batch == "" {
-		return Part{}, Event{}, j.refuseInput(OpAdd, "batch", "it is required and empty")
+	if in.Batch == "" {
+		return Part{}, Event{}, j.refuseInput("add", "batch", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Batch); err != nil {
-		return Part{}, Event{}, j.refuseInput(OpAdd, "batch", err.Error())
+	if err := driver.CheckText(in.Batch); err != nil {
+		return Part{}, Event{}, j.refuseInput("add", "batch", err.Error())
 	}
-	if err := driver.CheckText(req.Line.Or("")); err != nil {
-		return Part{}, Event{}, j.refuseInput(OpAdd, "line", err.Error())
+	if err := driver.CheckText(in.Line.Or("")); err != nil {
+		return Part{}, Event{}, j.refuseInput("add", "line", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Part{}, Event{}, j.refuseInput(OpAdd, "id", err.Error())
+		return Part{}, Event{}, j.refuseInput("add", "id", err.Error())
 	}
-	j.Batch = req.Batch
-	j.Line = req.Line
-	j.Weight = req.Weight
+	j.Batch = in.Batch
+	j.Line = in.Line
+	j.Weight = in.Weight
 	j.move(StateWaiting, now)
-	return j, Event{Operation: OpAdd, Name: EventAdd, To: StateWaiting, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventAdd, To: StateWaiting}, nil
 }
 
-// InspectRequest is the request of Inspect.
-type InspectRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// InspectInput holds the inputs of Inspect.
+type InspectInput struct {
 	Fine bool
 }
 
@@ -366,7 +171,7 @@ type InspectRequest struct {
 // The first of these that fits is taken:
 //   - if input.fine == true: to good
 //   - otherwise: to bad
-func (j *Part) Inspect(req InspectRequest, now time.Time) (Event, error) {
+func (j *Part) Inspect(in InspectInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateWaiting:
@@ -374,36 +179,21 @@ func (j *Part) Inspect(req InspectRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpInspect)
 	}
 	switch {
-	case req.Fine:
+	case in.Fine:
 		j.CheckedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateGood, now)
-		return Event{Operation: OpInspect, Name: EventInspect, From: from, To: StateGood, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventInspect, From: from, To: StateGood}, nil
 	default:
 		j.CheckedAt = fsm.Some(now)
 		from := j.State
 		j.move(StateBad, now)
-		return Event{Operation: OpInspect, Name: EventInspect, From: from, To: StateBad, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventInspect, From: from, To: StateBad}, nil
 	}
 }
 
-// CanInspect reports what Inspect would answer, and changes nothing.
-func (j Part) CanInspect(req InspectRequest, now time.Time) error {
-	_, err := j.Inspect(req, now)
-	return err
-}
-
-// ReinspectRequest is the request of Reinspect.
-type ReinspectRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-}
-
 // Reinspect moves a Part from good to waiting.
-func (j *Part) Reinspect(req ReinspectRequest, now time.Time) (Event, error) {
+func (j *Part) Reinspect(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateGood:
@@ -413,32 +203,24 @@ func (j *Part) Reinspect(req ReinspectRequest, now time.Time) (Event, error) {
 	j.CheckedAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateWaiting, now)
-	return Event{Operation: OpReinspect, Name: EventReinspect, From: from, To: StateWaiting, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventReinspect, From: from, To: StateWaiting}, nil
 }
 
-// CanReinspect reports what Reinspect would answer, and changes nothing.
-func (j Part) CanReinspect(req ReinspectRequest, now time.Time) error {
-	_, err := j.Reinspect(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Part: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Part) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpInspect:
-		switch s {
-		case StateWaiting:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateWaiting
 	case OpReinspect:
-		switch s {
-		case StateGood:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateGood
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Part breaks, whoever wrote it. An empty list
@@ -484,10 +266,7 @@ var batchStateNames = [...]string{
 
 // String returns the name in the specification.
 func (b BatchState) String() string {
-	if !b.Valid() {
-		return fmt.Sprintf("BatchState(%d)", uint8(b))
-	}
-	return batchStateNames[b]
+	return fsmimpl.Name(batchStateNames[:], b, "BatchState")
 }
 
 // Valid reports whether b is one of the states of the specification.
@@ -497,49 +276,12 @@ func (b BatchState) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (b BatchState) MarshalText() ([]byte, error) {
-	if !b.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(b))
-	}
-	return []byte(batchStateNames[b]), nil
+	return fsmimpl.Text(batchStateNames[:], b, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (b *BatchState) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "scrapped":
-		*b = BatchStateScrapped
-	case "passed":
-		*b = BatchStatePassed
-	case "clean":
-		*b = BatchStateClean
-	case "in_work":
-		*b = BatchStateInWork
-	case "shipped":
-		*b = BatchStateShipped
-	default:
-		return fmt.Errorf("unknown state %q; expected scrapped, passed, clean, in_work or shipped", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (b BatchState) Value() (sqldriver.Value, error) {
-	text, err := b.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (b *BatchState) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return b.UnmarshalText([]byte(text))
-	case []byte:
-		return b.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(batchStateNames[:], text, b, "state")
 }
 
 // Leads reports whether one step of a record may move the Batch from s to next.
@@ -639,25 +381,28 @@ func (j *Part) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Part) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Part) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Part) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Part) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "derived", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "derived", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Part) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Part) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -671,13 +416,13 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpInspect:   {Code: fsm.ErrWrongState, Machine: "derived", Operation: "inspect", Allowed: inspectStates},
 	OpReinspect: {Code: fsm.ErrWrongState, Machine: "derived", Operation: "reinspect", Allowed: reinspectStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpInspect:   {Code: fsm.ErrTerminal, Machine: "derived", Operation: "inspect", Allowed: inspectStates},
 	OpReinspect: {Code: fsm.ErrTerminal, Machine: "derived", Operation: "reinspect", Allowed: reinspectStates},
 }

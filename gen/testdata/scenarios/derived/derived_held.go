@@ -36,14 +36,14 @@ func Hold(m *Machine, j Part, actor string) AnyPart {
 }
 
 // Add is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Add(ctx context.Context, req AddRequest) (WaitingPart, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Add(ctx context.Context, id string, in AddInput, c fsm.Call) (WaitingPart, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Add(ctx, req)
+	out, err := h.m.Add(ctx, id, in, c)
 	if err != nil {
 		return WaitingPart{}, err
 	}
@@ -113,8 +113,8 @@ type WaitingPart struct {
 }
 
 // Inspect moves the Part to good or bad.
-func (j WaitingPart) Inspect(ctx context.Context, fine bool) (AfterInspect, error) {
-	next, err := j.held.Move(ctx, InspectRequest{Actor: j.held.Actor(), Fine: fine}.call(opInspect))
+func (j WaitingPart) Inspect(ctx context.Context, in InspectInput) (AfterInspect, error) {
+	next, err := j.held.Move(ctx, inspectCall(opInspect, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterInspect{handle{next}}, err
 }
 
@@ -131,7 +131,7 @@ func (j GoodPart) CheckedAt() time.Time {
 
 // Reinspect moves the Part to waiting.
 func (j GoodPart) Reinspect(ctx context.Context) (WaitingPart, error) {
-	next, err := j.held.Move(ctx, ReinspectRequest{Actor: j.held.Actor()}.call(opReinspect))
+	next, err := j.held.Move(ctx, reinspectCall(opReinspect, fsm.Call{Actor: j.held.Actor()}))
 	return WaitingPart{handle{next}}, err
 }
 

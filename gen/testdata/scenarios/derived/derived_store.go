@@ -5,8 +5,6 @@ package derived
 import (
 	"context"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -84,60 +82,19 @@ func Fold(events []fsm.Event) (Part, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Add makes a Part in state waiting.
-func (m *Machine) Add(ctx context.Context, req AddRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opAdd))
-}
-
-// AddMany is Add for each request, in one transaction: all of them or none.
-func (m *Machine) AddMany(ctx context.Context, reqs []AddRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Part], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opAdd)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Add makes a Part in state waiting. An empty id stands for a new one.
+func (m *Machine) Add(ctx context.Context, id string, in AddInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, addCall(opAdd, id, in, c))
 }
 
 // Inspect moves a Part from waiting to good or bad.
-func (m *Machine) Inspect(ctx context.Context, at fsm.Target, req InspectRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opInspect))
-}
-
-// InspectItem is one item of InspectMany.
-type InspectItem struct {
-	At      fsm.Target
-	Request InspectRequest
-}
-
-// InspectMany is Inspect for each item, in one transaction: all of them or
-// none.
-func (m *Machine) InspectMany(ctx context.Context, items []InspectItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Part], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Part]{At: item.At, Call: item.Request.call(opInspect)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Inspect(ctx context.Context, at fsm.Target, in InspectInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, inspectCall(opInspect, in, c))
 }
 
 // Reinspect moves a Part from good to waiting.
-func (m *Machine) Reinspect(ctx context.Context, at fsm.Target, req ReinspectRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opReinspect))
-}
-
-// ReinspectItem is one item of ReinspectMany.
-type ReinspectItem struct {
-	At      fsm.Target
-	Request ReinspectRequest
-}
-
-// ReinspectMany is Reinspect for each item, in one transaction: all of them or
-// none.
-func (m *Machine) ReinspectMany(ctx context.Context, items []ReinspectItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Part], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Part]{At: item.At, Call: item.Request.call(opReinspect)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Reinspect(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, reinspectCall(opReinspect, c))
 }
 
 // Record returns a Part as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -207,9 +164,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Part]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Part]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -297,55 +268,43 @@ var descriptor = fsmimpl.Descriptor[Part]{
 	},
 }
 
-func (req AddRequest) call(op *fsmimpl.Operation[Part]) fsmimpl.Call[Part] {
+func addCall(op *fsmimpl.Operation[Part], id string, in AddInput, c fsm.Call) fsmimpl.Call[Part] {
 	return fsmimpl.Call[Part]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "batch", Value: req.Batch, Kind: driver.KindString},
-			{Name: "line", Value: column(req.Line), Kind: driver.KindString},
-			{Name: "weight", Value: req.Weight, Kind: driver.KindInt},
+			{Name: "batch", Value: in.Batch, Kind: driver.KindString},
+			{Name: "line", Value: fsmimpl.Column(in.Line), Kind: driver.KindString},
+			{Name: "weight", Value: in.Weight, Kind: driver.KindInt},
 		},
 		Decide: func(j *Part, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Add(id, req, now)
+			made, e, err := Add(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req InspectRequest) call(op *fsmimpl.Operation[Part]) fsmimpl.Call[Part] {
+func inspectCall(op *fsmimpl.Operation[Part], in InspectInput, c fsm.Call) fsmimpl.Call[Part] {
 	return fsmimpl.Call[Part]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "fine", Value: req.Fine, Kind: driver.KindBool},
+			{Name: "fine", Value: in.Fine, Kind: driver.KindBool},
 		},
 		Decide: func(j *Part, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Inspect(req, now))
+			return step(j.Inspect(in, now))
 		},
 	}
 }
 
-func (req ReinspectRequest) call(op *fsmimpl.Operation[Part]) fsmimpl.Call[Part] {
+func reinspectCall(op *fsmimpl.Operation[Part], c fsm.Call) fsmimpl.Call[Part] {
 	return fsmimpl.Call[Part]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Part, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Reinspect(req, now))
+			return step(j.Reinspect(now))
 		},
 	}
 }
@@ -360,9 +319,9 @@ func encode(j *Part) driver.Row {
 		UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Batch,
-			column(j.Line),
+			fsmimpl.Column(j.Line),
 			j.Weight,
-			column(j.CheckedAt),
+			fsmimpl.Column(j.CheckedAt),
 		},
 	}
 }
@@ -370,19 +329,15 @@ func encode(j *Part) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Part, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Part{}, fmt.Errorf("derived %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Part{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Batch),
-		readOptional(r, 1, &j.Line),
-		read(r, 2, &j.Weight),
-		readOptional(r, 3, &j.CheckedAt),
-	)
-	if err != nil {
-		return Part{}, fmt.Errorf("derived %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Batch)
+	fsmimpl.PlainOptional(rd, &j.Line)
+	fsmimpl.Plain(rd, &j.Weight)
+	fsmimpl.PlainOptional(rd, &j.CheckedAt)
+	if err := rd.Err(); err != nil {
+		return Part{}, err
 	}
 	return j, nil
 }
@@ -397,35 +352,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

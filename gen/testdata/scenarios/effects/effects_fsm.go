@@ -8,8 +8,6 @@
 package effects
 
 import (
-	sqldriver "database/sql/driver"
-	"fmt"
 	"math"
 	"time"
 
@@ -20,7 +18,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Thing. The zero State is no state.
 type State uint8
@@ -43,10 +41,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -56,54 +51,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "made":
-		*s = StateMade
-	case "settled":
-		*s = StateSettled
-	case "done":
-		*s = StateDone
-	default:
-		return fmt.Errorf("unknown state %q; expected made, settled or done", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateMade,
-		StateSettled,
-		StateDone,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -111,212 +69,33 @@ func (s State) Terminal() bool {
 	return s == StateDone
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpMake Operation = iota + 1
-	OpSwap
-	OpKeep
-	OpHold
-	OpCopy
-	OpTry
-	OpSettle
-	OpUnset
-	OpFinish
+	OpMake   = "make"
+	OpSwap   = "swap"
+	OpKeep   = "keep"
+	OpHold   = "hold"
+	OpCopy   = "copy"
+	OpTry    = "try"
+	OpSettle = "settle"
+	OpUnset  = "unset"
+	OpFinish = "finish"
 )
 
-var operationNames = [...]string{
-	OpMake:   "make",
-	OpSwap:   "swap",
-	OpKeep:   "keep",
-	OpHold:   "hold",
-	OpCopy:   "copy",
-	OpTry:    "try",
-	OpSettle: "settle",
-	OpUnset:  "unset",
-	OpFinish: "finish",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "make":
-		*o = OpMake
-	case "swap":
-		*o = OpSwap
-	case "keep":
-		*o = OpKeep
-	case "hold":
-		*o = OpHold
-	case "copy":
-		*o = OpCopy
-	case "try":
-		*o = OpTry
-	case "settle":
-		*o = OpSettle
-	case "unset":
-		*o = OpUnset
-	case "finish":
-		*o = OpFinish
-	default:
-		return fmt.Errorf("unknown operation %q; expected make, swap, keep, hold, copy, try, settle, unset or finish", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpMake,
-		OpSwap,
-		OpKeep,
-		OpHold,
-		OpCopy,
-		OpTry,
-		OpSettle,
-		OpUnset,
-		OpFinish,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventMake EventName = iota + 1
-	EventSwap
-	EventKeep
-	EventHold
-	EventCopy
-	EventTry
-	EventSettle
-	EventUnset
-	EventFinish
+	EventMake   = "make"
+	EventSwap   = "swap"
+	EventKeep   = "keep"
+	EventHold   = "hold"
+	EventCopy   = "copy"
+	EventTry    = "try"
+	EventSettle = "settle"
+	EventUnset  = "unset"
+	EventFinish = "finish"
 )
-
-var eventNameNames = [...]string{
-	EventMake:   "make",
-	EventSwap:   "swap",
-	EventKeep:   "keep",
-	EventHold:   "hold",
-	EventCopy:   "copy",
-	EventTry:    "try",
-	EventSettle: "settle",
-	EventUnset:  "unset",
-	EventFinish: "finish",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "make":
-		*e = EventMake
-	case "swap":
-		*e = EventSwap
-	case "keep":
-		*e = EventKeep
-	case "hold":
-		*e = EventHold
-	case "copy":
-		*e = EventCopy
-	case "try":
-		*e = EventTry
-	case "settle":
-		*e = EventSettle
-	case "unset":
-		*e = EventUnset
-	case "finish":
-		*e = EventFinish
-	default:
-		return fmt.Errorf("unknown event %q; expected make, swap, keep, hold, copy, try, settle, unset or finish", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // Mode is a value of the field mode. The zero Mode is none.
 type Mode uint8
@@ -334,10 +113,7 @@ var modeNames = [...]string{
 
 // String returns the name in the specification.
 func (m Mode) String() string {
-	if !m.Valid() {
-		return fmt.Sprintf("Mode(%d)", uint8(m))
-	}
-	return modeNames[m]
+	return fsmimpl.Name(modeNames[:], m, "Mode")
 }
 
 // Valid reports whether m is one of the values of the specification.
@@ -347,43 +123,12 @@ func (m Mode) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (m Mode) MarshalText() ([]byte, error) {
-	if !m.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(m))
-	}
-	return []byte(modeNames[m]), nil
+	return fsmimpl.Text(modeNames[:], m, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (m *Mode) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "fast":
-		*m = ModeFast
-	case "slow":
-		*m = ModeSlow
-	default:
-		return fmt.Errorf("unknown value %q; expected fast or slow", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (m Mode) Value() (sqldriver.Value, error) {
-	text, err := m.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (m *Mode) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return m.UnmarshalText([]byte(text))
-	case []byte:
-		return m.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(modeNames[:], text, m, "value")
 }
 
 // Thing is one record of the machine. Change it by its methods only: they keep
@@ -448,25 +193,15 @@ func (j Thing) Equal(other Thing) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// MakeRequest is the request of Make.
-type MakeRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// MakeInput holds the inputs of Make.
+type MakeInput struct {
 	Start  int64
 	Data   fsm.JSON
 	Names  fsm.Set
@@ -475,70 +210,61 @@ type MakeRequest struct {
 }
 
 // Make makes a Thing in state made.
-func Make(id string, req MakeRequest, now time.Time) (Thing, Event, error) {
+func Make(id string, in MakeInput, actor string, now time.Time) (Thing, Event, error) {
 	now = driver.Time(now)
 	j := Thing{ID: id, CreatedAt: now}
-	if req.Actor == "" {
-		return Thing{}, Event{}, j.refuse(OpMake, fsm.ErrActorMissing)
+	if actor == "" {
+		return Thing{}, Event{}, j.refuse("make", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Thing{}, Event{}, j.refuseInput(OpMake, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Thing{}, Event{}, j.refuseInput("make", "actor", err.Error())
 	}
-	if req.Start < 0 || req.Start > 5 {
-		return Thing{}, Event{}, j.refuseInput(OpMake, "start", "expected 0 to 5")
+	if in.Start < 0 || in.Start > 5 {
+		return Thing{}, Event{}, j.refuseInput("make", "start", "expected 0 to 5")
 	}
-	if req.Data.IsZero() {
-		return Thing{}, Event{}, j.refuseInput(OpMake, "data", "it is required and missing")
+	if in.Data.IsZero() {
+		return Thing{}, Event{}, j.refuseInput("make", "data", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Data.String()); err != nil {
-		return Thing{}, Event{}, j.refuseInput(OpMake, "data", err.Error())
+	if err := driver.CheckText(in.Data.String()); err != nil {
+		return Thing{}, Event{}, j.refuseInput("make", "data", err.Error())
 	}
-	if err := driver.CheckSet(req.Names); err != nil {
-		return Thing{}, Event{}, j.refuseInput(OpMake, "names", err.Error())
+	if err := driver.CheckSet(in.Names); err != nil {
+		return Thing{}, Event{}, j.refuseInput("make", "names", err.Error())
 	}
-	if err := driver.CheckSet(req.Others); err != nil {
-		return Thing{}, Event{}, j.refuseInput(OpMake, "others", err.Error())
+	if err := driver.CheckSet(in.Others); err != nil {
+		return Thing{}, Event{}, j.refuseInput("make", "others", err.Error())
 	}
-	if v, ok := req.Extra.Get(); ok {
+	if v, ok := in.Extra.Get(); ok {
 		if v.IsZero() {
-			return Thing{}, Event{}, j.refuseInput(OpMake, "extra", "it is no JSON text")
+			return Thing{}, Event{}, j.refuseInput("make", "extra", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Thing{}, Event{}, j.refuseInput(OpMake, "extra", err.Error())
+			return Thing{}, Event{}, j.refuseInput("make", "extra", err.Error())
 		}
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Thing{}, Event{}, j.refuseInput(OpMake, "id", err.Error())
+		return Thing{}, Event{}, j.refuseInput("make", "id", err.Error())
 	}
 	if !inYears(now.Add(90 * time.Second)) {
-		return Thing{}, Event{}, j.refuseOverflow(OpMake, "wake")
+		return Thing{}, Event{}, j.refuseOverflow("make", "wake")
 	}
 	j.Size = 3
 	j.Active = true
 	j.At = now
-	j.Data = req.Data
+	j.Data = in.Data
 	j.Mode = ModeSlow
-	j.Tries = req.Start
-	j.Names = req.Names
-	j.Others = req.Others
+	j.Tries = in.Start
+	j.Names = in.Names
+	j.Others = in.Others
 	j.Wake = fsm.Some(now.Add(90 * time.Second))
-	j.Left = fsm.Some(req.Actor)
-	j.Extra = req.Extra
+	j.Left = fsm.Some(actor)
+	j.Extra = in.Extra
 	j.move(StateMade, now)
-	return j, Event{Operation: OpMake, Name: EventMake, To: StateMade, Rev: j.Rev, At: now}, nil
-}
-
-// SwapRequest is the request of Swap.
-type SwapRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return j, Event{Name: EventMake, To: StateMade}, nil
 }
 
 // Swap keeps a Thing made.
-func (j *Thing) Swap(req SwapRequest, now time.Time) (Event, error) {
+func (j *Thing) Swap(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateMade:
@@ -546,33 +272,21 @@ func (j *Thing) Swap(req SwapRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpSwap)
 	}
 	if j.Size < 1 || j.Size > 10 {
-		return Event{}, j.refuseInvariant(OpSwap, "size")
+		return Event{}, j.refuseInvariant("swap", "size")
 	}
 	if j.Least.Present() && j.Least.Or(0) < 1 {
-		return Event{}, j.refuseInvariant(OpSwap, "least")
+		return Event{}, j.refuseInvariant("swap", "least")
 	}
 	newLeft := j.Right
 	newRight := j.Left
 	j.Left = newLeft
 	j.Right = newRight
 	j.move(j.State, now)
-	return Event{Operation: OpSwap, Name: EventSwap, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventSwap, From: j.State, To: j.State}, nil
 }
 
-// CanSwap reports what Swap would answer, and changes nothing.
-func (j Thing) CanSwap(req SwapRequest, now time.Time) error {
-	_, err := j.Swap(req, now)
-	return err
-}
-
-// KeepRequest is the request of Keep.
-type KeepRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// KeepInput holds the inputs of Keep.
+type KeepInput struct {
 	Left fsm.Optional[string]   // may be absent
 	Size fsm.Optional[int64]    // may be absent
 	Mode fsm.Optional[Mode]     // may be absent
@@ -580,23 +294,23 @@ type KeepRequest struct {
 }
 
 // Keep keeps a Thing made or settled.
-func (j *Thing) Keep(req KeepRequest, now time.Time) (Event, error) {
+func (j *Thing) Keep(in KeepInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if err := driver.CheckText(req.Left.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpKeep, "left", err.Error())
+	if err := driver.CheckText(in.Left.Or("")); err != nil {
+		return Event{}, j.refuseInput("keep", "left", err.Error())
 	}
-	if v, ok := req.Size.Get(); ok && (v < 1 || v > 10) {
-		return Event{}, j.refuseInput(OpKeep, "size", "expected 1 to 10")
+	if v, ok := in.Size.Get(); ok && (v < 1 || v > 10) {
+		return Event{}, j.refuseInput("keep", "size", "expected 1 to 10")
 	}
-	if v, ok := req.Mode.Get(); ok && !v.Valid() {
-		return Event{}, j.refuseInput(OpKeep, "mode", "expected fast or slow")
+	if v, ok := in.Mode.Get(); ok && !v.Valid() {
+		return Event{}, j.refuseInput("keep", "mode", "expected fast or slow")
 	}
-	if v, ok := req.Data.Get(); ok {
+	if v, ok := in.Data.Get(); ok {
 		if v.IsZero() {
-			return Event{}, j.refuseInput(OpKeep, "data", "it is no JSON text")
+			return Event{}, j.refuseInput("keep", "data", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput(OpKeep, "data", err.Error())
+			return Event{}, j.refuseInput("keep", "data", err.Error())
 		}
 	}
 	switch j.State {
@@ -605,66 +319,54 @@ func (j *Thing) Keep(req KeepRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpKeep)
 	}
 	newLeft := j.Left
-	if req.Left.Present() {
-		newLeft = req.Left
+	if in.Left.Present() {
+		newLeft = in.Left
 	}
-	if req.Size.Or(j.Size) < 1 || req.Size.Or(j.Size) > 10 {
-		return Event{}, j.refuseInvariant(OpKeep, "size")
+	if in.Size.Or(j.Size) < 1 || in.Size.Or(j.Size) > 10 {
+		return Event{}, j.refuseInvariant("keep", "size")
 	}
 	if j.Least.Present() && j.Least.Or(0) < 1 {
-		return Event{}, j.refuseInvariant(OpKeep, "least")
+		return Event{}, j.refuseInvariant("keep", "least")
 	}
 	switch j.State {
 	case StateSettled:
 		if !j.Owner.Present() {
-			return Event{}, j.refuseInvariant(OpKeep, "owner is present")
+			return Event{}, j.refuseInvariant("keep", "owner is present")
 		}
 		if j.Tries < 1 {
-			return Event{}, j.refuseInvariant(OpKeep, "tries >= 1")
+			return Event{}, j.refuseInvariant("keep", "tries >= 1")
 		}
 	}
 	j.Left = newLeft
-	j.Size = req.Size.Or(j.Size)
-	j.Mode = req.Mode.Or(j.Mode)
-	j.Data = req.Data.Or(j.Data)
+	j.Size = in.Size.Or(j.Size)
+	j.Mode = in.Mode.Or(j.Mode)
+	j.Data = in.Data.Or(j.Data)
 	j.move(j.State, now)
-	return Event{Operation: OpKeep, Name: EventKeep, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventKeep, From: j.State, To: j.State}, nil
 }
 
-// CanKeep reports what Keep would answer, and changes nothing.
-func (j Thing) CanKeep(req KeepRequest, now time.Time) error {
-	_, err := j.Keep(req, now)
-	return err
-}
-
-// HoldRequest is the request of Hold.
-type HoldRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// HoldInput holds the inputs of Hold.
+type HoldInput struct {
 	Wake   fsm.Optional[time.Time] // may be absent
 	Active fsm.Optional[bool]      // may be absent
 	Extra  fsm.Optional[fsm.JSON]  // may be absent
 }
 
 // Hold keeps a Thing made.
-func (j *Thing) Hold(req HoldRequest, now time.Time) (Event, error) {
+func (j *Thing) Hold(in HoldInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if v, ok := req.Wake.Get(); ok {
+	if v, ok := in.Wake.Get(); ok {
 		if !inYears(v) {
-			return Event{}, j.refuseInput(OpHold, "wake", "it is outside the years 1 to 9999")
+			return Event{}, j.refuseInput("hold", "wake", "it is outside the years 1 to 9999")
 		}
-		req.Wake = fsm.Some(driver.Time(v))
+		in.Wake = fsm.Some(driver.Time(v))
 	}
-	if v, ok := req.Extra.Get(); ok {
+	if v, ok := in.Extra.Get(); ok {
 		if v.IsZero() {
-			return Event{}, j.refuseInput(OpHold, "extra", "it is no JSON text")
+			return Event{}, j.refuseInput("hold", "extra", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput(OpHold, "extra", err.Error())
+			return Event{}, j.refuseInput("hold", "extra", err.Error())
 		}
 	}
 	switch j.State {
@@ -673,43 +375,28 @@ func (j *Thing) Hold(req HoldRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpHold)
 	}
 	newWake := j.Wake
-	if req.Wake.Present() {
-		newWake = req.Wake
+	if in.Wake.Present() {
+		newWake = in.Wake
 	}
 	newExtra := j.Extra
-	if req.Extra.Present() {
-		newExtra = req.Extra
+	if in.Extra.Present() {
+		newExtra = in.Extra
 	}
 	if j.Size < 1 || j.Size > 10 {
-		return Event{}, j.refuseInvariant(OpHold, "size")
+		return Event{}, j.refuseInvariant("hold", "size")
 	}
 	if j.Least.Present() && j.Least.Or(0) < 1 {
-		return Event{}, j.refuseInvariant(OpHold, "least")
+		return Event{}, j.refuseInvariant("hold", "least")
 	}
 	j.Wake = newWake
-	j.Active = req.Active.Or(j.Active)
+	j.Active = in.Active.Or(j.Active)
 	j.Extra = newExtra
 	j.move(j.State, now)
-	return Event{Operation: OpHold, Name: EventHold, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanHold reports what Hold would answer, and changes nothing.
-func (j Thing) CanHold(req HoldRequest, now time.Time) error {
-	_, err := j.Hold(req, now)
-	return err
-}
-
-// CopyRequest is the request of Copy.
-type CopyRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventHold, From: j.State, To: j.State}, nil
 }
 
 // Copy keeps a Thing made.
-func (j *Thing) Copy(req CopyRequest, now time.Time) (Event, error) {
+func (j *Thing) Copy(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateMade:
@@ -717,30 +404,18 @@ func (j *Thing) Copy(req CopyRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpCopy)
 	}
 	if j.Size < 1 || j.Size > 10 {
-		return Event{}, j.refuseInvariant(OpCopy, "size")
+		return Event{}, j.refuseInvariant("copy", "size")
 	}
 	j.Wake = fsm.Some(j.At)
 	j.Least = fsm.Some(j.Size)
 	j.Seen = fsm.Some(j.Active)
 	j.Owner = j.Left
 	j.move(j.State, now)
-	return Event{Operation: OpCopy, Name: EventCopy, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventCopy, From: j.State, To: j.State}, nil
 }
 
-// CanCopy reports what Copy would answer, and changes nothing.
-func (j Thing) CanCopy(req CopyRequest, now time.Time) error {
-	_, err := j.Copy(req, now)
-	return err
-}
-
-// TryRequest is the request of Try.
-type TryRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// TryInput holds the inputs of Try.
+type TryInput struct {
 	Name  string
 	Other string
 	Left  string
@@ -752,31 +427,31 @@ type TryRequest struct {
 //   - if tries >= 9: to done
 //   - if names covers others: it stays where it is
 //   - otherwise: it stays where it is
-func (j *Thing) Try(req TryRequest, now time.Time) (Event, error) {
+func (j *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpTry, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("try", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpTry, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("try", "actor", err.Error())
 	}
-	if req.Name == "" {
-		return Event{}, j.refuseInput(OpTry, "name", "it is required and empty")
+	if in.Name == "" {
+		return Event{}, j.refuseInput("try", "name", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Name); err != nil {
-		return Event{}, j.refuseInput(OpTry, "name", err.Error())
+	if err := driver.CheckText(in.Name); err != nil {
+		return Event{}, j.refuseInput("try", "name", err.Error())
 	}
-	if req.Other == "" {
-		return Event{}, j.refuseInput(OpTry, "other", "it is required and empty")
+	if in.Other == "" {
+		return Event{}, j.refuseInput("try", "other", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Other); err != nil {
-		return Event{}, j.refuseInput(OpTry, "other", err.Error())
+	if err := driver.CheckText(in.Other); err != nil {
+		return Event{}, j.refuseInput("try", "other", err.Error())
 	}
-	if req.Left == "" {
-		return Event{}, j.refuseInput(OpTry, "left", "it is required and empty")
+	if in.Left == "" {
+		return Event{}, j.refuseInput("try", "left", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Left); err != nil {
-		return Event{}, j.refuseInput(OpTry, "left", err.Error())
+	if err := driver.CheckText(in.Left); err != nil {
+		return Event{}, j.refuseInput("try", "left", err.Error())
 	}
 	switch j.State {
 	case StateMade:
@@ -784,90 +459,75 @@ func (j *Thing) Try(req TryRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpTry)
 	}
 	if j.Tries == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpTry, "tries")
+		return Event{}, j.refuseOverflow("try", "tries")
 	}
-	newNames := j.Names.With(req.Name)
+	newNames := j.Names.With(in.Name)
 	switch {
 	case j.Tries+1 >= 9:
 		if j.Tries == math.MaxInt64-1 {
-			return Event{}, j.refuseOverflow(OpTry, "tries")
+			return Event{}, j.refuseOverflow("try", "tries")
 		}
-		newNames = newNames.With(req.Other)
+		newNames = newNames.With(in.Other)
 		if j.Size < 1 || j.Size > 10 {
-			return Event{}, j.refuseInvariant(OpTry, "size")
+			return Event{}, j.refuseInvariant("try", "size")
 		}
 		if j.Least.Present() && j.Least.Or(0) < 1 {
-			return Event{}, j.refuseInvariant(OpTry, "least")
+			return Event{}, j.refuseInvariant("try", "least")
 		}
 		j.Tries += 2
 		j.Names = newNames
-		j.Owner = fsm.Some(req.Actor)
+		j.Owner = fsm.Some(actor)
 		from := j.State
 		j.move(StateDone, now)
-		return Event{Operation: OpTry, Name: EventTry, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventTry, From: from, To: StateDone}, nil
 	case newNames.Covers(j.Others):
-		newNames = newNames.With(req.Other)
+		newNames = newNames.With(in.Other)
 		if j.Size < 1 || j.Size > 10 {
-			return Event{}, j.refuseInvariant(OpTry, "size")
+			return Event{}, j.refuseInvariant("try", "size")
 		}
 		if j.Least.Present() && j.Least.Or(0) < 1 {
-			return Event{}, j.refuseInvariant(OpTry, "least")
+			return Event{}, j.refuseInvariant("try", "least")
 		}
 		j.Tries++
 		j.Names = newNames
 		j.move(j.State, now)
-		return Event{Operation: OpTry, Name: EventTry, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventTry, From: j.State, To: j.State}, nil
 	default:
 		if !inYears(now.Add(2 * time.Hour)) {
-			return Event{}, j.refuseOverflow(OpTry, "wake")
+			return Event{}, j.refuseOverflow("try", "wake")
 		}
 		if j.Size < 1 || j.Size > 10 {
-			return Event{}, j.refuseInvariant(OpTry, "size")
+			return Event{}, j.refuseInvariant("try", "size")
 		}
 		if j.Least.Present() && j.Least.Or(0) < 1 {
-			return Event{}, j.refuseInvariant(OpTry, "least")
+			return Event{}, j.refuseInvariant("try", "least")
 		}
 		j.Tries++
 		j.Names = newNames
-		j.Left = fsm.Some(req.Left)
+		j.Left = fsm.Some(in.Left)
 		j.Wake = fsm.Some(now.Add(2 * time.Hour))
 		j.Right = fsm.Optional[string]{}
 		j.move(j.State, now)
-		return Event{Operation: OpTry, Name: EventTry, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventTry, From: j.State, To: j.State}, nil
 	}
-}
-
-// CanTry reports what Try would answer, and changes nothing.
-func (j Thing) CanTry(req TryRequest, now time.Time) error {
-	_, err := j.Try(req, now)
-	return err
-}
-
-// SettleRequest is the request of Settle.
-type SettleRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // the operator; required
-	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Settle moves a Thing from made to settled.
 //
 // It is run by an operator, who gives a reason.
-func (j *Thing) Settle(req SettleRequest, now time.Time) (Event, error) {
+func (j *Thing) Settle(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpSettle, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("settle", fsm.ErrActorMissing)
 	}
-	if req.Reason == "" {
-		return Event{}, j.refuse(OpSettle, fsm.ErrReasonMissing)
+	if reason == "" {
+		return Event{}, j.refuse("settle", fsm.ErrReasonMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpSettle, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("settle", "actor", err.Error())
 	}
-	if err := driver.CheckText(req.Reason); err != nil {
-		return Event{}, j.refuseInput(OpSettle, "reason", err.Error())
+	if err := driver.CheckText(reason); err != nil {
+		return Event{}, j.refuseInput("settle", "reason", err.Error())
 	}
 	switch j.State {
 	case StateMade:
@@ -875,54 +535,42 @@ func (j *Thing) Settle(req SettleRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpSettle)
 	}
 	if !inYears(now.Add(10 * time.Minute)) {
-		return Event{}, j.refuseOverflow(OpSettle, "at")
+		return Event{}, j.refuseOverflow("settle", "at")
 	}
 	if j.Tries == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpSettle, "tries")
+		return Event{}, j.refuseOverflow("settle", "tries")
 	}
 	if j.Size < 1 || j.Size > 10 {
-		return Event{}, j.refuseInvariant(OpSettle, "size")
+		return Event{}, j.refuseInvariant("settle", "size")
 	}
 	if j.Tries+1 < 1 {
-		return Event{}, j.refuseInvariant(OpSettle, "tries >= 1")
+		return Event{}, j.refuseInvariant("settle", "tries >= 1")
 	}
-	j.Owner = fsm.Some(req.Actor)
+	j.Owner = fsm.Some(actor)
 	j.At = now.Add(10 * time.Minute)
 	j.Least = fsm.Some(int64(1))
 	j.Mode = ModeFast
 	j.Tries++
-	j.Names = j.Names.With(req.Actor)
+	j.Names = j.Names.With(actor)
 	from := j.State
 	j.move(StateSettled, now)
-	return Event{Operation: OpSettle, Name: EventSettle, From: from, To: StateSettled, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventSettle, From: from, To: StateSettled}, nil
 }
 
-// CanSettle reports what Settle would answer, and changes nothing.
-func (j Thing) CanSettle(req SettleRequest, now time.Time) error {
-	_, err := j.Settle(req, now)
-	return err
-}
-
-// UnsetRequest is the request of Unset.
-type UnsetRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// UnsetInput holds the inputs of Unset.
+type UnsetInput struct {
 	Extra fsm.Optional[fsm.JSON] // may be absent
 }
 
 // Unset moves a Thing from settled to made.
-func (j *Thing) Unset(req UnsetRequest, now time.Time) (Event, error) {
+func (j *Thing) Unset(in UnsetInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if v, ok := req.Extra.Get(); ok {
+	if v, ok := in.Extra.Get(); ok {
 		if v.IsZero() {
-			return Event{}, j.refuseInput(OpUnset, "extra", "it is no JSON text")
+			return Event{}, j.refuseInput("unset", "extra", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput(OpUnset, "extra", err.Error())
+			return Event{}, j.refuseInput("unset", "extra", err.Error())
 		}
 	}
 	switch j.State {
@@ -931,9 +579,9 @@ func (j *Thing) Unset(req UnsetRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpUnset)
 	}
 	if j.Size < 1 || j.Size > 10 {
-		return Event{}, j.refuseInvariant(OpUnset, "size")
+		return Event{}, j.refuseInvariant("unset", "size")
 	}
-	j.Extra = req.Extra
+	j.Extra = in.Extra
 	j.Active = false
 	j.Owner = fsm.Optional[string]{}
 	j.Wake = fsm.Optional[time.Time]{}
@@ -941,26 +589,11 @@ func (j *Thing) Unset(req UnsetRequest, now time.Time) (Event, error) {
 	j.Seen = fsm.Optional[bool]{}
 	from := j.State
 	j.move(StateMade, now)
-	return Event{Operation: OpUnset, Name: EventUnset, From: from, To: StateMade, Rev: j.Rev, At: now}, nil
-}
-
-// CanUnset reports what Unset would answer, and changes nothing.
-func (j Thing) CanUnset(req UnsetRequest, now time.Time) error {
-	_, err := j.Unset(req, now)
-	return err
-}
-
-// FinishRequest is the request of Finish.
-type FinishRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventUnset, From: from, To: StateMade}, nil
 }
 
 // Finish moves a Thing from settled to done.
-func (j *Thing) Finish(req FinishRequest, now time.Time) (Event, error) {
+func (j *Thing) Finish(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateSettled:
@@ -968,69 +601,33 @@ func (j *Thing) Finish(req FinishRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpFinish)
 	}
 	if j.Size < 1 || j.Size > 10 {
-		return Event{}, j.refuseInvariant(OpFinish, "size")
+		return Event{}, j.refuseInvariant("finish", "size")
 	}
 	if j.Least.Present() && j.Least.Or(0) < 1 {
-		return Event{}, j.refuseInvariant(OpFinish, "least")
+		return Event{}, j.refuseInvariant("finish", "least")
 	}
 	from := j.State
 	j.move(StateDone, now)
-	return Event{Operation: OpFinish, Name: EventFinish, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventFinish, From: from, To: StateDone}, nil
 }
 
-// CanFinish reports what Finish would answer, and changes nothing.
-func (j Thing) CanFinish(req FinishRequest, now time.Time) error {
-	_, err := j.Finish(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
-	case OpSwap:
-		switch s {
-		case StateMade:
-			return fsmimpl.ClassTransition
-		}
+// Can reports whether an operation is possible in the state of the Thing: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Thing) Can(operation string) error {
+	possible := false
+	switch operation {
+	case OpSwap, OpHold, OpCopy, OpTry, OpSettle:
+		possible = j.State == StateMade
 	case OpKeep:
-		switch s {
-		case StateMade, StateSettled:
-			return fsmimpl.ClassTransition
-		}
-	case OpHold:
-		switch s {
-		case StateMade:
-			return fsmimpl.ClassTransition
-		}
-	case OpCopy:
-		switch s {
-		case StateMade:
-			return fsmimpl.ClassTransition
-		}
-	case OpTry:
-		switch s {
-		case StateMade:
-			return fsmimpl.ClassTransition
-		}
-	case OpSettle:
-		switch s {
-		case StateMade:
-			return fsmimpl.ClassTransition
-		}
-	case OpUnset:
-		switch s {
-		case StateSettled:
-			return fsmimpl.ClassTransition
-		}
-	case OpFinish:
-		switch s {
-		case StateSettled:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateMade || j.State == StateSettled
+	case OpUnset, OpFinish:
+		possible = j.State == StateSettled
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Thing breaks, whoever wrote it. An empty list
@@ -1087,25 +684,28 @@ func (j *Thing) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Thing) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Thing) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Thing) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Thing) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "effects", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "effects", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Thing) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Thing) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -1113,7 +713,7 @@ func (j *Thing) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Thing) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Thing) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -1121,7 +721,7 @@ func (j *Thing) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Thing) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Thing) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -1141,7 +741,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpSwap:   {Code: fsm.ErrWrongState, Machine: "effects", Operation: "swap", Allowed: swapStates},
 	OpKeep:   {Code: fsm.ErrWrongState, Machine: "effects", Operation: "keep", Allowed: keepStates},
 	OpHold:   {Code: fsm.ErrWrongState, Machine: "effects", Operation: "hold", Allowed: holdStates},
@@ -1153,7 +753,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpSwap:   {Code: fsm.ErrTerminal, Machine: "effects", Operation: "swap", Allowed: swapStates},
 	OpKeep:   {Code: fsm.ErrTerminal, Machine: "effects", Operation: "keep", Allowed: keepStates},
 	OpHold:   {Code: fsm.ErrTerminal, Machine: "effects", Operation: "hold", Allowed: holdStates},

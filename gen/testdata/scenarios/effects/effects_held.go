@@ -4,7 +4,6 @@ package effects
 
 import (
 	"context"
-	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -36,14 +35,14 @@ func Hold(m *Machine, j Thing, actor string) AnyThing {
 }
 
 // Make is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Make(ctx context.Context, req MakeRequest) (MadeThing, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Make(ctx context.Context, id string, in MakeInput, c fsm.Call) (MadeThing, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Make(ctx, req)
+	out, err := h.m.Make(ctx, id, in, c)
 	if err != nil {
 		return MadeThing{}, err
 	}
@@ -114,27 +113,27 @@ type MadeThing struct {
 
 // Swap keeps the Thing made; the handle holds the new revision.
 func (j MadeThing) Swap(ctx context.Context) error {
-	return j.held.Stay(ctx, SwapRequest{Actor: j.held.Actor()}.call(opSwap))
+	return j.held.Stay(ctx, swapCall(opSwap, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Keep keeps the Thing made; the handle holds the new revision.
-func (j MadeThing) Keep(ctx context.Context, left fsm.Optional[string], size fsm.Optional[int64], mode fsm.Optional[Mode], data fsm.Optional[fsm.JSON]) error {
-	return j.held.Stay(ctx, KeepRequest{Actor: j.held.Actor(), Left: left, Size: size, Mode: mode, Data: data}.call(opKeep))
+func (j MadeThing) Keep(ctx context.Context, in KeepInput) error {
+	return j.held.Stay(ctx, keepCall(opKeep, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Hold keeps the Thing made; the handle holds the new revision.
-func (j MadeThing) Hold(ctx context.Context, wake fsm.Optional[time.Time], active fsm.Optional[bool], extra fsm.Optional[fsm.JSON]) error {
-	return j.held.Stay(ctx, HoldRequest{Actor: j.held.Actor(), Wake: wake, Active: active, Extra: extra}.call(opHold))
+func (j MadeThing) Hold(ctx context.Context, in HoldInput) error {
+	return j.held.Stay(ctx, holdCall(opHold, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Copy keeps the Thing made; the handle holds the new revision.
 func (j MadeThing) Copy(ctx context.Context) error {
-	return j.held.Stay(ctx, CopyRequest{Actor: j.held.Actor()}.call(opCopy))
+	return j.held.Stay(ctx, copyCall(opCopy, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Try moves the Thing to done or made.
-func (j MadeThing) Try(ctx context.Context, name string, other string, left string) (AfterTry, error) {
-	next, err := j.held.Move(ctx, TryRequest{Actor: j.held.Actor(), Name: name, Other: other, Left: left}.call(opTry))
+func (j MadeThing) Try(ctx context.Context, in TryInput) (AfterTry, error) {
+	next, err := j.held.Move(ctx, tryCall(opTry, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterTry{handle{next}}, err
 }
 
@@ -150,19 +149,19 @@ func (j SettledThing) Owner() string {
 }
 
 // Keep keeps the Thing settled; the handle holds the new revision.
-func (j SettledThing) Keep(ctx context.Context, left fsm.Optional[string], size fsm.Optional[int64], mode fsm.Optional[Mode], data fsm.Optional[fsm.JSON]) error {
-	return j.held.Stay(ctx, KeepRequest{Actor: j.held.Actor(), Left: left, Size: size, Mode: mode, Data: data}.call(opKeep))
+func (j SettledThing) Keep(ctx context.Context, in KeepInput) error {
+	return j.held.Stay(ctx, keepCall(opKeep, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Unset moves the Thing to made.
-func (j SettledThing) Unset(ctx context.Context, extra fsm.Optional[fsm.JSON]) (MadeThing, error) {
-	next, err := j.held.Move(ctx, UnsetRequest{Actor: j.held.Actor(), Extra: extra}.call(opUnset))
+func (j SettledThing) Unset(ctx context.Context, in UnsetInput) (MadeThing, error) {
+	next, err := j.held.Move(ctx, unsetCall(opUnset, in, fsm.Call{Actor: j.held.Actor()}))
 	return MadeThing{handle{next}}, err
 }
 
 // Finish moves the Thing to done.
 func (j SettledThing) Finish(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, FinishRequest{Actor: j.held.Actor()}.call(opFinish))
+	next, err := j.held.Move(ctx, finishCall(opFinish, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 

@@ -4,10 +4,7 @@ package effects
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -93,178 +90,49 @@ func Fold(events []fsm.Event) (Thing, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Make makes a Thing in state made.
-func (m *Machine) Make(ctx context.Context, req MakeRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opMake))
-}
-
-// MakeMany is Make for each request, in one transaction: all of them or none.
-func (m *Machine) MakeMany(ctx context.Context, reqs []MakeRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Thing], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opMake)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Make makes a Thing in state made. An empty id stands for a new one.
+func (m *Machine) Make(ctx context.Context, id string, in MakeInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, makeCall(opMake, id, in, c))
 }
 
 // Swap keeps a Thing made.
-func (m *Machine) Swap(ctx context.Context, at fsm.Target, req SwapRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSwap))
-}
-
-// SwapItem is one item of SwapMany.
-type SwapItem struct {
-	At      fsm.Target
-	Request SwapRequest
-}
-
-// SwapMany is Swap for each item, in one transaction: all of them or none.
-func (m *Machine) SwapMany(ctx context.Context, items []SwapItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Thing], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opSwap)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Swap(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, swapCall(opSwap, c))
 }
 
 // Keep keeps a Thing made or settled.
-func (m *Machine) Keep(ctx context.Context, at fsm.Target, req KeepRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opKeep))
-}
-
-// KeepItem is one item of KeepMany.
-type KeepItem struct {
-	At      fsm.Target
-	Request KeepRequest
-}
-
-// KeepMany is Keep for each item, in one transaction: all of them or none.
-func (m *Machine) KeepMany(ctx context.Context, items []KeepItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Thing], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opKeep)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Keep(ctx context.Context, at fsm.Target, in KeepInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, keepCall(opKeep, in, c))
 }
 
 // Hold keeps a Thing made.
-func (m *Machine) Hold(ctx context.Context, at fsm.Target, req HoldRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opHold))
-}
-
-// HoldItem is one item of HoldMany.
-type HoldItem struct {
-	At      fsm.Target
-	Request HoldRequest
-}
-
-// HoldMany is Hold for each item, in one transaction: all of them or none.
-func (m *Machine) HoldMany(ctx context.Context, items []HoldItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Thing], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opHold)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Hold(ctx context.Context, at fsm.Target, in HoldInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, holdCall(opHold, in, c))
 }
 
 // Copy keeps a Thing made.
-func (m *Machine) Copy(ctx context.Context, at fsm.Target, req CopyRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCopy))
-}
-
-// CopyItem is one item of CopyMany.
-type CopyItem struct {
-	At      fsm.Target
-	Request CopyRequest
-}
-
-// CopyMany is Copy for each item, in one transaction: all of them or none.
-func (m *Machine) CopyMany(ctx context.Context, items []CopyItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Thing], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opCopy)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Copy(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, copyCall(opCopy, c))
 }
 
 // Try moves a Thing from made to done or made.
-func (m *Machine) Try(ctx context.Context, at fsm.Target, req TryRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opTry))
-}
-
-// TryItem is one item of TryMany.
-type TryItem struct {
-	At      fsm.Target
-	Request TryRequest
-}
-
-// TryMany is Try for each item, in one transaction: all of them or none.
-func (m *Machine) TryMany(ctx context.Context, items []TryItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Thing], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opTry)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Try(ctx context.Context, at fsm.Target, in TryInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, tryCall(opTry, in, c))
 }
 
 // Settle moves a Thing from made to settled.
-func (m *Machine) Settle(ctx context.Context, at fsm.Target, req SettleRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSettle))
-}
-
-// SettleItem is one item of SettleMany.
-type SettleItem struct {
-	At      fsm.Target
-	Request SettleRequest
-}
-
-// SettleMany is Settle for each item, in one transaction: all of them or none.
-func (m *Machine) SettleMany(ctx context.Context, items []SettleItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Thing], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opSettle)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Settle(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, settleCall(opSettle, c))
 }
 
 // Unset moves a Thing from settled to made.
-func (m *Machine) Unset(ctx context.Context, at fsm.Target, req UnsetRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opUnset))
-}
-
-// UnsetItem is one item of UnsetMany.
-type UnsetItem struct {
-	At      fsm.Target
-	Request UnsetRequest
-}
-
-// UnsetMany is Unset for each item, in one transaction: all of them or none.
-func (m *Machine) UnsetMany(ctx context.Context, items []UnsetItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Thing], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opUnset)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Unset(ctx context.Context, at fsm.Target, in UnsetInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, unsetCall(opUnset, in, c))
 }
 
 // Finish moves a Thing from settled to done.
-func (m *Machine) Finish(ctx context.Context, at fsm.Target, req FinishRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFinish))
-}
-
-// FinishItem is one item of FinishMany.
-type FinishItem struct {
-	At      fsm.Target
-	Request FinishRequest
-}
-
-// FinishMany is Finish for each item, in one transaction: all of them or none.
-func (m *Machine) FinishMany(ctx context.Context, items []FinishItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Thing], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opFinish)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Finish(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, finishCall(opFinish, c))
 }
 
 // Record returns a Thing as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -334,9 +202,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Thing]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Thing]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -504,157 +386,121 @@ var descriptor = fsmimpl.Descriptor[Thing]{
 	},
 }
 
-func (req MakeRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+func makeCall(op *fsmimpl.Operation[Thing], id string, in MakeInput, c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "start", Value: req.Start, Kind: driver.KindInt},
-			{Name: "data", Value: req.Data.String(), Kind: driver.KindJSON},
-			{Name: "names", Value: req.Names.Text(), Kind: driver.KindSet},
-			{Name: "others", Value: req.Others.Text(), Kind: driver.KindSet},
-			{Name: "extra", Value: columnOf(req.Extra, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "start", Value: in.Start, Kind: driver.KindInt},
+			{Name: "data", Value: in.Data.String(), Kind: driver.KindJSON},
+			{Name: "names", Value: in.Names.Text(), Kind: driver.KindSet},
+			{Name: "others", Value: in.Others.Text(), Kind: driver.KindSet},
+			{Name: "extra", Value: fsmimpl.ColumnOf(in.Extra, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Thing, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Make(id, req, now)
+			made, e, err := Make(id, in, c.Actor, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req SwapRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+func swapCall(op *fsmimpl.Operation[Thing], c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Swap(req, now))
+			return step(j.Swap(now))
 		},
 	}
 }
 
-func (req KeepRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+func keepCall(op *fsmimpl.Operation[Thing], in KeepInput, c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "left", Value: column(req.Left), Kind: driver.KindString},
-			{Name: "size", Value: column(req.Size), Kind: driver.KindInt},
-			{Name: "mode", Value: columnOf(req.Mode, Mode.String), Kind: driver.KindEnum},
-			{Name: "data", Value: columnOf(req.Data, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "left", Value: fsmimpl.Column(in.Left), Kind: driver.KindString},
+			{Name: "size", Value: fsmimpl.Column(in.Size), Kind: driver.KindInt},
+			{Name: "mode", Value: fsmimpl.ColumnOf(in.Mode, Mode.String), Kind: driver.KindEnum},
+			{Name: "data", Value: fsmimpl.ColumnOf(in.Data, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Keep(req, now))
+			return step(j.Keep(in, now))
 		},
 	}
 }
 
-func (req HoldRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+func holdCall(op *fsmimpl.Operation[Thing], in HoldInput, c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "wake", Value: columnOf(req.Wake, driver.Time), Kind: driver.KindTime},
-			{Name: "active", Value: column(req.Active), Kind: driver.KindBool},
-			{Name: "extra", Value: columnOf(req.Extra, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "wake", Value: fsmimpl.ColumnOf(in.Wake, driver.Time), Kind: driver.KindTime},
+			{Name: "active", Value: fsmimpl.Column(in.Active), Kind: driver.KindBool},
+			{Name: "extra", Value: fsmimpl.ColumnOf(in.Extra, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Hold(req, now))
+			return step(j.Hold(in, now))
 		},
 	}
 }
 
-func (req CopyRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+func copyCall(op *fsmimpl.Operation[Thing], c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Copy(req, now))
+			return step(j.Copy(now))
 		},
 	}
 }
 
-func (req TryRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+func tryCall(op *fsmimpl.Operation[Thing], in TryInput, c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "name", Value: req.Name, Kind: driver.KindString},
-			{Name: "other", Value: req.Other, Kind: driver.KindString},
-			{Name: "left", Value: req.Left, Kind: driver.KindString},
+			{Name: "name", Value: in.Name, Kind: driver.KindString},
+			{Name: "other", Value: in.Other, Kind: driver.KindString},
+			{Name: "left", Value: in.Left, Kind: driver.KindString},
 		},
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Try(req, now))
+			return step(j.Try(in, c.Actor, now))
 		},
 	}
 }
 
-func (req SettleRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+func settleCall(op *fsmimpl.Operation[Thing], c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Settle(req, now))
+			return step(j.Settle(c.Actor, c.Reason, now))
 		},
 	}
 }
 
-func (req UnsetRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+func unsetCall(op *fsmimpl.Operation[Thing], in UnsetInput, c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "extra", Value: columnOf(req.Extra, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "extra", Value: fsmimpl.ColumnOf(in.Extra, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Unset(req, now))
+			return step(j.Unset(in, now))
 		},
 	}
 }
 
-func (req FinishRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+func finishCall(op *fsmimpl.Operation[Thing], c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Finish(req, now))
+			return step(j.Finish(now))
 		},
 	}
 }
@@ -668,17 +514,17 @@ func encode(j *Thing) driver.Row {
 		CreatedAt: j.CreatedAt,
 		UpdatedAt: j.UpdatedAt,
 		Values: []any{
-			column(j.Left),
-			column(j.Right),
-			column(j.Owner),
+			fsmimpl.Column(j.Left),
+			fsmimpl.Column(j.Right),
+			fsmimpl.Column(j.Owner),
 			j.Size,
-			column(j.Least),
+			fsmimpl.Column(j.Least),
 			j.Active,
-			column(j.Seen),
+			fsmimpl.Column(j.Seen),
 			j.At,
-			column(j.Wake),
+			fsmimpl.Column(j.Wake),
 			j.Data.String(),
-			columnOf(j.Extra, fsm.JSON.String),
+			fsmimpl.ColumnOf(j.Extra, fsm.JSON.String),
 			j.Mode.String(),
 			j.Tries,
 			j.Names.Text(),
@@ -690,30 +536,26 @@ func encode(j *Thing) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Thing, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Thing{}, fmt.Errorf("effects %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Thing{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		readOptional(r, 0, &j.Left),
-		readOptional(r, 1, &j.Right),
-		readOptional(r, 2, &j.Owner),
-		read(r, 3, &j.Size),
-		readOptional(r, 4, &j.Least),
-		read(r, 5, &j.Active),
-		readOptional(r, 6, &j.Seen),
-		read(r, 7, &j.At),
-		readOptional(r, 8, &j.Wake),
-		scan(r, 9, &j.Data),
-		scanOptional(r, 10, &j.Extra),
-		scan(r, 11, &j.Mode),
-		read(r, 12, &j.Tries),
-		scan(r, 13, &j.Names),
-		scan(r, 14, &j.Others),
-	)
-	if err != nil {
-		return Thing{}, fmt.Errorf("effects %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.PlainOptional(rd, &j.Left)
+	fsmimpl.PlainOptional(rd, &j.Right)
+	fsmimpl.PlainOptional(rd, &j.Owner)
+	fsmimpl.Plain(rd, &j.Size)
+	fsmimpl.PlainOptional(rd, &j.Least)
+	fsmimpl.Plain(rd, &j.Active)
+	fsmimpl.PlainOptional(rd, &j.Seen)
+	fsmimpl.Plain(rd, &j.At)
+	fsmimpl.PlainOptional(rd, &j.Wake)
+	fsmimpl.Scan(rd, &j.Data)
+	fsmimpl.ScanOptional(rd, &j.Extra)
+	fsmimpl.Word(rd, &j.Mode)
+	fsmimpl.Plain(rd, &j.Tries)
+	fsmimpl.Scan(rd, &j.Names)
+	fsmimpl.Scan(rd, &j.Others)
+	if err := rd.Err(); err != nil {
+		return Thing{}, err
 	}
 	return j, nil
 }
@@ -728,75 +570,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
-}
-
-// scanOptional reads a text column that may be absent.
-func scanOptional[T any, P interface {
-	*T
-	sql.Scanner
-}](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	var v T
-	if err := P(&v).Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

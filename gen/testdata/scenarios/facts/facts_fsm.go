@@ -9,9 +9,7 @@
 package facts
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -22,7 +20,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Probe. The zero State is no state.
 type State uint8
@@ -45,10 +43,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -58,54 +53,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "one":
-		*s = StateOne
-	case "two":
-		*s = StateTwo
-	case "three":
-		*s = StateThree
-	default:
-		return fmt.Errorf("unknown state %q; expected one, two or three", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateOne,
-		StateTwo,
-		StateThree,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -113,230 +71,37 @@ func (s State) Terminal() bool {
 	return s == StateThree
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpMake Operation = iota + 1
-	OpHit
-	OpRank
-	OpRepeat
-	OpDiffer
-	OpMeasure
-	OpFlip
-	OpWait
-	OpRead
-	OpSort
-	OpLook
+	OpMake    = "make"
+	OpHit     = "hit"
+	OpRank    = "rank"
+	OpRepeat  = "repeat"
+	OpDiffer  = "differ"
+	OpMeasure = "measure"
+	OpFlip    = "flip"
+	OpWait    = "wait"
+	OpRead    = "read"
+	OpSort    = "sort"
+	OpLook    = "look"
 )
 
-var operationNames = [...]string{
-	OpMake:    "make",
-	OpHit:     "hit",
-	OpRank:    "rank",
-	OpRepeat:  "repeat",
-	OpDiffer:  "differ",
-	OpMeasure: "measure",
-	OpFlip:    "flip",
-	OpWait:    "wait",
-	OpRead:    "read",
-	OpSort:    "sort",
-	OpLook:    "look",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "make":
-		*o = OpMake
-	case "hit":
-		*o = OpHit
-	case "rank":
-		*o = OpRank
-	case "repeat":
-		*o = OpRepeat
-	case "differ":
-		*o = OpDiffer
-	case "measure":
-		*o = OpMeasure
-	case "flip":
-		*o = OpFlip
-	case "wait":
-		*o = OpWait
-	case "read":
-		*o = OpRead
-	case "sort":
-		*o = OpSort
-	case "look":
-		*o = OpLook
-	default:
-		return fmt.Errorf("unknown operation %q; expected make, hit, rank, repeat, differ, measure, flip, wait, read, sort or look", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpMake,
-		OpHit,
-		OpRank,
-		OpRepeat,
-		OpDiffer,
-		OpMeasure,
-		OpFlip,
-		OpWait,
-		OpRead,
-		OpSort,
-		OpLook,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventMake EventName = iota + 1
-	EventHit
-	EventRank
-	EventRepeat
-	EventDiffer
-	EventMeasure
-	EventFlip
-	EventWait
-	EventRead
-	EventSort
-	EventLook
+	EventMake    = "make"
+	EventHit     = "hit"
+	EventRank    = "rank"
+	EventRepeat  = "repeat"
+	EventDiffer  = "differ"
+	EventMeasure = "measure"
+	EventFlip    = "flip"
+	EventWait    = "wait"
+	EventRead    = "read"
+	EventSort    = "sort"
+	EventLook    = "look"
 )
-
-var eventNameNames = [...]string{
-	EventMake:    "make",
-	EventHit:     "hit",
-	EventRank:    "rank",
-	EventRepeat:  "repeat",
-	EventDiffer:  "differ",
-	EventMeasure: "measure",
-	EventFlip:    "flip",
-	EventWait:    "wait",
-	EventRead:    "read",
-	EventSort:    "sort",
-	EventLook:    "look",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "make":
-		*e = EventMake
-	case "hit":
-		*e = EventHit
-	case "rank":
-		*e = EventRank
-	case "repeat":
-		*e = EventRepeat
-	case "differ":
-		*e = EventDiffer
-	case "measure":
-		*e = EventMeasure
-	case "flip":
-		*e = EventFlip
-	case "wait":
-		*e = EventWait
-	case "read":
-		*e = EventRead
-	case "sort":
-		*e = EventSort
-	case "look":
-		*e = EventLook
-	default:
-		return fmt.Errorf("unknown event %q; expected make, hit, rank, repeat, differ, measure, flip, wait, read, sort or look", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
@@ -420,24 +185,15 @@ func (j Probe) Equal(other Probe) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// MakeRequest is the request of Make.
-type MakeRequest struct {
-	ID     string            // durable form: of the new record; empty: one is made. The pure form has its own
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// MakeInput holds the inputs of Make.
+type MakeInput struct {
 	Name   string
 	Size   int64
 	Flag   bool
@@ -449,65 +205,60 @@ type MakeRequest struct {
 }
 
 // Make makes a Probe in state one.
-func Make(id string, req MakeRequest, now time.Time) (Probe, Event, error) {
+func Make(id string, in MakeInput, now time.Time) (Probe, Event, error) {
 	now = driver.Time(now)
 	j := Probe{ID: id, CreatedAt: now}
-	if req.Name == "" {
-		return Probe{}, Event{}, j.refuseInput(OpMake, "name", "it is required and empty")
+	if in.Name == "" {
+		return Probe{}, Event{}, j.refuseInput("make", "name", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Name); err != nil {
-		return Probe{}, Event{}, j.refuseInput(OpMake, "name", err.Error())
+	if err := driver.CheckText(in.Name); err != nil {
+		return Probe{}, Event{}, j.refuseInput("make", "name", err.Error())
 	}
-	if req.Size < 0 || req.Size > 100 {
-		return Probe{}, Event{}, j.refuseInput(OpMake, "size", "expected 0 to 100")
+	if in.Size < 0 || in.Size > 100 {
+		return Probe{}, Event{}, j.refuseInput("make", "size", "expected 0 to 100")
 	}
-	req.Due = driver.Time(req.Due)
-	if req.Due.IsZero() {
-		return Probe{}, Event{}, j.refuseInput(OpMake, "due", "it is required and zero")
+	in.Due = driver.Time(in.Due)
+	if in.Due.IsZero() {
+		return Probe{}, Event{}, j.refuseInput("make", "due", "it is required and zero")
 	}
-	if !inYears(req.Due) {
-		return Probe{}, Event{}, j.refuseInput(OpMake, "due", "it is outside the years 1 to 9999")
+	if !inYears(in.Due) {
+		return Probe{}, Event{}, j.refuseInput("make", "due", "it is outside the years 1 to 9999")
 	}
-	if req.Body.IsZero() {
-		return Probe{}, Event{}, j.refuseInput(OpMake, "body", "it is required and missing")
+	if in.Body.IsZero() {
+		return Probe{}, Event{}, j.refuseInput("make", "body", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Body.String()); err != nil {
-		return Probe{}, Event{}, j.refuseInput(OpMake, "body", err.Error())
+	if err := driver.CheckText(in.Body.String()); err != nil {
+		return Probe{}, Event{}, j.refuseInput("make", "body", err.Error())
 	}
-	if err := driver.CheckSet(req.Tags); err != nil {
-		return Probe{}, Event{}, j.refuseInput(OpMake, "tags", err.Error())
+	if err := driver.CheckSet(in.Tags); err != nil {
+		return Probe{}, Event{}, j.refuseInput("make", "tags", err.Error())
 	}
-	if err := driver.CheckSet(req.Wanted); err != nil {
-		return Probe{}, Event{}, j.refuseInput(OpMake, "wanted", err.Error())
+	if err := driver.CheckSet(in.Wanted); err != nil {
+		return Probe{}, Event{}, j.refuseInput("make", "wanted", err.Error())
 	}
-	if v, ok := req.Level.Get(); ok && (v < -5 || v > 5) {
-		return Probe{}, Event{}, j.refuseInput(OpMake, "level", "expected -5 to 5")
+	if v, ok := in.Level.Get(); ok && (v < -5 || v > 5) {
+		return Probe{}, Event{}, j.refuseInput("make", "level", "expected -5 to 5")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Probe{}, Event{}, j.refuseInput(OpMake, "id", err.Error())
+		return Probe{}, Event{}, j.refuseInput("make", "id", err.Error())
 	}
-	if req.Size > 100 {
-		return Probe{}, Event{}, j.refuseInvariant(OpMake, "size <= 100")
+	if in.Size > 100 {
+		return Probe{}, Event{}, j.refuseInvariant("make", "size <= 100")
 	}
-	j.Name = req.Name
-	j.Size = req.Size
-	j.Flag = req.Flag
-	j.Due = req.Due
-	j.Body = req.Body
-	j.Tags = req.Tags
-	j.Wanted = req.Wanted
-	j.Level = req.Level
+	j.Name = in.Name
+	j.Size = in.Size
+	j.Flag = in.Flag
+	j.Due = in.Due
+	j.Body = in.Body
+	j.Tags = in.Tags
+	j.Wanted = in.Wanted
+	j.Level = in.Level
 	j.move(StateOne, now)
-	return j, Event{Operation: OpMake, Name: EventMake, To: StateOne, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventMake, To: StateOne}, nil
 }
 
-// HitRequest is the request of Hit.
-type HitRequest struct {
-	Actor  string            // who asks; required, the rules look at it
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// HitInput holds the inputs of Hit.
+type HitInput struct {
 	Name string
 }
 
@@ -515,58 +266,47 @@ type HitRequest struct {
 //
 // It is refused unless:
 //   - text_eq: name == input.name and name != actor (ErrTextError)
-func (j *Probe) Hit(req HitRequest, now time.Time) (Event, error) {
+func (j *Probe) Hit(in HitInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpHit, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("hit", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpHit, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("hit", "actor", err.Error())
 	}
-	if req.Name == "" {
-		return Event{}, j.refuseInput(OpHit, "name", "it is required and empty")
+	if in.Name == "" {
+		return Event{}, j.refuseInput("hit", "name", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Name); err != nil {
-		return Event{}, j.refuseInput(OpHit, "name", err.Error())
+	if err := driver.CheckText(in.Name); err != nil {
+		return Event{}, j.refuseInput("hit", "name", err.Error())
 	}
 	switch j.State {
 	case StateOne:
 	default:
 		return Event{}, j.refuseState(OpHit)
 	}
-	if j.Name != req.Name || j.Name == req.Actor {
+	if j.Name != in.Name || j.Name == actor {
 		return Event{}, j.refuseOn(&groundHitTextEq)
 	}
 	if j.Hits == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpHit, "hits")
+		return Event{}, j.refuseOverflow("hit", "hits")
 	}
 	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant(OpHit, "size")
+		return Event{}, j.refuseInvariant("hit", "size")
 	}
 	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant(OpHit, "level")
+		return Event{}, j.refuseInvariant("hit", "level")
 	}
 	if j.Hits+1 < 0 {
-		return Event{}, j.refuseInvariant(OpHit, "hits >= 0")
+		return Event{}, j.refuseInvariant("hit", "hits >= 0")
 	}
 	j.Hits++
 	j.move(j.State, now)
-	return Event{Operation: OpHit, Name: EventHit, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventHit, From: j.State, To: j.State}, nil
 }
 
-// CanHit reports what Hit would answer, and changes nothing.
-func (j Probe) CanHit(req HitRequest, now time.Time) error {
-	_, err := j.Hit(req, now)
-	return err
-}
-
-// RankRequest is the request of Rank.
-type RankRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// RankInput holds the inputs of Rank.
+type RankInput struct {
 	Name string
 }
 
@@ -575,48 +315,37 @@ type RankRequest struct {
 // It is refused unless:
 //   - text_order: name < input.name, nick <= name and input.name > nick
 //     (ErrTextError)
-func (j *Probe) Rank(req RankRequest, now time.Time) (Event, error) {
+func (j *Probe) Rank(in RankInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Name == "" {
-		return Event{}, j.refuseInput(OpRank, "name", "it is required and empty")
+	if in.Name == "" {
+		return Event{}, j.refuseInput("rank", "name", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Name); err != nil {
-		return Event{}, j.refuseInput(OpRank, "name", err.Error())
+	if err := driver.CheckText(in.Name); err != nil {
+		return Event{}, j.refuseInput("rank", "name", err.Error())
 	}
 	switch j.State {
 	case StateOne:
 	default:
 		return Event{}, j.refuseState(OpRank)
 	}
-	if j.Name >= req.Name || !j.Nick.Present() || j.Nick.Or("") > j.Name || req.Name <= j.Nick.Or("") {
+	if j.Name >= in.Name || !j.Nick.Present() || j.Nick.Or("") > j.Name || in.Name <= j.Nick.Or("") {
 		return Event{}, j.refuseOn(&groundRankTextOrder)
 	}
 	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant(OpRank, "size")
+		return Event{}, j.refuseInvariant("rank", "size")
 	}
 	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant(OpRank, "level")
+		return Event{}, j.refuseInvariant("rank", "level")
 	}
 	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant(OpRank, "hits >= 0")
+		return Event{}, j.refuseInvariant("rank", "hits >= 0")
 	}
 	j.move(j.State, now)
-	return Event{Operation: OpRank, Name: EventRank, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventRank, From: j.State, To: j.State}, nil
 }
 
-// CanRank reports what Rank would answer, and changes nothing.
-func (j Probe) CanRank(req RankRequest, now time.Time) error {
-	_, err := j.Rank(req, now)
-	return err
-}
-
-// RepeatRequest is the request of Repeat.
-type RepeatRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// RepeatInput holds the inputs of Repeat.
+type RepeatInput struct {
 	Nick fsm.Optional[string] // may be absent
 }
 
@@ -624,45 +353,34 @@ type RepeatRequest struct {
 //
 // It is refused unless:
 //   - same_nick: nick == input.nick (ErrOptionalError)
-func (j *Probe) Repeat(req RepeatRequest, now time.Time) (Event, error) {
+func (j *Probe) Repeat(in RepeatInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if err := driver.CheckText(req.Nick.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpRepeat, "nick", err.Error())
+	if err := driver.CheckText(in.Nick.Or("")); err != nil {
+		return Event{}, j.refuseInput("repeat", "nick", err.Error())
 	}
 	switch j.State {
 	case StateOne:
 	default:
 		return Event{}, j.refuseState(OpRepeat)
 	}
-	if !j.Nick.Present() || !req.Nick.Present() || j.Nick.Or("") != req.Nick.Or("") {
+	if !j.Nick.Present() || !in.Nick.Present() || j.Nick.Or("") != in.Nick.Or("") {
 		return Event{}, j.refuseOn(&groundRepeatSameNick)
 	}
 	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant(OpRepeat, "size")
+		return Event{}, j.refuseInvariant("repeat", "size")
 	}
 	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant(OpRepeat, "level")
+		return Event{}, j.refuseInvariant("repeat", "level")
 	}
 	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant(OpRepeat, "hits >= 0")
+		return Event{}, j.refuseInvariant("repeat", "hits >= 0")
 	}
 	j.move(j.State, now)
-	return Event{Operation: OpRepeat, Name: EventRepeat, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventRepeat, From: j.State, To: j.State}, nil
 }
 
-// CanRepeat reports what Repeat would answer, and changes nothing.
-func (j Probe) CanRepeat(req RepeatRequest, now time.Time) error {
-	_, err := j.Repeat(req, now)
-	return err
-}
-
-// DifferRequest is the request of Differ.
-type DifferRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// DifferInput holds the inputs of Differ.
+type DifferInput struct {
 	Nick fsm.Optional[string] // may be absent
 }
 
@@ -670,44 +388,30 @@ type DifferRequest struct {
 //
 // It is refused unless:
 //   - other_nick: nick != input.nick (ErrOptionalError)
-func (j *Probe) Differ(req DifferRequest, now time.Time) (Event, error) {
+func (j *Probe) Differ(in DifferInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if err := driver.CheckText(req.Nick.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpDiffer, "nick", err.Error())
+	if err := driver.CheckText(in.Nick.Or("")); err != nil {
+		return Event{}, j.refuseInput("differ", "nick", err.Error())
 	}
 	switch j.State {
 	case StateOne:
 	default:
 		return Event{}, j.refuseState(OpDiffer)
 	}
-	if !j.Nick.Present() || !req.Nick.Present() || j.Nick.Or("") == req.Nick.Or("") {
+	if !j.Nick.Present() || !in.Nick.Present() || j.Nick.Or("") == in.Nick.Or("") {
 		return Event{}, j.refuseOn(&groundDifferOtherNick)
 	}
 	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant(OpDiffer, "size")
+		return Event{}, j.refuseInvariant("differ", "size")
 	}
 	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant(OpDiffer, "level")
+		return Event{}, j.refuseInvariant("differ", "level")
 	}
 	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant(OpDiffer, "hits >= 0")
+		return Event{}, j.refuseInvariant("differ", "hits >= 0")
 	}
 	j.move(j.State, now)
-	return Event{Operation: OpDiffer, Name: EventDiffer, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanDiffer reports what Differ would answer, and changes nothing.
-func (j Probe) CanDiffer(req DifferRequest, now time.Time) error {
-	_, err := j.Differ(req, now)
-	return err
-}
-
-// MeasureRequest is the request of Measure.
-type MeasureRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventDiffer, From: j.State, To: j.State}, nil
 }
 
 // Measure keeps a Probe one.
@@ -715,7 +419,7 @@ type MeasureRequest struct {
 // It is refused unless:
 //   - numbers: size < 10, limit >= size, limit != 7, 3 <= size and size ==
 //     limit (ErrNumberError)
-func (j *Probe) Measure(req MeasureRequest, now time.Time) (Event, error) {
+func (j *Probe) Measure(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateOne:
@@ -731,37 +435,23 @@ func (j *Probe) Measure(req MeasureRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseOn(&groundMeasureNumbers)
 	}
 	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant(OpMeasure, "size")
+		return Event{}, j.refuseInvariant("measure", "size")
 	}
 	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant(OpMeasure, "level")
+		return Event{}, j.refuseInvariant("measure", "level")
 	}
 	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant(OpMeasure, "hits >= 0")
+		return Event{}, j.refuseInvariant("measure", "hits >= 0")
 	}
 	j.move(j.State, now)
-	return Event{Operation: OpMeasure, Name: EventMeasure, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanMeasure reports what Measure would answer, and changes nothing.
-func (j Probe) CanMeasure(req MeasureRequest, now time.Time) error {
-	_, err := j.Measure(req, now)
-	return err
-}
-
-// FlipRequest is the request of Flip.
-type FlipRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventMeasure, From: j.State, To: j.State}, nil
 }
 
 // Flip keeps a Probe one.
 //
 // It is refused unless:
 //   - flags: flag == true, mark == false and flag != mark (ErrFlagError)
-func (j *Probe) Flip(req FlipRequest, now time.Time) (Event, error) {
+func (j *Probe) Flip(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateOne:
@@ -772,33 +462,22 @@ func (j *Probe) Flip(req FlipRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseOn(&groundFlipFlags)
 	}
 	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant(OpFlip, "size")
+		return Event{}, j.refuseInvariant("flip", "size")
 	}
 	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant(OpFlip, "level")
+		return Event{}, j.refuseInvariant("flip", "level")
 	}
 	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant(OpFlip, "hits >= 0")
+		return Event{}, j.refuseInvariant("flip", "hits >= 0")
 	}
 	j.Flag = false
 	j.Mark = fsm.Some(true)
 	j.move(j.State, now)
-	return Event{Operation: OpFlip, Name: EventFlip, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventFlip, From: j.State, To: j.State}, nil
 }
 
-// CanFlip reports what Flip would answer, and changes nothing.
-func (j Probe) CanFlip(req FlipRequest, now time.Time) error {
-	_, err := j.Flip(req, now)
-	return err
-}
-
-// WaitRequest is the request of Wait.
-type WaitRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// WaitInput holds the inputs of Wait.
+type WaitInput struct {
 	Moment time.Time
 	Limit  int64
 }
@@ -808,14 +487,14 @@ type WaitRequest struct {
 // It is refused unless:
 //   - times: due < now, until > now, until != due, due == input.moment,
 //     input.moment >= created_at and updated_at <= now (ErrTimeError)
-func (j *Probe) Wait(req WaitRequest, now time.Time) (Event, error) {
+func (j *Probe) Wait(in WaitInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	req.Moment = driver.Time(req.Moment)
-	if req.Moment.IsZero() {
-		return Event{}, j.refuseInput(OpWait, "moment", "it is required and zero")
+	in.Moment = driver.Time(in.Moment)
+	if in.Moment.IsZero() {
+		return Event{}, j.refuseInput("wait", "moment", "it is required and zero")
 	}
-	if !inYears(req.Moment) {
-		return Event{}, j.refuseInput(OpWait, "moment", "it is outside the years 1 to 9999")
+	if !inYears(in.Moment) {
+		return Event{}, j.refuseInput("wait", "moment", "it is outside the years 1 to 9999")
 	}
 	switch j.State {
 	case StateOne:
@@ -826,42 +505,31 @@ func (j *Probe) Wait(req WaitRequest, now time.Time) (Event, error) {
 		!j.Until.Present() ||
 		!j.Until.Or(time.Time{}).After(now) ||
 		j.Until.Or(time.Time{}).Equal(j.Due) ||
-		!j.Due.Equal(req.Moment) ||
-		req.Moment.Before(j.CreatedAt) ||
+		!j.Due.Equal(in.Moment) ||
+		in.Moment.Before(j.CreatedAt) ||
 		j.UpdatedAt.After(now) {
 		return Event{}, j.refuseOn(&groundWaitTimes)
 	}
 	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant(OpWait, "size")
+		return Event{}, j.refuseInvariant("wait", "size")
 	}
 	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant(OpWait, "level")
+		return Event{}, j.refuseInvariant("wait", "level")
 	}
 	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant(OpWait, "hits >= 0")
+		return Event{}, j.refuseInvariant("wait", "hits >= 0")
 	}
-	j.Until = fsm.Some(req.Moment)
-	j.Limit = fsm.Some(req.Limit)
+	j.Until = fsm.Some(in.Moment)
+	j.Limit = fsm.Some(in.Limit)
 	j.Nick = fsm.Optional[string]{}
 	j.Note = fsm.Optional[fsm.JSON]{}
 	from := j.State
 	j.move(StateTwo, now)
-	return Event{Operation: OpWait, Name: EventWait, From: from, To: StateTwo, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventWait, From: from, To: StateTwo}, nil
 }
 
-// CanWait reports what Wait would answer, and changes nothing.
-func (j Probe) CanWait(req WaitRequest, now time.Time) error {
-	_, err := j.Wait(req, now)
-	return err
-}
-
-// ReadRequest is the request of Read.
-type ReadRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// ReadInput holds the inputs of Read.
+type ReadInput struct {
 	Body fsm.JSON
 }
 
@@ -870,48 +538,34 @@ type ReadRequest struct {
 // It is refused unless:
 //   - texts: body == input.body, note != body and note is present
 //     (ErrJSONError)
-func (j *Probe) Read(req ReadRequest, now time.Time) (Event, error) {
+func (j *Probe) Read(in ReadInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Body.IsZero() {
-		return Event{}, j.refuseInput(OpRead, "body", "it is required and missing")
+	if in.Body.IsZero() {
+		return Event{}, j.refuseInput("read", "body", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Body.String()); err != nil {
-		return Event{}, j.refuseInput(OpRead, "body", err.Error())
+	if err := driver.CheckText(in.Body.String()); err != nil {
+		return Event{}, j.refuseInput("read", "body", err.Error())
 	}
 	switch j.State {
 	case StateOne:
 	default:
 		return Event{}, j.refuseState(OpRead)
 	}
-	if j.Body != req.Body || !j.Note.Present() || j.Note.Or(fsm.JSON{}) == j.Body {
+	if j.Body != in.Body || !j.Note.Present() || j.Note.Or(fsm.JSON{}) == j.Body {
 		return Event{}, j.refuseOn(&groundReadTexts)
 	}
 	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant(OpRead, "size")
+		return Event{}, j.refuseInvariant("read", "size")
 	}
 	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant(OpRead, "level")
+		return Event{}, j.refuseInvariant("read", "level")
 	}
 	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant(OpRead, "hits >= 0")
+		return Event{}, j.refuseInvariant("read", "hits >= 0")
 	}
 	from := j.State
 	j.move(StateThree, now)
-	return Event{Operation: OpRead, Name: EventRead, From: from, To: StateThree, Rev: j.Rev, At: now}, nil
-}
-
-// CanRead reports what Read would answer, and changes nothing.
-func (j Probe) CanRead(req ReadRequest, now time.Time) error {
-	_, err := j.Read(req, now)
-	return err
-}
-
-// SortRequest is the request of Sort.
-type SortRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventRead, From: from, To: StateThree}, nil
 }
 
 // Sort moves a Probe from one to three.
@@ -919,7 +573,7 @@ type SortRequest struct {
 // It is refused unless:
 //   - sets: name in tags, nick not in tags, tags covers wanted and tags is
 //     present (ErrSetError)
-func (j *Probe) Sort(req SortRequest, now time.Time) (Event, error) {
+func (j *Probe) Sort(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateOne:
@@ -934,32 +588,21 @@ func (j *Probe) Sort(req SortRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseOn(&groundSortSets)
 	}
 	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant(OpSort, "size")
+		return Event{}, j.refuseInvariant("sort", "size")
 	}
 	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant(OpSort, "level")
+		return Event{}, j.refuseInvariant("sort", "level")
 	}
 	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant(OpSort, "hits >= 0")
+		return Event{}, j.refuseInvariant("sort", "hits >= 0")
 	}
 	from := j.State
 	j.move(StateThree, now)
-	return Event{Operation: OpSort, Name: EventSort, From: from, To: StateThree, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventSort, From: from, To: StateThree}, nil
 }
 
-// CanSort reports what Sort would answer, and changes nothing.
-func (j Probe) CanSort(req SortRequest, now time.Time) error {
-	_, err := j.Sort(req, now)
-	return err
-}
-
-// LookRequest is the request of Look.
-type LookRequest struct {
-	Actor  string            // who asks; required, the rules look at it
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// LookInput holds the inputs of Look.
+type LookInput struct {
 	Nick fsm.Optional[string] // may be absent
 }
 
@@ -968,102 +611,54 @@ type LookRequest struct {
 // It is refused unless:
 //   - presence: limit is present, input.nick is absent and actor is present
 //     (ErrPresenceError)
-func (j *Probe) Look(req LookRequest, now time.Time) (Event, error) {
+func (j *Probe) Look(in LookInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpLook, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("look", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpLook, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("look", "actor", err.Error())
 	}
-	if err := driver.CheckText(req.Nick.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpLook, "nick", err.Error())
+	if err := driver.CheckText(in.Nick.Or("")); err != nil {
+		return Event{}, j.refuseInput("look", "nick", err.Error())
 	}
 	switch j.State {
 	case StateTwo:
 	default:
 		return Event{}, j.refuseState(OpLook)
 	}
-	if !j.Limit.Present() || req.Nick.Present() {
+	if !j.Limit.Present() || in.Nick.Present() {
 		return Event{}, j.refuseOn(&groundLookPresence)
 	}
 	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant(OpLook, "size")
+		return Event{}, j.refuseInvariant("look", "size")
 	}
 	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant(OpLook, "level")
+		return Event{}, j.refuseInvariant("look", "level")
 	}
 	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant(OpLook, "hits >= 0")
+		return Event{}, j.refuseInvariant("look", "hits >= 0")
 	}
 	from := j.State
 	j.move(StateThree, now)
-	return Event{Operation: OpLook, Name: EventLook, From: from, To: StateThree, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventLook, From: from, To: StateThree}, nil
 }
 
-// CanLook reports what Look would answer, and changes nothing.
-func (j Probe) CanLook(req LookRequest, now time.Time) error {
-	_, err := j.Look(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
-	case OpHit:
-		switch s {
-		case StateOne:
-			return fsmimpl.ClassTransition
-		}
-	case OpRank:
-		switch s {
-		case StateOne:
-			return fsmimpl.ClassTransition
-		}
-	case OpRepeat:
-		switch s {
-		case StateOne:
-			return fsmimpl.ClassTransition
-		}
-	case OpDiffer:
-		switch s {
-		case StateOne:
-			return fsmimpl.ClassTransition
-		}
-	case OpMeasure:
-		switch s {
-		case StateOne:
-			return fsmimpl.ClassTransition
-		}
-	case OpFlip:
-		switch s {
-		case StateOne:
-			return fsmimpl.ClassTransition
-		}
-	case OpWait:
-		switch s {
-		case StateOne:
-			return fsmimpl.ClassTransition
-		}
-	case OpRead:
-		switch s {
-		case StateOne:
-			return fsmimpl.ClassTransition
-		}
-	case OpSort:
-		switch s {
-		case StateOne:
-			return fsmimpl.ClassTransition
-		}
+// Can reports whether an operation is possible in the state of the Probe: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Probe) Can(operation string) error {
+	possible := false
+	switch operation {
+	case OpHit, OpRank, OpRepeat, OpDiffer, OpMeasure, OpFlip, OpWait, OpRead, OpSort:
+		possible = j.State == StateOne
 	case OpLook:
-		switch s {
-		case StateTwo:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateTwo
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Probe breaks, whoever wrote it. An empty list
@@ -1129,25 +724,28 @@ func (j *Probe) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Probe) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Probe) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Probe) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Probe) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "facts", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "facts", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Probe) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Probe) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -1155,7 +753,7 @@ func (j *Probe) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Probe) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Probe) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -1163,7 +761,7 @@ func (j *Probe) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Probe) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Probe) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -1185,7 +783,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpHit:     {Code: fsm.ErrWrongState, Machine: "facts", Operation: "hit", Allowed: hitStates},
 	OpRank:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "rank", Allowed: rankStates},
 	OpRepeat:  {Code: fsm.ErrWrongState, Machine: "facts", Operation: "repeat", Allowed: repeatStates},
@@ -1199,7 +797,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpHit:     {Code: fsm.ErrTerminal, Machine: "facts", Operation: "hit", Allowed: hitStates},
 	OpRank:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "rank", Allowed: rankStates},
 	OpRepeat:  {Code: fsm.ErrTerminal, Machine: "facts", Operation: "repeat", Allowed: repeatStates},

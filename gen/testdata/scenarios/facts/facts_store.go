@@ -4,10 +4,7 @@ package facts
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -92,219 +89,59 @@ func Fold(events []fsm.Event) (Probe, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Make makes a Probe in state one.
-func (m *Machine) Make(ctx context.Context, req MakeRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opMake))
-}
-
-// MakeMany is Make for each request, in one transaction: all of them or none.
-func (m *Machine) MakeMany(ctx context.Context, reqs []MakeRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Probe], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opMake)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Make makes a Probe in state one. An empty id stands for a new one.
+func (m *Machine) Make(ctx context.Context, id string, in MakeInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, makeCall(opMake, id, in, c))
 }
 
 // Hit keeps a Probe one.
-func (m *Machine) Hit(ctx context.Context, at fsm.Target, req HitRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opHit))
-}
-
-// HitItem is one item of HitMany.
-type HitItem struct {
-	At      fsm.Target
-	Request HitRequest
-}
-
-// HitMany is Hit for each item, in one transaction: all of them or none.
-func (m *Machine) HitMany(ctx context.Context, items []HitItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Probe], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opHit)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Hit(ctx context.Context, at fsm.Target, in HitInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, hitCall(opHit, in, c))
 }
 
 // Rank keeps a Probe one.
-func (m *Machine) Rank(ctx context.Context, at fsm.Target, req RankRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRank))
-}
-
-// RankItem is one item of RankMany.
-type RankItem struct {
-	At      fsm.Target
-	Request RankRequest
-}
-
-// RankMany is Rank for each item, in one transaction: all of them or none.
-func (m *Machine) RankMany(ctx context.Context, items []RankItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Probe], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opRank)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Rank(ctx context.Context, at fsm.Target, in RankInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, rankCall(opRank, in, c))
 }
 
 // Repeat keeps a Probe one.
-func (m *Machine) Repeat(ctx context.Context, at fsm.Target, req RepeatRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRepeat))
-}
-
-// RepeatItem is one item of RepeatMany.
-type RepeatItem struct {
-	At      fsm.Target
-	Request RepeatRequest
-}
-
-// RepeatMany is Repeat for each item, in one transaction: all of them or none.
-func (m *Machine) RepeatMany(ctx context.Context, items []RepeatItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Probe], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opRepeat)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Repeat(ctx context.Context, at fsm.Target, in RepeatInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, repeatCall(opRepeat, in, c))
 }
 
 // Differ keeps a Probe one.
-func (m *Machine) Differ(ctx context.Context, at fsm.Target, req DifferRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDiffer))
-}
-
-// DifferItem is one item of DifferMany.
-type DifferItem struct {
-	At      fsm.Target
-	Request DifferRequest
-}
-
-// DifferMany is Differ for each item, in one transaction: all of them or none.
-func (m *Machine) DifferMany(ctx context.Context, items []DifferItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Probe], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opDiffer)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Differ(ctx context.Context, at fsm.Target, in DifferInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, differCall(opDiffer, in, c))
 }
 
 // Measure keeps a Probe one.
-func (m *Machine) Measure(ctx context.Context, at fsm.Target, req MeasureRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opMeasure))
-}
-
-// MeasureItem is one item of MeasureMany.
-type MeasureItem struct {
-	At      fsm.Target
-	Request MeasureRequest
-}
-
-// MeasureMany is Measure for each item, in one transaction: all of them or
-// none.
-func (m *Machine) MeasureMany(ctx context.Context, items []MeasureItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Probe], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opMeasure)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Measure(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, measureCall(opMeasure, c))
 }
 
 // Flip keeps a Probe one.
-func (m *Machine) Flip(ctx context.Context, at fsm.Target, req FlipRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFlip))
-}
-
-// FlipItem is one item of FlipMany.
-type FlipItem struct {
-	At      fsm.Target
-	Request FlipRequest
-}
-
-// FlipMany is Flip for each item, in one transaction: all of them or none.
-func (m *Machine) FlipMany(ctx context.Context, items []FlipItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Probe], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opFlip)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Flip(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, flipCall(opFlip, c))
 }
 
 // Wait moves a Probe from one to two.
-func (m *Machine) Wait(ctx context.Context, at fsm.Target, req WaitRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opWait))
-}
-
-// WaitItem is one item of WaitMany.
-type WaitItem struct {
-	At      fsm.Target
-	Request WaitRequest
-}
-
-// WaitMany is Wait for each item, in one transaction: all of them or none.
-func (m *Machine) WaitMany(ctx context.Context, items []WaitItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Probe], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opWait)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Wait(ctx context.Context, at fsm.Target, in WaitInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, waitCall(opWait, in, c))
 }
 
 // Read moves a Probe from one to three.
-func (m *Machine) Read(ctx context.Context, at fsm.Target, req ReadRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRead))
-}
-
-// ReadItem is one item of ReadMany.
-type ReadItem struct {
-	At      fsm.Target
-	Request ReadRequest
-}
-
-// ReadMany is Read for each item, in one transaction: all of them or none.
-func (m *Machine) ReadMany(ctx context.Context, items []ReadItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Probe], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opRead)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Read(ctx context.Context, at fsm.Target, in ReadInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, readCall(opRead, in, c))
 }
 
 // Sort moves a Probe from one to three.
-func (m *Machine) Sort(ctx context.Context, at fsm.Target, req SortRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSort))
-}
-
-// SortItem is one item of SortMany.
-type SortItem struct {
-	At      fsm.Target
-	Request SortRequest
-}
-
-// SortMany is Sort for each item, in one transaction: all of them or none.
-func (m *Machine) SortMany(ctx context.Context, items []SortItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Probe], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opSort)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Sort(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, sortCall(opSort, c))
 }
 
 // Look moves a Probe from two to three.
-func (m *Machine) Look(ctx context.Context, at fsm.Target, req LookRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opLook))
-}
-
-// LookItem is one item of LookMany.
-type LookItem struct {
-	At      fsm.Target
-	Request LookRequest
-}
-
-// LookMany is Look for each item, in one transaction: all of them or none.
-func (m *Machine) LookMany(ctx context.Context, items []LookItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Probe], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opLook)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Look(ctx context.Context, at fsm.Target, in LookInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, lookCall(opLook, in, c))
 }
 
 // Record returns a Probe as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -374,9 +211,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Probe]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Probe]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -572,180 +423,147 @@ var descriptor = fsmimpl.Descriptor[Probe]{
 	},
 }
 
-func (req MakeRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+func makeCall(op *fsmimpl.Operation[Probe], id string, in MakeInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
 		Operation: op,
-		ID:        req.ID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "name", Value: req.Name, Kind: driver.KindString},
-			{Name: "size", Value: req.Size, Kind: driver.KindInt},
-			{Name: "flag", Value: req.Flag, Kind: driver.KindBool},
-			{Name: "due", Value: driver.Time(req.Due), Kind: driver.KindTime},
-			{Name: "body", Value: req.Body.String(), Kind: driver.KindJSON},
-			{Name: "tags", Value: req.Tags.Text(), Kind: driver.KindSet},
-			{Name: "wanted", Value: req.Wanted.Text(), Kind: driver.KindSet},
-			{Name: "level", Value: column(req.Level), Kind: driver.KindInt},
+			{Name: "name", Value: in.Name, Kind: driver.KindString},
+			{Name: "size", Value: in.Size, Kind: driver.KindInt},
+			{Name: "flag", Value: in.Flag, Kind: driver.KindBool},
+			{Name: "due", Value: driver.Time(in.Due), Kind: driver.KindTime},
+			{Name: "body", Value: in.Body.String(), Kind: driver.KindJSON},
+			{Name: "tags", Value: in.Tags.Text(), Kind: driver.KindSet},
+			{Name: "wanted", Value: in.Wanted.Text(), Kind: driver.KindSet},
+			{Name: "level", Value: fsmimpl.Column(in.Level), Kind: driver.KindInt},
 		},
 		Decide: func(j *Probe, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Make(id, req, now)
+			made, e, err := Make(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req HitRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+func hitCall(op *fsmimpl.Operation[Probe], in HitInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "name", Value: req.Name, Kind: driver.KindString},
+			{Name: "name", Value: in.Name, Kind: driver.KindString},
 		},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Hit(req, now))
+			return step(j.Hit(in, c.Actor, now))
 		},
 	}
 }
 
-func (req RankRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+func rankCall(op *fsmimpl.Operation[Probe], in RankInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "name", Value: req.Name, Kind: driver.KindString},
+			{Name: "name", Value: in.Name, Kind: driver.KindString},
 		},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Rank(req, now))
+			return step(j.Rank(in, now))
 		},
 	}
 }
 
-func (req RepeatRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+func repeatCall(op *fsmimpl.Operation[Probe], in RepeatInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "nick", Value: column(req.Nick), Kind: driver.KindString},
+			{Name: "nick", Value: fsmimpl.Column(in.Nick), Kind: driver.KindString},
 		},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Repeat(req, now))
+			return step(j.Repeat(in, now))
 		},
 	}
 }
 
-func (req DifferRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+func differCall(op *fsmimpl.Operation[Probe], in DifferInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "nick", Value: column(req.Nick), Kind: driver.KindString},
+			{Name: "nick", Value: fsmimpl.Column(in.Nick), Kind: driver.KindString},
 		},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Differ(req, now))
+			return step(j.Differ(in, now))
 		},
 	}
 }
 
-func (req MeasureRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+func measureCall(op *fsmimpl.Operation[Probe], c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Measure(req, now))
+			return step(j.Measure(now))
 		},
 	}
 }
 
-func (req FlipRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+func flipCall(op *fsmimpl.Operation[Probe], c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Flip(req, now))
+			return step(j.Flip(now))
 		},
 	}
 }
 
-func (req WaitRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+func waitCall(op *fsmimpl.Operation[Probe], in WaitInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "moment", Value: driver.Time(req.Moment), Kind: driver.KindTime},
-			{Name: "limit", Value: req.Limit, Kind: driver.KindInt},
+			{Name: "moment", Value: driver.Time(in.Moment), Kind: driver.KindTime},
+			{Name: "limit", Value: in.Limit, Kind: driver.KindInt},
 		},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Wait(req, now))
+			return step(j.Wait(in, now))
 		},
 	}
 }
 
-func (req ReadRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+func readCall(op *fsmimpl.Operation[Probe], in ReadInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "body", Value: req.Body.String(), Kind: driver.KindJSON},
+			{Name: "body", Value: in.Body.String(), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Read(req, now))
+			return step(j.Read(in, now))
 		},
 	}
 }
 
-func (req SortRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+func sortCall(op *fsmimpl.Operation[Probe], c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Sort(req, now))
+			return step(j.Sort(now))
 		},
 	}
 }
 
-func (req LookRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+func lookCall(op *fsmimpl.Operation[Probe], in LookInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "nick", Value: column(req.Nick), Kind: driver.KindString},
+			{Name: "nick", Value: fsmimpl.Column(in.Nick), Kind: driver.KindString},
 		},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Look(req, now))
+			return step(j.Look(in, c.Actor, now))
 		},
 	}
 }
@@ -760,16 +578,16 @@ func encode(j *Probe) driver.Row {
 		UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Name,
-			column(j.Nick),
+			fsmimpl.Column(j.Nick),
 			j.Size,
-			column(j.Limit),
-			column(j.Level),
+			fsmimpl.Column(j.Limit),
+			fsmimpl.Column(j.Level),
 			j.Flag,
-			column(j.Mark),
+			fsmimpl.Column(j.Mark),
 			j.Due,
-			column(j.Until),
+			fsmimpl.Column(j.Until),
 			j.Body.String(),
-			columnOf(j.Note, fsm.JSON.String),
+			fsmimpl.ColumnOf(j.Note, fsm.JSON.String),
 			j.Tags.Text(),
 			j.Wanted.Text(),
 			j.Hits,
@@ -780,29 +598,25 @@ func encode(j *Probe) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Probe, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Probe{}, fmt.Errorf("facts %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Probe{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Name),
-		readOptional(r, 1, &j.Nick),
-		read(r, 2, &j.Size),
-		readOptional(r, 3, &j.Limit),
-		readOptional(r, 4, &j.Level),
-		read(r, 5, &j.Flag),
-		readOptional(r, 6, &j.Mark),
-		read(r, 7, &j.Due),
-		readOptional(r, 8, &j.Until),
-		scan(r, 9, &j.Body),
-		scanOptional(r, 10, &j.Note),
-		scan(r, 11, &j.Tags),
-		scan(r, 12, &j.Wanted),
-		read(r, 13, &j.Hits),
-	)
-	if err != nil {
-		return Probe{}, fmt.Errorf("facts %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Name)
+	fsmimpl.PlainOptional(rd, &j.Nick)
+	fsmimpl.Plain(rd, &j.Size)
+	fsmimpl.PlainOptional(rd, &j.Limit)
+	fsmimpl.PlainOptional(rd, &j.Level)
+	fsmimpl.Plain(rd, &j.Flag)
+	fsmimpl.PlainOptional(rd, &j.Mark)
+	fsmimpl.Plain(rd, &j.Due)
+	fsmimpl.PlainOptional(rd, &j.Until)
+	fsmimpl.Scan(rd, &j.Body)
+	fsmimpl.ScanOptional(rd, &j.Note)
+	fsmimpl.Scan(rd, &j.Tags)
+	fsmimpl.Scan(rd, &j.Wanted)
+	fsmimpl.Plain(rd, &j.Hits)
+	if err := rd.Err(); err != nil {
+		return Probe{}, err
 	}
 	return j, nil
 }
@@ -817,75 +631,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
-}
-
-// scanOptional reads a text column that may be absent.
-func scanOptional[T any, P interface {
-	*T
-	sql.Scanner
-}](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	var v T
-	if err := P(&v).Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

@@ -8,9 +8,7 @@
 package groups
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -20,7 +18,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Slot. The zero State is no state.
 type State uint8
@@ -43,10 +41,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -56,54 +51,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "free":
-		*s = StateFree
-	case "held":
-		*s = StateHeld
-	case "gone":
-		*s = StateGone
-	default:
-		return fmt.Errorf("unknown state %q; expected free, held or gone", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateFree,
-		StateHeld,
-		StateGone,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -111,176 +69,25 @@ func (s State) Terminal() bool {
 	return s == StateGone
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpAdd Operation = iota + 1
-	OpTake
-	OpRelease
-	OpHandOver
-	OpDrop
+	OpAdd      = "add"
+	OpTake     = "take"
+	OpRelease  = "release"
+	OpHandOver = "hand_over"
+	OpDrop     = "drop"
 )
 
-var operationNames = [...]string{
-	OpAdd:      "add",
-	OpTake:     "take",
-	OpRelease:  "release",
-	OpHandOver: "hand_over",
-	OpDrop:     "drop",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "add":
-		*o = OpAdd
-	case "take":
-		*o = OpTake
-	case "release":
-		*o = OpRelease
-	case "hand_over":
-		*o = OpHandOver
-	case "drop":
-		*o = OpDrop
-	default:
-		return fmt.Errorf("unknown operation %q; expected add, take, release, hand_over or drop", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpAdd,
-		OpTake,
-		OpRelease,
-		OpHandOver,
-		OpDrop,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventAdd EventName = iota + 1
-	EventTake
-	EventRelease
-	EventHandOver
-	EventDrop
+	EventAdd      = "add"
+	EventTake     = "take"
+	EventRelease  = "release"
+	EventHandOver = "hand_over"
+	EventDrop     = "drop"
 )
-
-var eventNameNames = [...]string{
-	EventAdd:      "add",
-	EventTake:     "take",
-	EventRelease:  "release",
-	EventHandOver: "hand_over",
-	EventDrop:     "drop",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "add":
-		*e = EventAdd
-	case "take":
-		*e = EventTake
-	case "release":
-		*e = EventRelease
-	case "hand_over":
-		*e = EventHandOver
-	case "drop":
-		*e = EventDrop
-	default:
-		return fmt.Errorf("unknown event %q; expected add, take, release, hand_over or drop", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // Kind is a value of the field kind. The zero Kind is none.
 type Kind uint8
@@ -298,10 +105,7 @@ var kindNames = [...]string{
 
 // String returns the name in the specification.
 func (k Kind) String() string {
-	if !k.Valid() {
-		return fmt.Sprintf("Kind(%d)", uint8(k))
-	}
-	return kindNames[k]
+	return fsmimpl.Name(kindNames[:], k, "Kind")
 }
 
 // Valid reports whether k is one of the values of the specification.
@@ -311,43 +115,12 @@ func (k Kind) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (k Kind) MarshalText() ([]byte, error) {
-	if !k.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(k))
-	}
-	return []byte(kindNames[k]), nil
+	return fsmimpl.Text(kindNames[:], k, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (k *Kind) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "desk":
-		*k = KindDesk
-	case "bench":
-		*k = KindBench
-	default:
-		return fmt.Errorf("unknown value %q; expected desk or bench", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (k Kind) Value() (sqldriver.Value, error) {
-	text, err := k.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (k *Kind) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return k.UnmarshalText([]byte(text))
-	case []byte:
-		return k.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(kindNames[:], text, k, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -412,25 +185,15 @@ func (j Slot) Equal(other Slot) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// AddRequest is the request of Add.
-type AddRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// AddInput holds the inputs of Add.
+type AddInput struct {
 	Room  string
 	Floor fsm.Optional[int64] // may be absent
 	Kind  Kind
@@ -454,26 +217,26 @@ type AddPeers struct {
 //     held or free (ErrTooMany)
 //   - few_at_all: fewer than 10 other records with the same holder are held
 //     (ErrTooMany)
-func Add(id string, req AddRequest, peers AddPeers, now time.Time) (Slot, Event, error) {
+func Add(id string, in AddInput, peers AddPeers, now time.Time) (Slot, Event, error) {
 	now = driver.Time(now)
 	j := Slot{ID: id, CreatedAt: now}
-	if req.Room == "" {
-		return Slot{}, Event{}, j.refuseInput(OpAdd, "room", "it is required and empty")
+	if in.Room == "" {
+		return Slot{}, Event{}, j.refuseInput("add", "room", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Room); err != nil {
-		return Slot{}, Event{}, j.refuseInput(OpAdd, "room", err.Error())
+	if err := driver.CheckText(in.Room); err != nil {
+		return Slot{}, Event{}, j.refuseInput("add", "room", err.Error())
 	}
-	if !req.Kind.Valid() {
-		return Slot{}, Event{}, j.refuseInput(OpAdd, "kind", "expected desk or bench")
+	if !in.Kind.Valid() {
+		return Slot{}, Event{}, j.refuseInput("add", "kind", "expected desk or bench")
 	}
-	if v, ok := req.Ready.Get(); ok {
+	if v, ok := in.Ready.Get(); ok {
 		if !inYears(v) {
-			return Slot{}, Event{}, j.refuseInput(OpAdd, "ready", "it is outside the years 1 to 9999")
+			return Slot{}, Event{}, j.refuseInput("add", "ready", "it is outside the years 1 to 9999")
 		}
-		req.Ready = fsm.Some(driver.Time(v))
+		in.Ready = fsm.Some(driver.Time(v))
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Slot{}, Event{}, j.refuseInput(OpAdd, "id", err.Error())
+		return Slot{}, Event{}, j.refuseInput("add", "id", err.Error())
 	}
 	if peers.FewHeld >= 3 {
 		return Slot{}, Event{}, j.refuseOn(&groundAddFewHeld)
@@ -482,30 +245,24 @@ func Add(id string, req AddRequest, peers AddPeers, now time.Time) (Slot, Event,
 		return Slot{}, Event{}, j.refuseOn(&groundAddFewAtAll)
 	}
 	if peers.Number < 1 {
-		return Slot{}, Event{}, j.refuseOverflow(OpAdd, "number")
+		return Slot{}, Event{}, j.refuseOverflow("add", "number")
 	}
 	if peers.Serial < 1 {
-		return Slot{}, Event{}, j.refuseOverflow(OpAdd, "serial")
+		return Slot{}, Event{}, j.refuseOverflow("add", "serial")
 	}
 	j.Number = peers.Number
 	j.Serial = peers.Serial
-	j.Room = req.Room
-	j.Floor = req.Floor
-	j.Kind = req.Kind
-	j.Rank = req.Rank
-	j.Ready = req.Ready
+	j.Room = in.Room
+	j.Floor = in.Floor
+	j.Kind = in.Kind
+	j.Rank = in.Rank
+	j.Ready = in.Ready
 	j.move(StateFree, now)
-	return j, Event{Operation: OpAdd, Name: EventAdd, To: StateFree, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventAdd, To: StateFree}, nil
 }
 
-// TakeRequest is the request of Take.
-type TakeRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// TakeInput holds the inputs of Take.
+type TakeInput struct {
 	Kind Kind
 }
 
@@ -525,16 +282,16 @@ type TakePeers struct {
 //     held or free (ErrTooMany)
 //   - few_at_all: fewer than 10 other records with the same holder are held
 //     (ErrTooMany)
-func (j *Slot) Take(req TakeRequest, peers TakePeers, now time.Time) (Event, error) {
+func (j *Slot) Take(in TakeInput, peers TakePeers, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpTake, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("take", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpTake, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("take", "actor", err.Error())
 	}
-	if !req.Kind.Valid() {
-		return Event{}, j.refuseInput(OpTake, "kind", "expected desk or bench")
+	if !in.Kind.Valid() {
+		return Event{}, j.refuseInput("take", "kind", "expected desk or bench")
 	}
 	switch j.State {
 	case StateFree:
@@ -550,67 +307,40 @@ func (j *Slot) Take(req TakeRequest, peers TakePeers, now time.Time) (Event, err
 	if peers.FewAtAll >= 10 {
 		return Event{}, j.refuseOn(&groundTakeFewAtAll)
 	}
-	j.Holder = fsm.Some(req.Actor)
+	j.Holder = fsm.Some(actor)
 	from := j.State
 	j.move(StateHeld, now)
-	return Event{Operation: OpTake, Name: EventTake, From: from, To: StateHeld, Rev: j.Rev, At: now}, nil
-}
-
-// CanTake reports what Take would answer, and changes nothing.
-func (j Slot) CanTake(req TakeRequest, peers TakePeers, now time.Time) error {
-	_, err := j.Take(req, peers, now)
-	return err
-}
-
-// ReleaseRequest is the request of Release.
-type ReleaseRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventTake, From: from, To: StateHeld}, nil
 }
 
 // Release moves a Slot from held to free.
 //
 // It is refused unless:
 //   - holder_only: holder == actor (ErrNotHolder)
-func (j *Slot) Release(req ReleaseRequest, now time.Time) (Event, error) {
+func (j *Slot) Release(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpRelease, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("release", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpRelease, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("release", "actor", err.Error())
 	}
 	switch j.State {
 	case StateHeld:
 	default:
 		return Event{}, j.refuseState(OpRelease)
 	}
-	if j.Holder != fsm.Some(req.Actor) {
+	if j.Holder != fsm.Some(actor) {
 		return Event{}, j.refuseOn(&groundReleaseHolderOnly)
 	}
 	j.Holder = fsm.Optional[string]{}
 	from := j.State
 	j.move(StateFree, now)
-	return Event{Operation: OpRelease, Name: EventRelease, From: from, To: StateFree, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventRelease, From: from, To: StateFree}, nil
 }
 
-// CanRelease reports what Release would answer, and changes nothing.
-func (j Slot) CanRelease(req ReleaseRequest, now time.Time) error {
-	_, err := j.Release(req, now)
-	return err
-}
-
-// HandOverRequest is the request of HandOver.
-type HandOverRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// HandOverInput holds the inputs of HandOver.
+type HandOverInput struct {
 	Holder string
 }
 
@@ -619,53 +349,40 @@ type HandOverRequest struct {
 // It is refused unless:
 //   - holder_only: holder == actor (ErrNotHolder)
 //   - number_free: rank >= 0 (ErrRoomTaken)
-func (j *Slot) HandOver(req HandOverRequest, now time.Time) (Event, error) {
+func (j *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpHandOver, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("hand_over", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpHandOver, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("hand_over", "actor", err.Error())
 	}
-	if req.Holder == "" {
-		return Event{}, j.refuseInput(OpHandOver, "holder", "it is required and empty")
+	if in.Holder == "" {
+		return Event{}, j.refuseInput("hand_over", "holder", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Holder); err != nil {
-		return Event{}, j.refuseInput(OpHandOver, "holder", err.Error())
+	if err := driver.CheckText(in.Holder); err != nil {
+		return Event{}, j.refuseInput("hand_over", "holder", err.Error())
 	}
 	switch j.State {
 	case StateHeld:
 	default:
 		return Event{}, j.refuseState(OpHandOver)
 	}
-	if j.Holder != fsm.Some(req.Actor) {
+	if j.Holder != fsm.Some(actor) {
 		return Event{}, j.refuseOn(&groundHandOverHolderOnly)
 	}
 	if j.Rank < 0 {
 		return Event{}, j.refuseOn(&groundHandOverNumberFree)
 	}
-	j.Holder = fsm.Some(req.Holder)
+	j.Holder = fsm.Some(in.Holder)
 	j.move(j.State, now)
-	return Event{Operation: OpHandOver, Name: EventHandOver, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanHandOver reports what HandOver would answer, and changes nothing.
-func (j Slot) CanHandOver(req HandOverRequest, now time.Time) error {
-	_, err := j.HandOver(req, now)
-	return err
-}
-
-// DropRequest is the request of Drop.
-type DropRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventHandOver, From: j.State, To: j.State}, nil
 }
 
 // Drop moves a Slot from free or held to gone.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Slot) Drop(req DropRequest, now time.Time) (Event, error) {
+func (j *Slot) Drop(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateFree, StateHeld:
@@ -675,42 +392,26 @@ func (j *Slot) Drop(req DropRequest, now time.Time) (Event, error) {
 	j.Holder = fsm.Optional[string]{}
 	from := j.State
 	j.move(StateGone, now)
-	return Event{Operation: OpDrop, Name: EventDrop, From: from, To: StateGone, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventDrop, From: from, To: StateGone}, nil
 }
 
-// CanDrop reports what Drop would answer, and changes nothing.
-func (j Slot) CanDrop(req DropRequest, now time.Time) error {
-	_, err := j.Drop(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Slot: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Slot) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpTake:
-		switch s {
-		case StateFree:
-			return fsmimpl.ClassTransition
-		}
-	case OpRelease:
-		switch s {
-		case StateHeld:
-			return fsmimpl.ClassTransition
-		}
-	case OpHandOver:
-		switch s {
-		case StateHeld:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateFree
+	case OpRelease, OpHandOver:
+		possible = j.State == StateHeld
 	case OpDrop:
-		switch s {
-		case StateFree, StateHeld:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateFree || j.State == StateHeld
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Slot breaks, whoever wrote it. An empty list
@@ -761,25 +462,28 @@ func (j *Slot) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Slot) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Slot) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Slot) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Slot) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "groups", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "groups", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Slot) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Slot) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -787,7 +491,7 @@ func (j *Slot) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Slot) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Slot) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -803,7 +507,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpTake:     {Code: fsm.ErrWrongState, Machine: "groups", Operation: "take", Allowed: takeStates},
 	OpRelease:  {Code: fsm.ErrWrongState, Machine: "groups", Operation: "release", Allowed: releaseStates},
 	OpHandOver: {Code: fsm.ErrWrongState, Machine: "groups", Operation: "hand_over", Allowed: handOverStates},
@@ -811,7 +515,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpTake:     {Code: fsm.ErrTerminal, Machine: "groups", Operation: "take", Allowed: takeStates},
 	OpRelease:  {Code: fsm.ErrTerminal, Machine: "groups", Operation: "release", Allowed: releaseStates},
 	OpHandOver: {Code: fsm.ErrTerminal, Machine: "groups", Operation: "hand_over", Allowed: handOverStates},

@@ -35,14 +35,14 @@ func Hold(m *Machine, j Slot, actor string) AnySlot {
 }
 
 // Add is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Add(ctx context.Context, req AddRequest) (AnySlot, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Add(ctx context.Context, id string, in AddInput, c fsm.Call) (AnySlot, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Add(ctx, req)
+	out, err := h.m.Add(ctx, id, in, c)
 	if err != nil {
 		return AnySlot{}, err
 	}
@@ -50,14 +50,14 @@ func (h Holder) Add(ctx context.Context, req AddRequest) (AnySlot, error) {
 }
 
 // Take is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Take(ctx context.Context, req TakeRequest) (HeldSlot, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Take(ctx context.Context, in TakeInput, c fsm.Call) (HeldSlot, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Take(ctx, req)
+	out, err := h.m.Take(ctx, in, c)
 	if err != nil {
 		return HeldSlot{}, err
 	}
@@ -65,14 +65,14 @@ func (h Holder) Take(ctx context.Context, req TakeRequest) (HeldSlot, error) {
 }
 
 // TakeN is the machine's, with handles for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) TakeN(ctx context.Context, n int, req TakeRequest) ([]HeldSlot, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) TakeN(ctx context.Context, n int, in TakeInput, c fsm.Call) ([]HeldSlot, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	outs, err := h.m.TakeN(ctx, n, req)
+	outs, err := h.m.TakeN(ctx, n, in, c)
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +84,14 @@ func (h Holder) TakeN(ctx context.Context, n int, req TakeRequest) ([]HeldSlot, 
 }
 
 // HandOver is the machine's, with a handle for result. The holder is its actor.
-// A request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) HandOver(ctx context.Context, req HandOverRequest) (HeldSlot, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// A call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) HandOver(ctx context.Context, in HandOverInput, c fsm.Call) (HeldSlot, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.HandOver(ctx, req)
+	out, err := h.m.HandOver(ctx, in, c)
 	if err != nil {
 		return HeldSlot{}, err
 	}
@@ -99,14 +99,14 @@ func (h Holder) HandOver(ctx context.Context, req HandOverRequest) (HeldSlot, er
 }
 
 // HandOverN is the machine's, with handles for result. The holder is its actor.
-// A request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) HandOverN(ctx context.Context, n int, req HandOverRequest) ([]HeldSlot, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// A call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) HandOverN(ctx context.Context, n int, in HandOverInput, c fsm.Call) ([]HeldSlot, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	outs, err := h.m.HandOverN(ctx, n, req)
+	outs, err := h.m.HandOverN(ctx, n, in, c)
 	if err != nil {
 		return nil, err
 	}
@@ -180,8 +180,8 @@ type FreeSlot struct {
 }
 
 // Take moves the Slot to held.
-func (j FreeSlot) Take(ctx context.Context, kind Kind) (HeldSlot, error) {
-	next, err := j.held.Move(ctx, TakeRequest{Actor: j.held.Actor(), Kind: kind}.call(opTake))
+func (j FreeSlot) Take(ctx context.Context, in TakeInput) (HeldSlot, error) {
+	next, err := j.held.Move(ctx, takeCall(opTake, in, fsm.Call{Actor: j.held.Actor()}))
 	return HeldSlot{handle{next}}, err
 }
 
@@ -198,11 +198,11 @@ func (j HeldSlot) Holder() string {
 
 // Release moves the Slot to free.
 func (j HeldSlot) Release(ctx context.Context) (FreeSlot, error) {
-	next, err := j.held.Move(ctx, ReleaseRequest{Actor: j.held.Actor()}.call(opRelease))
+	next, err := j.held.Move(ctx, releaseCall(opRelease, fsm.Call{Actor: j.held.Actor()}))
 	return FreeSlot{handle{next}}, err
 }
 
 // HandOver keeps the Slot held; the handle holds the new revision.
-func (j HeldSlot) HandOver(ctx context.Context, holder string) error {
-	return j.held.Stay(ctx, HandOverRequest{Actor: j.held.Actor(), Holder: holder}.call(opHandOver))
+func (j HeldSlot) HandOver(ctx context.Context, in HandOverInput) error {
+	return j.held.Stay(ctx, handOverCall(opHandOver, in, fsm.Call{Actor: j.held.Actor()}))
 }

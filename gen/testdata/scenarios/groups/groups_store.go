@@ -4,10 +4,7 @@ package groups
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -98,25 +95,16 @@ func Fold(events []fsm.Event) (Slot, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Add makes a Slot in state free. One that is there with the same room and
-// floor is returned as it is, with Existing set.
-func (m *Machine) Add(ctx context.Context, req AddRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opAdd))
-}
-
-// AddMany is Add for each request, in one transaction: all of them or none.
-func (m *Machine) AddMany(ctx context.Context, reqs []AddRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Slot], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opAdd)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Add makes a Slot in state free. An empty id stands for a new one. One that is
+// there with the same room and floor is returned as it is, with Existing set.
+func (m *Machine) Add(ctx context.Context, id string, in AddInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, addCall(opAdd, id, in, c))
 }
 
 // Take picks the first Slot that fits and moves it from free to held. Without
 // one it returns fsm.ErrNothingToDo.
-func (m *Machine) Take(ctx context.Context, req TakeRequest) (Outcome, error) {
-	outs, err := m.core.Pick(ctx, 1, req.call(opTake))
+func (m *Machine) Take(ctx context.Context, in TakeInput, c fsm.Call) (Outcome, error) {
+	outs, err := m.core.Pick(ctx, 1, takeCall(opTake, in, c))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -125,40 +113,24 @@ func (m *Machine) Take(ctx context.Context, req TakeRequest) (Outcome, error) {
 
 // TakeN picks up to n records at once, under one request id. Without any it
 // returns fsm.ErrNothingToDo.
-func (m *Machine) TakeN(ctx context.Context, n int, req TakeRequest) ([]Outcome, error) {
-	return m.core.Pick(ctx, n, req.call(opTake))
+func (m *Machine) TakeN(ctx context.Context, n int, in TakeInput, c fsm.Call) ([]Outcome, error) {
+	return m.core.Pick(ctx, n, takeCall(opTake, in, c))
 }
 
 // TakeOf is Take for the Slot that the caller names.
-func (m *Machine) TakeOf(ctx context.Context, at fsm.Target, req TakeRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opTake))
+func (m *Machine) TakeOf(ctx context.Context, at fsm.Target, in TakeInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, takeCall(opTake, in, c))
 }
 
 // Release moves a Slot from held to free.
-func (m *Machine) Release(ctx context.Context, at fsm.Target, req ReleaseRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRelease))
-}
-
-// ReleaseItem is one item of ReleaseMany.
-type ReleaseItem struct {
-	At      fsm.Target
-	Request ReleaseRequest
-}
-
-// ReleaseMany is Release for each item, in one transaction: all of them or
-// none.
-func (m *Machine) ReleaseMany(ctx context.Context, items []ReleaseItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Slot], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opRelease)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Release(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, releaseCall(opRelease, c))
 }
 
 // HandOver picks the first Slot that fits and keeps it held. Without one it
 // returns fsm.ErrNothingToDo.
-func (m *Machine) HandOver(ctx context.Context, req HandOverRequest) (Outcome, error) {
-	outs, err := m.core.Pick(ctx, 1, req.call(opHandOver))
+func (m *Machine) HandOver(ctx context.Context, in HandOverInput, c fsm.Call) (Outcome, error) {
+	outs, err := m.core.Pick(ctx, 1, handOverCall(opHandOver, in, c))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -167,19 +139,19 @@ func (m *Machine) HandOver(ctx context.Context, req HandOverRequest) (Outcome, e
 
 // HandOverN picks up to n records at once, under one request id. Without any it
 // returns fsm.ErrNothingToDo.
-func (m *Machine) HandOverN(ctx context.Context, n int, req HandOverRequest) ([]Outcome, error) {
-	return m.core.Pick(ctx, n, req.call(opHandOver))
+func (m *Machine) HandOverN(ctx context.Context, n int, in HandOverInput, c fsm.Call) ([]Outcome, error) {
+	return m.core.Pick(ctx, n, handOverCall(opHandOver, in, c))
 }
 
 // HandOverOf is HandOver for the Slot that the caller names.
-func (m *Machine) HandOverOf(ctx context.Context, at fsm.Target, req HandOverRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opHandOver))
+func (m *Machine) HandOverOf(ctx context.Context, at fsm.Target, in HandOverInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, handOverCall(opHandOver, in, c))
 }
 
 // Drop picks the first Slot that fits and moves it from free or held to gone.
 // Without one it returns fsm.ErrNothingToDo.
-func (m *Machine) Drop(ctx context.Context, req DropRequest) (Outcome, error) {
-	outs, err := m.core.Pick(ctx, 1, req.call(opDrop))
+func (m *Machine) Drop(ctx context.Context, c fsm.Call) (Outcome, error) {
+	outs, err := m.core.Pick(ctx, 1, dropCall(opDrop, c))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -188,13 +160,13 @@ func (m *Machine) Drop(ctx context.Context, req DropRequest) (Outcome, error) {
 
 // DropN picks up to n records at once, under one request id. Without any it
 // returns fsm.ErrNothingToDo.
-func (m *Machine) DropN(ctx context.Context, n int, req DropRequest) ([]Outcome, error) {
-	return m.core.Pick(ctx, n, req.call(opDrop))
+func (m *Machine) DropN(ctx context.Context, n int, c fsm.Call) ([]Outcome, error) {
+	return m.core.Pick(ctx, n, dropCall(opDrop, c))
 }
 
 // DropOf is Drop for the Slot that the caller names.
-func (m *Machine) DropOf(ctx context.Context, at fsm.Target, req DropRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDrop))
+func (m *Machine) DropOf(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, dropCall(opDrop, c))
 }
 
 // Record returns a Slot as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -264,9 +236,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Slot]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Slot]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -401,68 +387,60 @@ var descriptor = fsmimpl.Descriptor[Slot]{
 	},
 }
 
-func (req AddRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+func addCall(op *fsmimpl.Operation[Slot], id string, in AddInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "room", Value: req.Room, Kind: driver.KindString},
-			{Name: "floor", Value: column(req.Floor), Kind: driver.KindInt},
-			{Name: "kind", Value: req.Kind.String(), Kind: driver.KindEnum},
-			{Name: "rank", Value: req.Rank, Kind: driver.KindInt},
-			{Name: "ready", Value: columnOf(req.Ready, driver.Time), Kind: driver.KindTime},
+			{Name: "room", Value: in.Room, Kind: driver.KindString},
+			{Name: "floor", Value: fsmimpl.Column(in.Floor), Kind: driver.KindInt},
+			{Name: "kind", Value: in.Kind.String(), Kind: driver.KindEnum},
+			{Name: "rank", Value: in.Rank, Kind: driver.KindInt},
+			{Name: "ready", Value: fsmimpl.ColumnOf(in.Ready, driver.Time), Kind: driver.KindTime},
 		},
 		Decide: func(j *Slot, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := AddPeers{FewHeld: peers[0], FewAtAll: peers[1], Number: peers[2], Serial: peers[3]}
-			made, e, err := Add(id, req, known, now)
+			made, e, err := Add(id, in, known, now)
 			*j = made
 			return step(e, err)
 		},
 		Peers: func(_ *Slot, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
-				{Name: "few_held", Columns: []string{"floor", "kind"}, Values: []any{column(req.Floor), req.Kind.String()}, States: []string{"held", "free"}, Except: id},
+				{Name: "few_held", Columns: []string{"floor", "kind"}, Values: []any{fsmimpl.Column(in.Floor), in.Kind.String()}, States: []string{"held", "free"}, Except: id},
 				{Name: "few_at_all", Columns: []string{"holder"}, Values: []any{nil}, States: []string{"held"}, Except: id},
-				{Name: "number", Sequence: true, Columns: []string{"room", "kind"}, Values: []any{req.Room, req.Kind.String()}, Except: id},
+				{Name: "number", Sequence: true, Columns: []string{"room", "kind"}, Values: []any{in.Room, in.Kind.String()}, Except: id},
 				{Name: "serial", Sequence: true, Except: id},
 			}
 		},
-		Dedupe: []any{req.Room, column(req.Floor)},
+		Dedupe: []any{in.Room, fsmimpl.Column(in.Floor)},
 	}
 }
 
-func (req TakeRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+func takeCall(op *fsmimpl.Operation[Slot], in TakeInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "kind", Value: req.Kind.String(), Kind: driver.KindEnum},
+			{Name: "kind", Value: in.Kind.String(), Kind: driver.KindEnum},
 		},
 		Decide: func(j *Slot, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := TakePeers{RoomEmpty: peers[0], FewHeld: peers[1], FewAtAll: peers[2]}
-			return step(j.Take(req, known, now))
+			return step(j.Take(in, known, c.Actor, now))
 		},
 		Peers: func(j *Slot, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
 				{Name: "room_empty", Columns: []string{"room"}, Values: []any{j.Room}, States: []string{"held"}, Except: id},
-				{Name: "few_held", Columns: []string{"floor", "kind"}, Values: []any{column(j.Floor), j.Kind.String()}, States: []string{"held", "free"}, Except: id},
-				{Name: "few_at_all", Columns: []string{"holder"}, Values: []any{column(j.Holder)}, States: []string{"held"}, Except: id},
+				{Name: "few_held", Columns: []string{"floor", "kind"}, Values: []any{fsmimpl.Column(j.Floor), j.Kind.String()}, States: []string{"held", "free"}, Except: id},
+				{Name: "few_at_all", Columns: []string{"holder"}, Values: []any{fsmimpl.Column(j.Holder)}, States: []string{"held"}, Except: id},
 			}
 		},
 		Where: []driver.Cond{
-			{Column: "kind", Op: driver.OpEq, Value: req.Kind.String()},
+			{Column: "kind", Op: driver.OpEq, Value: in.Kind.String()},
 			{Column: "rank", Op: driver.OpGt, Value: int64(0)},
 		},
 		Fits: func(j *Slot, now time.Time) bool {
-			return j.Kind == req.Kind &&
+			return j.Kind == in.Kind &&
 				j.Rank > 0 &&
 				j.Ready.Present() &&
 				!j.Ready.Or(time.Time{}).After(now) &&
@@ -471,48 +449,38 @@ func (req TakeRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
 	}
 }
 
-func (req ReleaseRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+func releaseCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Release(req, now))
+			return step(j.Release(c.Actor, now))
 		},
 	}
 }
 
-func (req HandOverRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+func handOverCall(op *fsmimpl.Operation[Slot], in HandOverInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "holder", Value: req.Holder, Kind: driver.KindString},
+			{Name: "holder", Value: in.Holder, Kind: driver.KindString},
 		},
 		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.HandOver(req, now))
+			return step(j.HandOver(in, c.Actor, now))
 		},
 		Where: []driver.Cond{
-			{Column: "holder", Op: driver.OpEq, Value: req.Actor},
+			{Column: "holder", Op: driver.OpEq, Value: c.Actor},
 		},
 	}
 }
 
-func (req DropRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+func dropCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Drop(req, now))
+			return step(j.Drop(now))
 		},
 		Fits: func(j *Slot, _ time.Time) bool {
 			return j.Rank < j.Number
@@ -530,11 +498,11 @@ func encode(j *Slot) driver.Row {
 		UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Room,
-			column(j.Floor),
+			fsmimpl.Column(j.Floor),
 			j.Kind.String(),
-			column(j.Holder),
+			fsmimpl.Column(j.Holder),
 			j.Rank,
-			column(j.Ready),
+			fsmimpl.Column(j.Ready),
 			j.Number,
 			j.Serial,
 		},
@@ -544,23 +512,19 @@ func encode(j *Slot) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Slot, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Slot{}, fmt.Errorf("groups %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Slot{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Room),
-		readOptional(r, 1, &j.Floor),
-		scan(r, 2, &j.Kind),
-		readOptional(r, 3, &j.Holder),
-		read(r, 4, &j.Rank),
-		readOptional(r, 5, &j.Ready),
-		read(r, 6, &j.Number),
-		read(r, 7, &j.Serial),
-	)
-	if err != nil {
-		return Slot{}, fmt.Errorf("groups %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Room)
+	fsmimpl.PlainOptional(rd, &j.Floor)
+	fsmimpl.Word(rd, &j.Kind)
+	fsmimpl.PlainOptional(rd, &j.Holder)
+	fsmimpl.Plain(rd, &j.Rank)
+	fsmimpl.PlainOptional(rd, &j.Ready)
+	fsmimpl.Plain(rd, &j.Number)
+	fsmimpl.Plain(rd, &j.Serial)
+	if err := rd.Err(); err != nil {
+		return Slot{}, err
 	}
 	return j, nil
 }
@@ -575,55 +539,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
 }

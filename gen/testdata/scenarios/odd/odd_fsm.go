@@ -11,9 +11,7 @@
 package odd
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -24,7 +22,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of an Odd. The zero State is no state.
 type State uint8
@@ -47,10 +45,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -60,54 +55,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "new":
-		*s = StateNew
-	case "case":
-		*s = StateCase
-	case "fsm":
-		*s = StateFsm
-	default:
-		return fmt.Errorf("unknown state %q; expected new, case or fsm", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateNew,
-		StateCase,
-		StateFsm,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -115,167 +73,23 @@ func (s State) Terminal() bool {
 	return s == StateFsm
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpSelect Operation = iota + 1
-	OpGo
-	OpRange
-	OpDefer
+	OpSelect = "select"
+	OpGo     = "go"
+	OpRange  = "range"
+	OpDefer  = "defer"
 )
 
-var operationNames = [...]string{
-	OpSelect: "select",
-	OpGo:     "go",
-	OpRange:  "range",
-	OpDefer:  "defer",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "select":
-		*o = OpSelect
-	case "go":
-		*o = OpGo
-	case "range":
-		*o = OpRange
-	case "defer":
-		*o = OpDefer
-	default:
-		return fmt.Errorf("unknown operation %q; expected select, go, range or defer", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpSelect,
-		OpGo,
-		OpRange,
-		OpDefer,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventSelect EventName = iota + 1
-	EventGo
-	EventPackage
-	EventDefer
+	EventSelect  = "select"
+	EventGo      = "go"
+	EventPackage = "package"
+	EventDefer   = "defer"
 )
-
-var eventNameNames = [...]string{
-	EventSelect:  "select",
-	EventGo:      "go",
-	EventPackage: "package",
-	EventDefer:   "defer",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "select":
-		*e = EventSelect
-	case "go":
-		*e = EventGo
-	case "package":
-		*e = EventPackage
-	case "defer":
-		*e = EventDefer
-	default:
-		return fmt.Errorf("unknown event %q; expected select, go, package or defer", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // Nil is a value of the field nil. The zero Nil is none.
 type Nil uint8
@@ -293,10 +107,7 @@ var nilNames = [...]string{
 
 // String returns the name in the specification.
 func (n Nil) String() string {
-	if !n.Valid() {
-		return fmt.Sprintf("Nil(%d)", uint8(n))
-	}
-	return nilNames[n]
+	return fsmimpl.Name(nilNames[:], n, "Nil")
 }
 
 // Valid reports whether n is one of the values of the specification.
@@ -306,43 +117,12 @@ func (n Nil) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (n Nil) MarshalText() ([]byte, error) {
-	if !n.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(n))
-	}
-	return []byte(nilNames[n]), nil
+	return fsmimpl.Text(nilNames[:], n, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (n *Nil) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "set":
-		*n = NilSet
-	case "unset":
-		*n = NilUnset
-	default:
-		return fmt.Errorf("unknown value %q; expected set or unset", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (n Nil) Value() (sqldriver.Value, error) {
-	text, err := n.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (n *Nil) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return n.UnmarshalText([]byte(text))
-	case []byte:
-		return n.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(nilNames[:], text, n, "value")
 }
 
 // Iota is a value of the field iota. The zero Iota is none.
@@ -361,10 +141,7 @@ var iotaNames = [...]string{
 
 // String returns the name in the specification.
 func (i Iota) String() string {
-	if !i.Valid() {
-		return fmt.Sprintf("Iota(%d)", uint8(i))
-	}
-	return iotaNames[i]
+	return fsmimpl.Name(iotaNames[:], i, "Iota")
 }
 
 // Valid reports whether i is one of the values of the specification.
@@ -374,43 +151,12 @@ func (i Iota) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (i Iota) MarshalText() ([]byte, error) {
-	if !i.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(i))
-	}
-	return []byte(iotaNames[i]), nil
+	return fsmimpl.Text(iotaNames[:], i, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (i *Iota) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "red":
-		*i = IotaRed
-	case "green":
-		*i = IotaGreen
-	default:
-		return fmt.Errorf("unknown value %q; expected red or green", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (i Iota) Value() (sqldriver.Value, error) {
-	text, err := i.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (i *Iota) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return i.UnmarshalText([]byte(text))
-	case []byte:
-		return i.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(iotaNames[:], text, i, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -483,25 +229,15 @@ func (j Odd) Equal(other Odd) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// SelectRequest is the request of Select.
-type SelectRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// SelectInput holds the inputs of Select.
+type SelectInput struct {
 	Type fsm.Optional[string] // may be absent
 	Func fsm.Optional[int64]  // may be absent
 	Len  bool
@@ -524,68 +260,62 @@ type SelectPeers struct {
 //
 // It is refused unless:
 //   - else: no other record with the same type and nil is case (ErrSwitch)
-func Select(id string, req SelectRequest, peers SelectPeers, now time.Time) (Odd, Event, error) {
+func Select(id string, in SelectInput, peers SelectPeers, now time.Time) (Odd, Event, error) {
 	now = driver.Time(now)
 	j := Odd{ID: id, CreatedAt: now}
-	if err := driver.CheckText(req.Type.Or("")); err != nil {
-		return Odd{}, Event{}, j.refuseInput(OpSelect, "type", err.Error())
+	if err := driver.CheckText(in.Type.Or("")); err != nil {
+		return Odd{}, Event{}, j.refuseInput("select", "type", err.Error())
 	}
-	if v, ok := req.Func.Get(); ok && (v < 1 || v > 9) {
-		return Odd{}, Event{}, j.refuseInput(OpSelect, "func", "expected 1 to 9")
+	if v, ok := in.Func.Get(); ok && (v < 1 || v > 9) {
+		return Odd{}, Event{}, j.refuseInput("select", "func", "expected 1 to 9")
 	}
-	if v, ok := req.Nil.Get(); ok && !v.Valid() {
-		return Odd{}, Event{}, j.refuseInput(OpSelect, "nil", "expected set or unset")
+	if v, ok := in.Nil.Get(); ok && !v.Valid() {
+		return Odd{}, Event{}, j.refuseInput("select", "nil", "expected set or unset")
 	}
-	if err := driver.CheckSet(req.Req); err != nil {
-		return Odd{}, Event{}, j.refuseInput(OpSelect, "req", err.Error())
+	if err := driver.CheckSet(in.Req); err != nil {
+		return Odd{}, Event{}, j.refuseInput("select", "req", err.Error())
 	}
-	if v, ok := req.Err.Get(); ok {
+	if v, ok := in.Err.Get(); ok {
 		if v.IsZero() {
-			return Odd{}, Event{}, j.refuseInput(OpSelect, "err", "it is no JSON text")
+			return Odd{}, Event{}, j.refuseInput("select", "err", "it is no JSON text")
 		}
 		if err := driver.CheckText(v.String()); err != nil {
-			return Odd{}, Event{}, j.refuseInput(OpSelect, "err", err.Error())
+			return Odd{}, Event{}, j.refuseInput("select", "err", err.Error())
 		}
 	}
-	if v, ok := req.Now.Get(); ok {
+	if v, ok := in.Now.Get(); ok {
 		if !inYears(v) {
-			return Odd{}, Event{}, j.refuseInput(OpSelect, "now_", "it is outside the years 1 to 9999")
+			return Odd{}, Event{}, j.refuseInput("select", "now_", "it is outside the years 1 to 9999")
 		}
-		req.Now = fsm.Some(driver.Time(v))
+		in.Now = fsm.Some(driver.Time(v))
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Odd{}, Event{}, j.refuseInput(OpSelect, "id", err.Error())
+		return Odd{}, Event{}, j.refuseInput("select", "id", err.Error())
 	}
 	if peers.Else > 0 {
 		return Odd{}, Event{}, j.refuseOn(&groundSelectElse)
 	}
 	if peers.Peers < 1 {
-		return Odd{}, Event{}, j.refuseOverflow(OpSelect, "peers")
+		return Odd{}, Event{}, j.refuseOverflow("select", "peers")
 	}
 	j.Peers = peers.Peers
-	j.Type = req.Type
-	j.Func = req.Func
-	j.Len = req.Len
-	j.Nil = req.Nil
-	j.Req = req.Req
-	j.Err = req.Err
-	j.Now = req.Now
+	j.Type = in.Type
+	j.Func = in.Func
+	j.Len = in.Len
+	j.Nil = in.Nil
+	j.Req = in.Req
+	j.Err = in.Err
+	j.Now = in.Now
 	j.Map = "*/ `raw` \"quoted\" \\ 'é' %d $1"
 	j.Goto = fsm.MustJSON("{\"*/\":[null,\"'\"]}")
 	j.Const = time.UnixMicro(-62135596799999999).UTC()
 	j.Iota = IotaGreen
 	j.move(StateNew, now)
-	return j, Event{Operation: OpSelect, Name: EventSelect, To: StateNew, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventSelect, To: StateNew}, nil
 }
 
-// GoRequest is the request of Go.
-type GoRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// GoInput holds the inputs of Go.
+type GoInput struct {
 	String string // /* an input
 }
 
@@ -601,60 +331,48 @@ type GoPeers struct {
 //   - if: type == input.string and func < 9 (ErrError)
 //   - else: no other record with the same type and nil is case (ErrSwitch)
 //   - interface: input.string in req (ErrError)
-func (j *Odd) Go(req GoRequest, peers GoPeers, now time.Time) (Event, error) {
+func (j *Odd) Go(in GoInput, peers GoPeers, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.String == "" {
-		return Event{}, j.refuseInput(OpGo, "string", "it is required and empty")
+	if in.String == "" {
+		return Event{}, j.refuseInput("go", "string", "it is required and empty")
 	}
-	if err := driver.CheckText(req.String); err != nil {
-		return Event{}, j.refuseInput(OpGo, "string", err.Error())
+	if err := driver.CheckText(in.String); err != nil {
+		return Event{}, j.refuseInput("go", "string", err.Error())
 	}
 	switch j.State {
 	case StateNew, StateCase:
 	default:
 		return Event{}, j.refuseState(OpGo)
 	}
-	if j.Type != fsm.Some(req.String) || !j.Func.Present() || j.Func.Or(0) >= 9 {
+	if j.Type != fsm.Some(in.String) || !j.Func.Present() || j.Func.Or(0) >= 9 {
 		return Event{}, j.refuseOn(&groundGoIf)
 	}
 	if peers.Else > 0 {
 		return Event{}, j.refuseOn(&groundGoElse)
 	}
-	if !j.Req.Has(req.String) {
+	if !j.Req.Has(in.String) {
 		return Event{}, j.refuseOn(&groundGoInterface)
 	}
 	if j.J == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpGo, "j")
+		return Event{}, j.refuseOverflow("go", "j")
 	}
 	if j.Func.Or(0) < 1 || j.Func.Or(0) > 9 {
-		return Event{}, j.refuseInvariant(OpGo, "func")
+		return Event{}, j.refuseInvariant("go", "func")
 	}
 	if j.J+1 < 0 {
-		return Event{}, j.refuseInvariant(OpGo, "j >= 0")
+		return Event{}, j.refuseInvariant("go", "j >= 0")
 	}
 	if j.J+1 < 1 {
-		return Event{}, j.refuseInvariant(OpGo, "j >= 1")
+		return Event{}, j.refuseInvariant("go", "j >= 1")
 	}
 	j.J++
 	from := j.State
 	j.move(StateCase, now)
-	return Event{Operation: OpGo, Name: EventGo, From: from, To: StateCase, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventGo, From: from, To: StateCase}, nil
 }
 
-// CanGo reports what Go would answer, and changes nothing.
-func (j Odd) CanGo(req GoRequest, peers GoPeers, now time.Time) error {
-	_, err := j.Go(req, peers, now)
-	return err
-}
-
-// RangeRequest is the request of Range.
-type RangeRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// RangeInput holds the inputs of Range.
+type RangeInput struct {
 	Map   string
 	Goto  fsm.JSON
 	Const time.Time
@@ -667,35 +385,35 @@ type RangeRequest struct {
 // The first of these that fits is taken:
 //   - if j >= 3: to fsm
 //   - otherwise: it stays where it is
-func (j *Odd) Range(req RangeRequest, now time.Time) (Event, error) {
+func (j *Odd) Range(in RangeInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Map == "" {
-		return Event{}, j.refuseInput(OpRange, "map", "it is required and empty")
+	if in.Map == "" {
+		return Event{}, j.refuseInput("range", "map", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Map); err != nil {
-		return Event{}, j.refuseInput(OpRange, "map", err.Error())
+	if err := driver.CheckText(in.Map); err != nil {
+		return Event{}, j.refuseInput("range", "map", err.Error())
 	}
-	if req.Goto.IsZero() {
-		return Event{}, j.refuseInput(OpRange, "goto", "it is required and missing")
+	if in.Goto.IsZero() {
+		return Event{}, j.refuseInput("range", "goto", "it is required and missing")
 	}
-	if err := driver.CheckText(req.Goto.String()); err != nil {
-		return Event{}, j.refuseInput(OpRange, "goto", err.Error())
+	if err := driver.CheckText(in.Goto.String()); err != nil {
+		return Event{}, j.refuseInput("range", "goto", err.Error())
 	}
-	req.Const = driver.Time(req.Const)
-	if req.Const.IsZero() {
-		return Event{}, j.refuseInput(OpRange, "const_", "it is required and zero")
+	in.Const = driver.Time(in.Const)
+	if in.Const.IsZero() {
+		return Event{}, j.refuseInput("range", "const_", "it is required and zero")
 	}
-	if !inYears(req.Const) {
-		return Event{}, j.refuseInput(OpRange, "const_", "it is outside the years 1 to 9999")
+	if !inYears(in.Const) {
+		return Event{}, j.refuseInput("range", "const_", "it is outside the years 1 to 9999")
 	}
-	if !req.Iota.Valid() {
-		return Event{}, j.refuseInput(OpRange, "iota", "expected red or green")
+	if !in.Iota.Valid() {
+		return Event{}, j.refuseInput("range", "iota", "expected red or green")
 	}
-	if req.Req == "" {
-		return Event{}, j.refuseInput(OpRange, "req", "it is required and empty")
+	if in.Req == "" {
+		return Event{}, j.refuseInput("range", "req", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Req); err != nil {
-		return Event{}, j.refuseInput(OpRange, "req", err.Error())
+	if err := driver.CheckText(in.Req); err != nil {
+		return Event{}, j.refuseInput("range", "req", err.Error())
 	}
 	switch j.State {
 	case StateCase:
@@ -705,57 +423,44 @@ func (j *Odd) Range(req RangeRequest, now time.Time) (Event, error) {
 	switch {
 	case j.J >= 3:
 		if j.Func.Present() && (j.Func.Or(0) < 1 || j.Func.Or(0) > 9) {
-			return Event{}, j.refuseInvariant(OpRange, "func")
+			return Event{}, j.refuseInvariant("range", "func")
 		}
 		if j.J < 0 {
-			return Event{}, j.refuseInvariant(OpRange, "j >= 0")
+			return Event{}, j.refuseInvariant("range", "j >= 0")
 		}
-		j.Map = req.Map
-		j.Goto = req.Goto
-		j.Const = req.Const
-		j.Iota = req.Iota
-		j.Req = j.Req.With(req.Req)
+		j.Map = in.Map
+		j.Goto = in.Goto
+		j.Const = in.Const
+		j.Iota = in.Iota
+		j.Req = j.Req.With(in.Req)
 		j.Err = fsm.Optional[fsm.JSON]{}
 		from := j.State
 		j.move(StateFsm, now)
-		return Event{Operation: OpRange, Name: EventPackage, From: from, To: StateFsm, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventPackage, From: from, To: StateFsm}, nil
 	default:
 		if j.Func.Present() && (j.Func.Or(0) < 1 || j.Func.Or(0) > 9) {
-			return Event{}, j.refuseInvariant(OpRange, "func")
+			return Event{}, j.refuseInvariant("range", "func")
 		}
 		if j.J < 0 {
-			return Event{}, j.refuseInvariant(OpRange, "j >= 0")
+			return Event{}, j.refuseInvariant("range", "j >= 0")
 		}
 		if j.J < 1 {
-			return Event{}, j.refuseInvariant(OpRange, "j >= 1")
+			return Event{}, j.refuseInvariant("range", "j >= 1")
 		}
-		j.Map = req.Map
-		j.Goto = req.Goto
-		j.Const = req.Const
-		j.Iota = req.Iota
-		j.Req = j.Req.With(req.Req)
+		j.Map = in.Map
+		j.Goto = in.Goto
+		j.Const = in.Const
+		j.Iota = in.Iota
+		j.Req = j.Req.With(in.Req)
 		j.move(j.State, now)
-		return Event{Operation: OpRange, Name: EventPackage, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventPackage, From: j.State, To: j.State}, nil
 	}
-}
-
-// CanRange reports what Range would answer, and changes nothing.
-func (j Odd) CanRange(req RangeRequest, now time.Time) error {
-	_, err := j.Range(req, now)
-	return err
-}
-
-// DeferRequest is the request of Defer.
-type DeferRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Defer moves an Odd from case to new.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Odd) Defer(req DeferRequest, now time.Time) (Event, error) {
+func (j *Odd) Defer(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateCase:
@@ -763,44 +468,31 @@ func (j *Odd) Defer(req DeferRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpDefer)
 	}
 	if j.Func.Present() && (j.Func.Or(0) < 1 || j.Func.Or(0) > 9) {
-		return Event{}, j.refuseInvariant(OpDefer, "func")
+		return Event{}, j.refuseInvariant("defer", "func")
 	}
 	if j.J < 0 {
-		return Event{}, j.refuseInvariant(OpDefer, "j >= 0")
+		return Event{}, j.refuseInvariant("defer", "j >= 0")
 	}
 	from := j.State
 	j.move(StateNew, now)
-	return Event{Operation: OpDefer, Name: EventDefer, From: from, To: StateNew, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventDefer, From: from, To: StateNew}, nil
 }
 
-// CanDefer reports what Defer would answer, and changes nothing.
-func (j Odd) CanDefer(req DeferRequest, now time.Time) error {
-	_, err := j.Defer(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Odd: nil, or
+// the refusal that its method returns. Guards and inputs are not looked at; to
+// try these, call the method on a copy.
+func (j Odd) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpGo:
-		switch s {
-		case StateNew, StateCase:
-			return fsmimpl.ClassTransition
-		}
-	case OpRange:
-		switch s {
-		case StateCase:
-			return fsmimpl.ClassTransition
-		}
-	case OpDefer:
-		switch s {
-		case StateCase:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateNew || j.State == StateCase
+	case OpRange, OpDefer:
+		possible = j.State == StateCase
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that an Odd breaks, whoever wrote it. An empty list
@@ -856,25 +548,28 @@ func (j *Odd) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Odd) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Odd) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Odd) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Odd) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "odd", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "odd", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Odd) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Odd) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -882,7 +577,7 @@ func (j *Odd) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Odd) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Odd) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -890,7 +585,7 @@ func (j *Odd) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Odd) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Odd) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -905,14 +600,14 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpGo:    {Code: fsm.ErrWrongState, Machine: "odd", Operation: "go", Allowed: goStates},
 	OpRange: {Code: fsm.ErrWrongState, Machine: "odd", Operation: "range", Allowed: rangeStates},
 	OpDefer: {Code: fsm.ErrWrongState, Machine: "odd", Operation: "defer", Allowed: deferStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpGo:    {Code: fsm.ErrTerminal, Machine: "odd", Operation: "go", Allowed: goStates},
 	OpRange: {Code: fsm.ErrTerminal, Machine: "odd", Operation: "range", Allowed: rangeStates},
 	OpDefer: {Code: fsm.ErrTerminal, Machine: "odd", Operation: "defer", Allowed: deferStates},

@@ -4,7 +4,6 @@ package odd
 
 import (
 	"context"
-	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -36,14 +35,14 @@ func Hold(m *Machine, j Odd, actor string) AnyOdd {
 }
 
 // Select is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Select(ctx context.Context, req SelectRequest) (NewOdd, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Select(ctx context.Context, id string, in SelectInput, c fsm.Call) (NewOdd, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Select(ctx, req)
+	out, err := h.m.Select(ctx, id, in, c)
 	if err != nil {
 		return NewOdd{}, err
 	}
@@ -113,8 +112,8 @@ type NewOdd struct {
 }
 
 // Go moves the Odd to case.
-func (j NewOdd) Go(ctx context.Context, stringValue string) (CaseOdd, error) {
-	next, err := j.held.Move(ctx, GoRequest{Actor: j.held.Actor(), String: stringValue}.call(opGo))
+func (j NewOdd) Go(ctx context.Context, in GoInput) (CaseOdd, error) {
+	next, err := j.held.Move(ctx, goCall(opGo, in, fsm.Call{Actor: j.held.Actor()}))
 	return CaseOdd{handle{next}}, err
 }
 
@@ -125,13 +124,13 @@ type CaseOdd struct {
 }
 
 // Go keeps the Odd case; the handle holds the new revision.
-func (j CaseOdd) Go(ctx context.Context, stringValue string) error {
-	return j.held.Stay(ctx, GoRequest{Actor: j.held.Actor(), String: stringValue}.call(opGo))
+func (j CaseOdd) Go(ctx context.Context, in GoInput) error {
+	return j.held.Stay(ctx, goCall(opGo, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Range moves the Odd to fsm or case.
-func (j CaseOdd) Range(ctx context.Context, mapValue string, gotoValue fsm.JSON, constValue time.Time, iotaValue Iota, req string) (AfterRange, error) {
-	next, err := j.held.Move(ctx, RangeRequest{Actor: j.held.Actor(), Map: mapValue, Goto: gotoValue, Const: constValue, Iota: iotaValue, Req: req}.call(opRange))
+func (j CaseOdd) Range(ctx context.Context, in RangeInput) (AfterRange, error) {
+	next, err := j.held.Move(ctx, rangeCall(opRange, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterRange{handle{next}}, err
 }
 

@@ -4,10 +4,8 @@ package odd
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -122,65 +120,25 @@ func Fold(events []fsm.Event) (Odd, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Select makes an Odd in state new.
-func (m *Machine) Select(ctx context.Context, req SelectRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opSelect))
-}
-
-// SelectMany is Select for each request, in one transaction: all of them or
-// none.
-func (m *Machine) SelectMany(ctx context.Context, reqs []SelectRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Odd], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opSelect)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Select makes an Odd in state new. An empty id stands for a new one.
+func (m *Machine) Select(ctx context.Context, id string, in SelectInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, selectCall(opSelect, id, in, c))
 }
 
 // Go moves an Odd from new or case to case.
-func (m *Machine) Go(ctx context.Context, at fsm.Target, req GoRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opGo))
-}
-
-// GoItem is one item of GoMany.
-type GoItem struct {
-	At      fsm.Target
-	Request GoRequest
-}
-
-// GoMany is Go for each item, in one transaction: all of them or none.
-func (m *Machine) GoMany(ctx context.Context, items []GoItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Odd], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Odd]{At: item.At, Call: item.Request.call(opGo)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Go(ctx context.Context, at fsm.Target, in GoInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, goCall(opGo, in, c))
 }
 
 // Range moves an Odd from case to fsm or case.
-func (m *Machine) Range(ctx context.Context, at fsm.Target, req RangeRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRange))
-}
-
-// RangeItem is one item of RangeMany.
-type RangeItem struct {
-	At      fsm.Target
-	Request RangeRequest
-}
-
-// RangeMany is Range for each item, in one transaction: all of them or none.
-func (m *Machine) RangeMany(ctx context.Context, items []RangeItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Odd], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Odd]{At: item.At, Call: item.Request.call(opRange)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Range(ctx context.Context, at fsm.Target, in RangeInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, rangeCall(opRange, in, c))
 }
 
 // Defer moves an Odd from case to new. Its request id is made of operation and
 // revision, so two that run it converge.
-func (m *Machine) Defer(ctx context.Context, at fsm.Target, req DeferRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDefer))
+func (m *Machine) Defer(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, deferCall(opDefer, c))
 }
 
 // Record returns an Odd as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -262,9 +220,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Odd]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Odd]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -338,7 +310,7 @@ var (
 		Effect: &fsmimpl.EffectInfo[Odd]{
 			Name: "return",
 			Key: func(j *Odd) string {
-				return fsmimpl.EffectKey(column(j.Type), columnOf(j.Nil, Nil.String), column(j.Func), column(j.Now))
+				return fsmimpl.EffectKey(fsmimpl.Column(j.Type), fsmimpl.ColumnOf(j.Nil, Nil.String), fsmimpl.Column(j.Func), fsmimpl.Column(j.Now))
 			},
 		},
 	}
@@ -373,7 +345,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{After: "now_", Plus: 24 * time.Hour}},
 		System: func(*Odd, time.Time) (fsmimpl.Call[Odd], error) {
-			return DeferRequest{}.call(nil), nil
+			return deferCall(nil, fsm.Call{}), nil
 		},
 	}
 )
@@ -394,91 +366,77 @@ var descriptor = fsmimpl.Descriptor[Odd]{
 	},
 }
 
-func (req SelectRequest) call(op *fsmimpl.Operation[Odd]) fsmimpl.Call[Odd] {
+func selectCall(op *fsmimpl.Operation[Odd], id string, in SelectInput, c fsm.Call) fsmimpl.Call[Odd] {
 	return fsmimpl.Call[Odd]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "type", Value: column(req.Type), Kind: driver.KindString},
-			{Name: "func", Value: column(req.Func), Kind: driver.KindInt},
-			{Name: "len", Value: req.Len, Kind: driver.KindBool},
-			{Name: "nil", Value: columnOf(req.Nil, Nil.String), Kind: driver.KindEnum},
-			{Name: "req", Value: req.Req.Text(), Kind: driver.KindSet},
-			{Name: "err", Value: columnOf(req.Err, fsm.JSON.String), Kind: driver.KindJSON},
-			{Name: "now_", Value: columnOf(req.Now, driver.Time), Kind: driver.KindTime, Loose: true},
+			{Name: "type", Value: fsmimpl.Column(in.Type), Kind: driver.KindString},
+			{Name: "func", Value: fsmimpl.Column(in.Func), Kind: driver.KindInt},
+			{Name: "len", Value: in.Len, Kind: driver.KindBool},
+			{Name: "nil", Value: fsmimpl.ColumnOf(in.Nil, Nil.String), Kind: driver.KindEnum},
+			{Name: "req", Value: in.Req.Text(), Kind: driver.KindSet},
+			{Name: "err", Value: fsmimpl.ColumnOf(in.Err, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "now_", Value: fsmimpl.ColumnOf(in.Now, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Odd, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := SelectPeers{Else: peers[0], Peers: peers[1]}
-			made, e, err := Select(id, req, known, now)
+			made, e, err := Select(id, in, known, now)
 			*j = made
 			return step(e, err)
 		},
 		Peers: func(_ *Odd, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
-				{Name: "else", Columns: []string{"type", "nil"}, Values: []any{column(req.Type), columnOf(req.Nil, Nil.String)}, States: []string{"case"}, Except: id},
+				{Name: "else", Columns: []string{"type", "nil"}, Values: []any{fsmimpl.Column(in.Type), fsmimpl.ColumnOf(in.Nil, Nil.String)}, States: []string{"case"}, Except: id},
 				{Name: "peers", Sequence: true, Except: id},
 			}
 		},
 	}
 }
 
-func (req GoRequest) call(op *fsmimpl.Operation[Odd]) fsmimpl.Call[Odd] {
+func goCall(op *fsmimpl.Operation[Odd], in GoInput, c fsm.Call) fsmimpl.Call[Odd] {
 	return fsmimpl.Call[Odd]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "string", Value: req.String, Kind: driver.KindString},
+			{Name: "string", Value: in.String, Kind: driver.KindString},
 		},
 		Decide: func(j *Odd, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := GoPeers{Else: peers[0]}
-			return step(j.Go(req, known, now))
+			return step(j.Go(in, known, now))
 		},
 		Peers: func(j *Odd, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
-				{Name: "else", Columns: []string{"type", "nil"}, Values: []any{column(j.Type), columnOf(j.Nil, Nil.String)}, States: []string{"case"}, Except: id},
+				{Name: "else", Columns: []string{"type", "nil"}, Values: []any{fsmimpl.Column(j.Type), fsmimpl.ColumnOf(j.Nil, Nil.String)}, States: []string{"case"}, Except: id},
 			}
 		},
 	}
 }
 
-func (req RangeRequest) call(op *fsmimpl.Operation[Odd]) fsmimpl.Call[Odd] {
+func rangeCall(op *fsmimpl.Operation[Odd], in RangeInput, c fsm.Call) fsmimpl.Call[Odd] {
 	return fsmimpl.Call[Odd]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "map", Value: req.Map, Kind: driver.KindString},
-			{Name: "goto", Value: req.Goto.String(), Kind: driver.KindJSON},
-			{Name: "const_", Value: driver.Time(req.Const), Kind: driver.KindTime},
-			{Name: "iota", Value: req.Iota.String(), Kind: driver.KindEnum},
-			{Name: "req", Value: req.Req, Kind: driver.KindString},
+			{Name: "map", Value: in.Map, Kind: driver.KindString},
+			{Name: "goto", Value: in.Goto.String(), Kind: driver.KindJSON},
+			{Name: "const_", Value: driver.Time(in.Const), Kind: driver.KindTime},
+			{Name: "iota", Value: in.Iota.String(), Kind: driver.KindEnum},
+			{Name: "req", Value: in.Req, Kind: driver.KindString},
 		},
 		Decide: func(j *Odd, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Range(req, now))
+			return step(j.Range(in, now))
 		},
 	}
 }
 
-func (req DeferRequest) call(op *fsmimpl.Operation[Odd]) fsmimpl.Call[Odd] {
+func deferCall(op *fsmimpl.Operation[Odd], c fsm.Call) fsmimpl.Call[Odd] {
 	return fsmimpl.Call[Odd]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Odd, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Defer(req, now))
+			return step(j.Defer(now))
 		},
 	}
 }
@@ -492,16 +450,16 @@ func encode(j *Odd) driver.Row {
 		CreatedAt: j.CreatedAt,
 		UpdatedAt: j.UpdatedAt,
 		Values: []any{
-			column(j.Type),
-			column(j.Func),
+			fsmimpl.Column(j.Type),
+			fsmimpl.Column(j.Func),
 			j.Len,
-			columnOf(j.Nil, Nil.String),
-			column(j.Now),
+			fsmimpl.ColumnOf(j.Nil, Nil.String),
+			fsmimpl.Column(j.Now),
 			j.Map,
 			j.Goto.String(),
 			j.Const,
 			j.Iota.String(),
-			columnOf(j.Err, fsm.JSON.String),
+			fsmimpl.ColumnOf(j.Err, fsm.JSON.String),
 			j.Req.Text(),
 			j.J,
 			j.Peers,
@@ -512,28 +470,24 @@ func encode(j *Odd) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Odd, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Odd{}, fmt.Errorf("odd %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Odd{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		readOptional(r, 0, &j.Type),
-		readOptional(r, 1, &j.Func),
-		read(r, 2, &j.Len),
-		scanOptional(r, 3, &j.Nil),
-		readOptional(r, 4, &j.Now),
-		read(r, 5, &j.Map),
-		scan(r, 6, &j.Goto),
-		read(r, 7, &j.Const),
-		scan(r, 8, &j.Iota),
-		scanOptional(r, 9, &j.Err),
-		scan(r, 10, &j.Req),
-		read(r, 11, &j.J),
-		read(r, 12, &j.Peers),
-	)
-	if err != nil {
-		return Odd{}, fmt.Errorf("odd %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.PlainOptional(rd, &j.Type)
+	fsmimpl.PlainOptional(rd, &j.Func)
+	fsmimpl.Plain(rd, &j.Len)
+	fsmimpl.WordOptional(rd, &j.Nil)
+	fsmimpl.PlainOptional(rd, &j.Now)
+	fsmimpl.Plain(rd, &j.Map)
+	fsmimpl.Scan(rd, &j.Goto)
+	fsmimpl.Plain(rd, &j.Const)
+	fsmimpl.Word(rd, &j.Iota)
+	fsmimpl.ScanOptional(rd, &j.Err)
+	fsmimpl.Scan(rd, &j.Req)
+	fsmimpl.Plain(rd, &j.J)
+	fsmimpl.Plain(rd, &j.Peers)
+	if err := rd.Err(); err != nil {
+		return Odd{}, err
 	}
 	return j, nil
 }
@@ -548,75 +502,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
-}
-
-// scanOptional reads a text column that may be absent.
-func scanOptional[T any, P interface {
-	*T
-	sql.Scanner
-}](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	var v T
-	if err := P(&v).Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

@@ -8,9 +8,7 @@
 package outside
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -20,7 +18,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of an Order. The zero State is no state.
 type State uint8
@@ -46,10 +44,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -59,60 +54,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "placed":
-		*s = StatePlaced
-	case "charging":
-		*s = StateCharging
-	case "charged":
-		*s = StateCharged
-	case "shipped":
-		*s = StateShipped
-	case "failed":
-		*s = StateFailed
-	default:
-		return fmt.Errorf("unknown state %q; expected placed, charging, charged, shipped or failed", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StatePlaced,
-		StateCharging,
-		StateCharged,
-		StateShipped,
-		StateFailed,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -126,203 +78,31 @@ func (s State) Final() bool {
 	return s == StateFailed
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpPlace Operation = iota + 1
-	OpCharge
-	OpChargeDone
-	OpShip
-	OpGiveUp
-	OpRetry
-	OpRecover
-	OpAbandon
+	OpPlace      = "place"
+	OpCharge     = "charge"
+	OpChargeDone = "charge_done"
+	OpShip       = "ship"
+	OpGiveUp     = "give_up"
+	OpRetry      = "retry"
+	OpRecover    = "recover"
+	OpAbandon    = "abandon"
 )
 
-var operationNames = [...]string{
-	OpPlace:      "place",
-	OpCharge:     "charge",
-	OpChargeDone: "charge_done",
-	OpShip:       "ship",
-	OpGiveUp:     "give_up",
-	OpRetry:      "retry",
-	OpRecover:    "recover",
-	OpAbandon:    "abandon",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "place":
-		*o = OpPlace
-	case "charge":
-		*o = OpCharge
-	case "charge_done":
-		*o = OpChargeDone
-	case "ship":
-		*o = OpShip
-	case "give_up":
-		*o = OpGiveUp
-	case "retry":
-		*o = OpRetry
-	case "recover":
-		*o = OpRecover
-	case "abandon":
-		*o = OpAbandon
-	default:
-		return fmt.Errorf("unknown operation %q; expected place, charge, charge_done, ship, give_up, retry, recover or abandon", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpPlace,
-		OpCharge,
-		OpChargeDone,
-		OpShip,
-		OpGiveUp,
-		OpRetry,
-		OpRecover,
-		OpAbandon,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventPlace EventName = iota + 1
-	EventCharge
-	EventChargeDone
-	EventShip
-	EventGiveUp
-	EventRetry
-	EventRecover
-	EventAbandon
+	EventPlace      = "place"
+	EventCharge     = "charge"
+	EventChargeDone = "charge_done"
+	EventShip       = "ship"
+	EventGiveUp     = "give_up"
+	EventRetry      = "retry"
+	EventRecover    = "recover"
+	EventAbandon    = "abandon"
 )
-
-var eventNameNames = [...]string{
-	EventPlace:      "place",
-	EventCharge:     "charge",
-	EventChargeDone: "charge_done",
-	EventShip:       "ship",
-	EventGiveUp:     "give_up",
-	EventRetry:      "retry",
-	EventRecover:    "recover",
-	EventAbandon:    "abandon",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "place":
-		*e = EventPlace
-	case "charge":
-		*e = EventCharge
-	case "charge_done":
-		*e = EventChargeDone
-	case "ship":
-		*e = EventShip
-	case "give_up":
-		*e = EventGiveUp
-	case "retry":
-		*e = EventRetry
-	case "recover":
-		*e = EventRecover
-	case "abandon":
-		*e = EventAbandon
-	default:
-		return fmt.Errorf("unknown event %q; expected place, charge, charge_done, ship, give_up, retry, recover or abandon", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // Kind is a value of the field kind. The zero Kind is none.
 type Kind uint8
@@ -340,10 +120,7 @@ var kindNames = [...]string{
 
 // String returns the name in the specification.
 func (k Kind) String() string {
-	if !k.Valid() {
-		return fmt.Sprintf("Kind(%d)", uint8(k))
-	}
-	return kindNames[k]
+	return fsmimpl.Name(kindNames[:], k, "Kind")
 }
 
 // Valid reports whether k is one of the values of the specification.
@@ -353,43 +130,12 @@ func (k Kind) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (k Kind) MarshalText() ([]byte, error) {
-	if !k.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(k))
-	}
-	return []byte(kindNames[k]), nil
+	return fsmimpl.Text(kindNames[:], k, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (k *Kind) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "goods":
-		*k = KindGoods
-	case "service":
-		*k = KindService
-	default:
-		return fmt.Errorf("unknown value %q; expected goods or service", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (k Kind) Value() (sqldriver.Value, error) {
-	text, err := k.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (k *Kind) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return k.UnmarshalText([]byte(text))
-	case []byte:
-		return k.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(kindNames[:], text, k, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -445,25 +191,15 @@ func (j Order) Equal(other Order) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// PlaceRequest is the request of Place.
-type PlaceRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// PlaceInput holds the inputs of Place.
+type PlaceInput struct {
 	Customer string
 	Sum      int64
 	Rush     bool
@@ -472,50 +208,41 @@ type PlaceRequest struct {
 }
 
 // Place makes an Order in state placed.
-func Place(id string, req PlaceRequest, now time.Time) (Order, Event, error) {
+func Place(id string, in PlaceInput, now time.Time) (Order, Event, error) {
 	now = driver.Time(now)
 	j := Order{ID: id, CreatedAt: now}
-	if req.Customer == "" {
-		return Order{}, Event{}, j.refuseInput(OpPlace, "customer", "it is required and empty")
+	if in.Customer == "" {
+		return Order{}, Event{}, j.refuseInput("place", "customer", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Customer); err != nil {
-		return Order{}, Event{}, j.refuseInput(OpPlace, "customer", err.Error())
+	if err := driver.CheckText(in.Customer); err != nil {
+		return Order{}, Event{}, j.refuseInput("place", "customer", err.Error())
 	}
-	if req.Sum < 0 {
-		return Order{}, Event{}, j.refuseInput(OpPlace, "sum", "expected 0 or more")
+	if in.Sum < 0 {
+		return Order{}, Event{}, j.refuseInput("place", "sum", "expected 0 or more")
 	}
-	if !req.Kind.Valid() {
-		return Order{}, Event{}, j.refuseInput(OpPlace, "kind", "expected goods or service")
+	if !in.Kind.Valid() {
+		return Order{}, Event{}, j.refuseInput("place", "kind", "expected goods or service")
 	}
-	if v, ok := req.Due.Get(); ok {
+	if v, ok := in.Due.Get(); ok {
 		if !inYears(v) {
-			return Order{}, Event{}, j.refuseInput(OpPlace, "due", "it is outside the years 1 to 9999")
+			return Order{}, Event{}, j.refuseInput("place", "due", "it is outside the years 1 to 9999")
 		}
-		req.Due = fsm.Some(driver.Time(v))
+		in.Due = fsm.Some(driver.Time(v))
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Order{}, Event{}, j.refuseInput(OpPlace, "id", err.Error())
+		return Order{}, Event{}, j.refuseInput("place", "id", err.Error())
 	}
-	j.Customer = req.Customer
-	j.Sum = req.Sum
-	j.Rush = req.Rush
-	j.Kind = req.Kind
-	j.Due = req.Due
+	j.Customer = in.Customer
+	j.Sum = in.Sum
+	j.Rush = in.Rush
+	j.Kind = in.Kind
+	j.Due = in.Due
 	j.move(StatePlaced, now)
-	return j, Event{Operation: OpPlace, Name: EventPlace, To: StatePlaced, Rev: j.Rev, At: now}, nil
-}
-
-// ChargeRequest is the request of Charge.
-type ChargeRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return j, Event{Name: EventPlace, To: StatePlaced}, nil
 }
 
 // Charge moves an Order from placed to charging.
-func (j *Order) Charge(req ChargeRequest, now time.Time) (Event, error) {
+func (j *Order) Charge(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StatePlaced:
@@ -523,30 +250,17 @@ func (j *Order) Charge(req ChargeRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpCharge)
 	}
 	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant(OpCharge, "sum")
+		return Event{}, j.refuseInvariant("charge", "sum")
 	}
 	from := j.State
 	j.move(StateCharging, now)
-	return Event{Operation: OpCharge, Name: EventCharge, From: from, To: StateCharging, Rev: j.Rev, At: now}, nil
-}
-
-// CanCharge reports what Charge would answer, and changes nothing.
-func (j Order) CanCharge(req ChargeRequest, now time.Time) error {
-	_, err := j.Charge(req, now)
-	return err
-}
-
-// ChargeDoneRequest is the request of ChargeDone.
-type ChargeDoneRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventCharge, From: from, To: StateCharging}, nil
 }
 
 // ChargeDone moves an Order from charging to charged.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Order) ChargeDone(req ChargeDoneRequest, now time.Time) (Event, error) {
+func (j *Order) ChargeDone(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateCharging:
@@ -554,30 +268,15 @@ func (j *Order) ChargeDone(req ChargeDoneRequest, now time.Time) (Event, error) 
 		return Event{}, j.refuseState(OpChargeDone)
 	}
 	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant(OpChargeDone, "sum")
+		return Event{}, j.refuseInvariant("charge_done", "sum")
 	}
 	from := j.State
 	j.move(StateCharged, now)
-	return Event{Operation: OpChargeDone, Name: EventChargeDone, From: from, To: StateCharged, Rev: j.Rev, At: now}, nil
-}
-
-// CanChargeDone reports what ChargeDone would answer, and changes nothing.
-func (j Order) CanChargeDone(req ChargeDoneRequest, now time.Time) error {
-	_, err := j.ChargeDone(req, now)
-	return err
-}
-
-// ShipRequest is the request of Ship.
-type ShipRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventChargeDone, From: from, To: StateCharged}, nil
 }
 
 // Ship moves an Order from charged to shipped.
-func (j *Order) Ship(req ShipRequest, now time.Time) (Event, error) {
+func (j *Order) Ship(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateCharged:
@@ -585,25 +284,15 @@ func (j *Order) Ship(req ShipRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpShip)
 	}
 	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant(OpShip, "sum")
+		return Event{}, j.refuseInvariant("ship", "sum")
 	}
 	from := j.State
 	j.move(StateShipped, now)
-	return Event{Operation: OpShip, Name: EventShip, From: from, To: StateShipped, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventShip, From: from, To: StateShipped}, nil
 }
 
-// CanShip reports what Ship would answer, and changes nothing.
-func (j Order) CanShip(req ShipRequest, now time.Time) error {
-	_, err := j.Ship(req, now)
-	return err
-}
-
-// GiveUpRequest is the request of GiveUp.
-type GiveUpRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// GiveUpInput holds the inputs of GiveUp.
+type GiveUpInput struct {
 	Why     string
 	Backoff fsm.Optional[int64] // may be absent
 }
@@ -614,13 +303,13 @@ type GiveUpRequest struct {
 //
 // It is refused unless:
 //   - late: due <= now (ErrNotDue)
-func (j *Order) GiveUp(req GiveUpRequest, now time.Time) (Event, error) {
+func (j *Order) GiveUp(in GiveUpInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Why == "" {
-		return Event{}, j.refuseInput(OpGiveUp, "why", "it is required and empty")
+	if in.Why == "" {
+		return Event{}, j.refuseInput("give_up", "why", "it is required and empty")
 	}
-	if err := driver.CheckText(req.Why); err != nil {
-		return Event{}, j.refuseInput(OpGiveUp, "why", err.Error())
+	if err := driver.CheckText(in.Why); err != nil {
+		return Event{}, j.refuseInput("give_up", "why", err.Error())
 	}
 	switch j.State {
 	case StatePlaced, StateCharging:
@@ -631,32 +320,19 @@ func (j *Order) GiveUp(req GiveUpRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseOn(&groundGiveUpLate)
 	}
 	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant(OpGiveUp, "sum")
+		return Event{}, j.refuseInvariant("give_up", "sum")
 	}
-	j.Why = fsm.Some(req.Why)
-	j.Backoff = req.Backoff
+	j.Why = fsm.Some(in.Why)
+	j.Backoff = in.Backoff
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpGiveUp, Name: EventGiveUp, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
-}
-
-// CanGiveUp reports what GiveUp would answer, and changes nothing.
-func (j Order) CanGiveUp(req GiveUpRequest, now time.Time) error {
-	_, err := j.GiveUp(req, now)
-	return err
-}
-
-// RetryRequest is the request of Retry.
-type RetryRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventGiveUp, From: from, To: StateFailed}, nil
 }
 
 // Retry moves an Order from failed to placed.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Order) Retry(req RetryRequest, now time.Time) (Event, error) {
+func (j *Order) Retry(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateFailed:
@@ -664,36 +340,23 @@ func (j *Order) Retry(req RetryRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpRetry)
 	}
 	if !inYears(now.Add(24 * time.Hour)) {
-		return Event{}, j.refuseOverflow(OpRetry, "due")
+		return Event{}, j.refuseOverflow("retry", "due")
 	}
 	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant(OpRetry, "sum")
+		return Event{}, j.refuseInvariant("retry", "sum")
 	}
 	j.Due = fsm.Some(now.Add(24 * time.Hour))
 	j.Why = fsm.Optional[string]{}
 	j.Backoff = fsm.Optional[int64]{}
 	from := j.State
 	j.move(StatePlaced, now)
-	return Event{Operation: OpRetry, Name: EventRetry, From: from, To: StatePlaced, Rev: j.Rev, At: now}, nil
-}
-
-// CanRetry reports what Retry would answer, and changes nothing.
-func (j Order) CanRetry(req RetryRequest, now time.Time) error {
-	_, err := j.Retry(req, now)
-	return err
-}
-
-// RecoverRequest is the request of Recover.
-type RecoverRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventRetry, From: from, To: StatePlaced}, nil
 }
 
 // Recover moves an Order from charging to placed.
 //
 // It is run by the system, never on a caller's behalf.
-func (j *Order) Recover(req RecoverRequest, now time.Time) (Event, error) {
+func (j *Order) Recover(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateCharging:
@@ -701,44 +364,29 @@ func (j *Order) Recover(req RecoverRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpRecover)
 	}
 	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant(OpRecover, "sum")
+		return Event{}, j.refuseInvariant("recover", "sum")
 	}
 	from := j.State
 	j.move(StatePlaced, now)
-	return Event{Operation: OpRecover, Name: EventRecover, From: from, To: StatePlaced, Rev: j.Rev, At: now}, nil
-}
-
-// CanRecover reports what Recover would answer, and changes nothing.
-func (j Order) CanRecover(req RecoverRequest, now time.Time) error {
-	_, err := j.Recover(req, now)
-	return err
-}
-
-// AbandonRequest is the request of Abandon.
-type AbandonRequest struct {
-	RequestID string            // durable form: required, makes a retry safe
-	Actor     string            // the operator; required
-	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventRecover, From: from, To: StatePlaced}, nil
 }
 
 // Abandon moves an Order from placed or failed to failed.
 //
 // It is run by an operator, who gives a reason.
-func (j *Order) Abandon(req AbandonRequest, now time.Time) (Event, error) {
+func (j *Order) Abandon(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpAbandon, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("abandon", fsm.ErrActorMissing)
 	}
-	if req.Reason == "" {
-		return Event{}, j.refuse(OpAbandon, fsm.ErrReasonMissing)
+	if reason == "" {
+		return Event{}, j.refuse("abandon", fsm.ErrReasonMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpAbandon, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("abandon", "actor", err.Error())
 	}
-	if err := driver.CheckText(req.Reason); err != nil {
-		return Event{}, j.refuseInput(OpAbandon, "reason", err.Error())
+	if err := driver.CheckText(reason); err != nil {
+		return Event{}, j.refuseInput("abandon", "reason", err.Error())
 	}
 	switch j.State {
 	case StatePlaced, StateFailed:
@@ -746,61 +394,36 @@ func (j *Order) Abandon(req AbandonRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpAbandon)
 	}
 	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant(OpAbandon, "sum")
+		return Event{}, j.refuseInvariant("abandon", "sum")
 	}
 	from := j.State
 	j.move(StateFailed, now)
-	return Event{Operation: OpAbandon, Name: EventAbandon, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventAbandon, From: from, To: StateFailed}, nil
 }
 
-// CanAbandon reports what Abandon would answer, and changes nothing.
-func (j Order) CanAbandon(req AbandonRequest, now time.Time) error {
-	_, err := j.Abandon(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Order: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Order) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpCharge:
-		switch s {
-		case StatePlaced:
-			return fsmimpl.ClassTransition
-		}
-	case OpChargeDone:
-		switch s {
-		case StateCharging:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StatePlaced
+	case OpChargeDone, OpRecover:
+		possible = j.State == StateCharging
 	case OpShip:
-		switch s {
-		case StateCharged:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateCharged
 	case OpGiveUp:
-		switch s {
-		case StatePlaced, StateCharging:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StatePlaced || j.State == StateCharging
 	case OpRetry:
-		switch s {
-		case StateFailed:
-			return fsmimpl.ClassTransition
-		}
-	case OpRecover:
-		switch s {
-		case StateCharging:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateFailed
 	case OpAbandon:
-		switch s {
-		case StatePlaced, StateFailed:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StatePlaced || j.State == StateFailed
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that an Order breaks, whoever wrote it. An empty list
@@ -838,25 +461,28 @@ func (j *Order) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Order) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Order) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Order) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Order) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "outside", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "outside", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Order) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Order) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -864,7 +490,7 @@ func (j *Order) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Order) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Order) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -872,7 +498,7 @@ func (j *Order) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Order) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Order) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -891,7 +517,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpCharge:     {Code: fsm.ErrWrongState, Machine: "outside", Operation: "charge", Allowed: chargeStates},
 	OpChargeDone: {Code: fsm.ErrWrongState, Machine: "outside", Operation: "charge_done", Allowed: chargeDoneStates},
 	OpShip:       {Code: fsm.ErrWrongState, Machine: "outside", Operation: "ship", Allowed: shipStates},
@@ -902,7 +528,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpCharge:     {Code: fsm.ErrTerminal, Machine: "outside", Operation: "charge", Allowed: chargeStates},
 	OpChargeDone: {Code: fsm.ErrTerminal, Machine: "outside", Operation: "charge_done", Allowed: chargeDoneStates},
 	OpShip:       {Code: fsm.ErrTerminal, Machine: "outside", Operation: "ship", Allowed: shipStates},

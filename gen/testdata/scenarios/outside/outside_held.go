@@ -35,14 +35,14 @@ func Hold(m *Machine, j Order, actor string) AnyOrder {
 }
 
 // Place is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Place(ctx context.Context, req PlaceRequest) (PlacedOrder, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Place(ctx context.Context, id string, in PlaceInput, c fsm.Call) (PlacedOrder, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Place(ctx, req)
+	out, err := h.m.Place(ctx, id, in, c)
 	if err != nil {
 		return PlacedOrder{}, err
 	}
@@ -123,7 +123,7 @@ type PlacedOrder struct {
 
 // Charge moves the Order to charging.
 func (j PlacedOrder) Charge(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, ChargeRequest{Actor: j.held.Actor()}.call(opCharge))
+	next, err := j.held.Move(ctx, chargeCall(opCharge, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -134,6 +134,6 @@ type ChargedOrder struct {
 
 // Ship moves the Order to shipped.
 func (j ChargedOrder) Ship(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, ShipRequest{Actor: j.held.Actor()}.call(opShip))
+	next, err := j.held.Move(ctx, shipCall(opShip, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }

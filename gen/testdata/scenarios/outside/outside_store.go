@@ -4,10 +4,8 @@ package outside
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -80,7 +78,7 @@ type Effects[T any] interface {
 // Sources make up the inputs of the calls that triggers issue. They run before
 // the transaction; what they return is checked and logged as any input.
 type Sources struct {
-	GiveUp func(j Order, now time.Time) (GiveUpRequest, error)
+	GiveUp func(j Order, now time.Time) (GiveUpInput, error)
 }
 
 // Probes asks the world outside the store; only an audit does. Each method
@@ -117,10 +115,10 @@ func Open[T any](ctx context.Context, store driver.Transactional[T], effects Eff
 	d.Operations = slices.Clone(descriptor.Operations)
 	ownGiveUp := *opGiveUp
 	ownGiveUp.System = func(j *Order, now time.Time) (fsmimpl.Call[Order], error) {
-		req, err := sources.GiveUp(*j, now)
-		return req.call(nil), err
+		in, err := sources.GiveUp(*j, now)
+		return giveUpCall(nil, in, fsm.Call{}), err
 	}
-	d.Operations[OpGiveUp-1] = &ownGiveUp
+	d.Operations[4] = &ownGiveUp
 	functions := map[string]fsmimpl.EffectFunc[Order]{
 		"confirm": func(ctx context.Context, _ fsm.Tx, j Order, key string, e fsm.Event) error {
 			return effects.Confirm(ctx, j, key, e)
@@ -151,97 +149,42 @@ func Fold(events []fsm.Event) (Order, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Place makes an Order in state placed.
-func (m *Machine) Place(ctx context.Context, req PlaceRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opPlace))
-}
-
-// PlaceMany is Place for each request, in one transaction: all of them or none.
-func (m *Machine) PlaceMany(ctx context.Context, reqs []PlaceRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Order], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opPlace)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Place makes an Order in state placed. An empty id stands for a new one.
+func (m *Machine) Place(ctx context.Context, id string, in PlaceInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, placeCall(opPlace, id, in, c))
 }
 
 // Charge moves an Order from placed to charging.
-func (m *Machine) Charge(ctx context.Context, at fsm.Target, req ChargeRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opCharge))
-}
-
-// ChargeItem is one item of ChargeMany.
-type ChargeItem struct {
-	At      fsm.Target
-	Request ChargeRequest
-}
-
-// ChargeMany is Charge for each item, in one transaction: all of them or none.
-func (m *Machine) ChargeMany(ctx context.Context, items []ChargeItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Order], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Order]{At: item.At, Call: item.Request.call(opCharge)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Charge(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, chargeCall(opCharge, c))
 }
 
 // Ship moves an Order from charged to shipped.
-func (m *Machine) Ship(ctx context.Context, at fsm.Target, req ShipRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opShip))
-}
-
-// ShipItem is one item of ShipMany.
-type ShipItem struct {
-	At      fsm.Target
-	Request ShipRequest
-}
-
-// ShipMany is Ship for each item, in one transaction: all of them or none.
-func (m *Machine) ShipMany(ctx context.Context, items []ShipItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Order], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Order]{At: item.At, Call: item.Request.call(opShip)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Ship(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, shipCall(opShip, c))
 }
 
 // GiveUp moves an Order from placed or charging to failed. Its request id is
 // made of operation and revision, so two that run it converge.
-func (m *Machine) GiveUp(ctx context.Context, at fsm.Target, req GiveUpRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(m.opGiveUp))
+func (m *Machine) GiveUp(ctx context.Context, at fsm.Target, in GiveUpInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, giveUpCall(m.opGiveUp, in, c))
 }
 
 // Retry moves an Order from failed to placed. Its request id is made of
 // operation and revision, so two that run it converge.
-func (m *Machine) Retry(ctx context.Context, at fsm.Target, req RetryRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRetry))
+func (m *Machine) Retry(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, retryCall(opRetry, c))
 }
 
 // Recover moves an Order from charging to placed. Its request id is made of
 // operation and revision, so two that run it converge.
-func (m *Machine) Recover(ctx context.Context, at fsm.Target, req RecoverRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRecover))
+func (m *Machine) Recover(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, recoverCall(opRecover, c))
 }
 
 // Abandon moves an Order from placed or failed to failed.
-func (m *Machine) Abandon(ctx context.Context, at fsm.Target, req AbandonRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opAbandon))
-}
-
-// AbandonItem is one item of AbandonMany.
-type AbandonItem struct {
-	At      fsm.Target
-	Request AbandonRequest
-}
-
-// AbandonMany is Abandon for each item, in one transaction: all of them or
-// none.
-func (m *Machine) AbandonMany(ctx context.Context, items []AbandonItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Order], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Order]{At: item.At, Call: item.Request.call(opAbandon)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Abandon(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, abandonCall(opAbandon, c))
 }
 
 // Record returns an Order as it is stored, or fsm.ErrNotFound. One that breaks
@@ -331,9 +274,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Order]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Order]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -428,7 +385,7 @@ var (
 			{From: "charging", To: "charged"},
 		},
 		System: func(*Order, time.Time) (fsmimpl.Call[Order], error) {
-			return ChargeDoneRequest{}.call(nil), nil
+			return chargeDoneCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -478,7 +435,7 @@ var (
 			{From: "failed", To: "placed"},
 		},
 		System: func(*Order, time.Time) (fsmimpl.Call[Order], error) {
-			return RetryRequest{}.call(nil), nil
+			return retryCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -493,7 +450,7 @@ var (
 		},
 		Triggers: []fsmimpl.Trigger{{Startup: true}},
 		System: func(*Order, time.Time) (fsmimpl.Call[Order], error) {
-			return RecoverRequest{}.call(nil), nil
+			return recoverCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -531,120 +488,96 @@ var descriptor = fsmimpl.Descriptor[Order]{
 	},
 }
 
-func (req PlaceRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+func placeCall(op *fsmimpl.Operation[Order], id string, in PlaceInput, c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "customer", Value: req.Customer, Kind: driver.KindString},
-			{Name: "sum", Value: req.Sum, Kind: driver.KindInt},
-			{Name: "rush", Value: req.Rush, Kind: driver.KindBool},
-			{Name: "kind", Value: req.Kind.String(), Kind: driver.KindEnum},
-			{Name: "due", Value: columnOf(req.Due, driver.Time), Kind: driver.KindTime, Loose: true},
+			{Name: "customer", Value: in.Customer, Kind: driver.KindString},
+			{Name: "sum", Value: in.Sum, Kind: driver.KindInt},
+			{Name: "rush", Value: in.Rush, Kind: driver.KindBool},
+			{Name: "kind", Value: in.Kind.String(), Kind: driver.KindEnum},
+			{Name: "due", Value: fsmimpl.ColumnOf(in.Due, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
 		Decide: func(j *Order, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Place(id, req, now)
+			made, e, err := Place(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req ChargeRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+func chargeCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Charge(req, now))
+			return step(j.Charge(now))
 		},
 	}
 }
 
-func (req ChargeDoneRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+func chargeDoneCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.ChargeDone(req, now))
+			return step(j.ChargeDone(now))
 		},
 	}
 }
 
-func (req ShipRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+func shipCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Ship(req, now))
+			return step(j.Ship(now))
 		},
 	}
 }
 
-func (req GiveUpRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+func giveUpCall(op *fsmimpl.Operation[Order], in GiveUpInput, c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "why", Value: req.Why, Kind: driver.KindString, Loose: true},
-			{Name: "backoff", Value: column(req.Backoff), Kind: driver.KindInt, Loose: true},
+			{Name: "why", Value: in.Why, Kind: driver.KindString, Loose: true},
+			{Name: "backoff", Value: fsmimpl.Column(in.Backoff), Kind: driver.KindInt, Loose: true},
 		},
 		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.GiveUp(req, now))
-		},
-	}
-}
-
-func (req RetryRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
-	return fsmimpl.Call[Order]{
-		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
-		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Retry(req, now))
+			return step(j.GiveUp(in, now))
 		},
 	}
 }
 
-func (req RecoverRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+func retryCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
 		Operation: op,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Recover(req, now))
+			return step(j.Retry(now))
 		},
 	}
 }
 
-func (req AbandonRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+func recoverCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Abandon(req, now))
+			return step(j.Recover(now))
+		},
+	}
+}
+
+func abandonCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
+	return fsmimpl.Call[Order]{
+		Operation: op,
+		Caller:    fsmimpl.Caller(c),
+		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Abandon(c.Actor, c.Reason, now))
 		},
 	}
 }
@@ -662,9 +595,9 @@ func encode(j *Order) driver.Row {
 			j.Sum,
 			j.Rush,
 			j.Kind.String(),
-			column(j.Due),
-			column(j.Backoff),
-			column(j.Why),
+			fsmimpl.Column(j.Due),
+			fsmimpl.Column(j.Backoff),
+			fsmimpl.Column(j.Why),
 		},
 	}
 }
@@ -672,22 +605,18 @@ func encode(j *Order) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Order, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Order{}, fmt.Errorf("outside %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Order{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Customer),
-		read(r, 1, &j.Sum),
-		read(r, 2, &j.Rush),
-		scan(r, 3, &j.Kind),
-		readOptional(r, 4, &j.Due),
-		readOptional(r, 5, &j.Backoff),
-		readOptional(r, 6, &j.Why),
-	)
-	if err != nil {
-		return Order{}, fmt.Errorf("outside %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Customer)
+	fsmimpl.Plain(rd, &j.Sum)
+	fsmimpl.Plain(rd, &j.Rush)
+	fsmimpl.Word(rd, &j.Kind)
+	fsmimpl.PlainOptional(rd, &j.Due)
+	fsmimpl.PlainOptional(rd, &j.Backoff)
+	fsmimpl.PlainOptional(rd, &j.Why)
+	if err := rd.Err(); err != nil {
+		return Order{}, err
 	}
 	return j, nil
 }
@@ -702,55 +631,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
 }

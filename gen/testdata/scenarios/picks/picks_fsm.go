@@ -8,9 +8,7 @@
 package picks
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -20,7 +18,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Pick. The zero State is no state.
 type State uint8
@@ -49,10 +47,7 @@ var stateWords = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // word returns what rows and events hold.
@@ -70,54 +65,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateWords[s]), nil
+	return fsmimpl.Text(stateWords[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "fresh":
-		*s = StateWaiting
-	case "busy":
-		*s = StateBusy
-	case "gone":
-		*s = StateGone
-	default:
-		return fmt.Errorf("unknown state %q; expected fresh, busy or gone", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateWords[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateWaiting,
-		StateBusy,
-		StateGone,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -125,158 +83,21 @@ func (s State) Terminal() bool {
 	return s == StateGone
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpPut Operation = iota + 1
-	OpTake
-	OpEnd
+	OpPut  = "put"
+	OpTake = "take"
+	OpEnd  = "end"
 )
 
-var operationNames = [...]string{
-	OpPut:  "put",
-	OpTake: "take",
-	OpEnd:  "end",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "put":
-		*o = OpPut
-	case "take":
-		*o = OpTake
-	case "end":
-		*o = OpEnd
-	default:
-		return fmt.Errorf("unknown operation %q; expected put, take or end", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpPut,
-		OpTake,
-		OpEnd,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventPut EventName = iota + 1
-	EventTake
-	EventEnd
+	EventPut  = "put"
+	EventTake = "take"
+	EventEnd  = "end"
 )
-
-var eventNameNames = [...]string{
-	EventPut:  "put",
-	EventTake: "take",
-	EventEnd:  "end",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "put":
-		*e = EventPut
-	case "take":
-		*e = EventTake
-	case "end":
-		*e = EventEnd
-	default:
-		return fmt.Errorf("unknown event %q; expected put, take or end", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // Lane is a value of the field lane. The zero Lane is none.
 type Lane uint8
@@ -300,10 +121,7 @@ var laneWords = [...]string{
 
 // String returns the name in the specification.
 func (l Lane) String() string {
-	if !l.Valid() {
-		return fmt.Sprintf("Lane(%d)", uint8(l))
-	}
-	return laneNames[l]
+	return fsmimpl.Name(laneNames[:], l, "Lane")
 }
 
 // word returns what rows and events hold.
@@ -321,43 +139,12 @@ func (l Lane) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (l Lane) MarshalText() ([]byte, error) {
-	if !l.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(l))
-	}
-	return []byte(laneWords[l]), nil
+	return fsmimpl.Text(laneWords[:], l, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (l *Lane) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "slow":
-		*l = LaneSlow
-	case "quick":
-		*l = LaneFast
-	default:
-		return fmt.Errorf("unknown value %q; expected slow or quick", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (l Lane) Value() (sqldriver.Value, error) {
-	text, err := l.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (l *Lane) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return l.UnmarshalText([]byte(text))
-	case []byte:
-		return l.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(laneWords[:], text, l, "value")
 }
 
 // TakeWanted is a value of the input wanted of take. The zero TakeWanted is
@@ -377,10 +164,7 @@ var takeWantedNames = [...]string{
 
 // String returns the name in the specification.
 func (t TakeWanted) String() string {
-	if !t.Valid() {
-		return fmt.Sprintf("TakeWanted(%d)", uint8(t))
-	}
-	return takeWantedNames[t]
+	return fsmimpl.Name(takeWantedNames[:], t, "TakeWanted")
 }
 
 // Valid reports whether t is one of the values of the specification.
@@ -390,43 +174,12 @@ func (t TakeWanted) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (t TakeWanted) MarshalText() ([]byte, error) {
-	if !t.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(t))
-	}
-	return []byte(takeWantedNames[t]), nil
+	return fsmimpl.Text(takeWantedNames[:], t, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (t *TakeWanted) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "slow":
-		*t = TakeWantedSlow
-	case "fast":
-		*t = TakeWantedFast
-	default:
-		return fmt.Errorf("unknown value %q; expected slow or fast", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (t TakeWanted) Value() (sqldriver.Value, error) {
-	text, err := t.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (t *TakeWanted) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return t.UnmarshalText([]byte(text))
-	case []byte:
-		return t.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(takeWantedNames[:], text, t, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -478,62 +231,48 @@ func (j Pick) Equal(other Pick) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// PutRequest is the request of Put.
-type PutRequest struct {
-	ID     string            // durable form: of the new record; empty: one is made. The pure form has its own
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// PutInput holds the inputs of Put.
+type PutInput struct {
 	Lane     Lane
 	Priority int64
 	ReadyAt  fsm.Optional[time.Time] // may be absent
 }
 
 // Put makes a Pick in state waiting.
-func Put(id string, req PutRequest, now time.Time) (Pick, Event, error) {
+func Put(id string, in PutInput, now time.Time) (Pick, Event, error) {
 	now = driver.Time(now)
 	j := Pick{ID: id, CreatedAt: now}
-	if !req.Lane.Valid() {
-		return Pick{}, Event{}, j.refuseInput(OpPut, "lane", "expected slow or fast")
+	if !in.Lane.Valid() {
+		return Pick{}, Event{}, j.refuseInput("put", "lane", "expected slow or fast")
 	}
-	if req.Priority < 0 || req.Priority > 9 {
-		return Pick{}, Event{}, j.refuseInput(OpPut, "priority", "expected 0 to 9")
+	if in.Priority < 0 || in.Priority > 9 {
+		return Pick{}, Event{}, j.refuseInput("put", "priority", "expected 0 to 9")
 	}
-	if v, ok := req.ReadyAt.Get(); ok {
+	if v, ok := in.ReadyAt.Get(); ok {
 		if !inYears(v) {
-			return Pick{}, Event{}, j.refuseInput(OpPut, "ready_at", "it is outside the years 1 to 9999")
+			return Pick{}, Event{}, j.refuseInput("put", "ready_at", "it is outside the years 1 to 9999")
 		}
-		req.ReadyAt = fsm.Some(driver.Time(v))
+		in.ReadyAt = fsm.Some(driver.Time(v))
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Pick{}, Event{}, j.refuseInput(OpPut, "id", err.Error())
+		return Pick{}, Event{}, j.refuseInput("put", "id", err.Error())
 	}
-	j.Lane = req.Lane
-	j.Priority = req.Priority
-	j.ReadyAt = req.ReadyAt
+	j.Lane = in.Lane
+	j.Priority = in.Priority
+	j.ReadyAt = in.ReadyAt
 	j.move(StateWaiting, now)
-	return j, Event{Operation: OpPut, Name: EventPut, To: StateWaiting, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventPut, To: StateWaiting}, nil
 }
 
-// TakeRequest is the request of Take.
-type TakeRequest struct {
-	Actor  string            // who asks; required, the rules look at it
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// TakeInput holds the inputs of Take.
+type TakeInput struct {
 	Wanted TakeWanted
 	Least  int64
 }
@@ -549,16 +288,16 @@ type TakePeers struct {
 // It is recorded and changes nothing unless:
 //   - free: no other record with the same lane is busy
 //   - ready: ready_at is absent
-func (j *Pick) Take(req TakeRequest, peers TakePeers, now time.Time) (Event, error) {
+func (j *Pick) Take(in TakeInput, peers TakePeers, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpTake, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("take", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpTake, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("take", "actor", err.Error())
 	}
-	if !req.Wanted.Valid() {
-		return Event{}, j.refuseInput(OpTake, "wanted", "expected slow or fast")
+	if !in.Wanted.Valid() {
+		return Event{}, j.refuseInput("take", "wanted", "expected slow or fast")
 	}
 	switch j.State {
 	case StateWaiting:
@@ -566,50 +305,36 @@ func (j *Pick) Take(req TakeRequest, peers TakePeers, now time.Time) (Event, err
 		return Event{}, j.refuseState(OpTake)
 	}
 	if peers.Free > 0 {
-		return j.note(OpTake, EventTake, "free", now), nil
+		return j.note(EventTake, "free"), nil
 	}
 	if j.ReadyAt.Present() {
-		return j.note(OpTake, EventTake, "ready", now), nil
+		return j.note(EventTake, "ready"), nil
 	}
 	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant(OpTake, "priority")
+		return Event{}, j.refuseInvariant("take", "priority")
 	}
-	j.Owner = fsm.Some(req.Actor)
+	j.Owner = fsm.Some(actor)
 	from := j.State
 	j.move(StateBusy, now)
-	return Event{Operation: OpTake, Name: EventTake, From: from, To: StateBusy, Rev: j.Rev, At: now}, nil
-}
-
-// CanTake reports what Take would answer, and changes nothing.
-func (j Pick) CanTake(req TakeRequest, peers TakePeers, now time.Time) error {
-	_, err := j.Take(req, peers, now)
-	return err
-}
-
-// EndRequest is the request of End.
-type EndRequest struct {
-	Actor  string            // the operator; required
-	Reason string            // why; required, stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventTake, From: from, To: StateBusy}, nil
 }
 
 // End moves a Pick from busy to gone.
 //
 // It is run by an operator, who gives a reason.
-func (j *Pick) End(req EndRequest, now time.Time) (Event, error) {
+func (j *Pick) End(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpEnd, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("end", fsm.ErrActorMissing)
 	}
-	if req.Reason == "" {
-		return Event{}, j.refuse(OpEnd, fsm.ErrReasonMissing)
+	if reason == "" {
+		return Event{}, j.refuse("end", fsm.ErrReasonMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpEnd, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("end", "actor", err.Error())
 	}
-	if err := driver.CheckText(req.Reason); err != nil {
-		return Event{}, j.refuseInput(OpEnd, "reason", err.Error())
+	if err := driver.CheckText(reason); err != nil {
+		return Event{}, j.refuseInput("end", "reason", err.Error())
 	}
 	switch j.State {
 	case StateBusy:
@@ -617,36 +342,28 @@ func (j *Pick) End(req EndRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpEnd)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant(OpEnd, "priority")
+		return Event{}, j.refuseInvariant("end", "priority")
 	}
 	from := j.State
 	j.move(StateGone, now)
-	return Event{Operation: OpEnd, Name: EventEnd, From: from, To: StateGone, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventEnd, From: from, To: StateGone}, nil
 }
 
-// CanEnd reports what End would answer, and changes nothing.
-func (j Pick) CanEnd(req EndRequest, now time.Time) error {
-	_, err := j.End(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Pick: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Pick) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpTake:
-		switch s {
-		case StateWaiting:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateWaiting
 	case OpEnd:
-		switch s {
-		case StateBusy:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateBusy
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Pick breaks, whoever wrote it. An empty list
@@ -682,8 +399,8 @@ func (j *Pick) move(to State, now time.Time) {
 
 // note is the event of a call that is recorded and changes nothing; guard is
 // the guard that failed, if it was one.
-func (j *Pick) note(op Operation, name EventName, guard string, now time.Time) Event {
-	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
+func (j *Pick) note(name, guard string) Event {
+	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
 // refuseOn refuses on a ground that is known before the call.
@@ -696,25 +413,28 @@ func (j *Pick) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Pick) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Pick) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Pick) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Pick) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "picks", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "picks", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Pick) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Pick) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -722,7 +442,7 @@ func (j *Pick) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Pick) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Pick) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -736,13 +456,13 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpTake: {Code: fsm.ErrWrongState, Machine: "picks", Operation: "take", Allowed: takeStates},
 	OpEnd:  {Code: fsm.ErrWrongState, Machine: "picks", Operation: "end", Allowed: endStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpTake: {Code: fsm.ErrTerminal, Machine: "picks", Operation: "take", Allowed: takeStates},
 	OpEnd:  {Code: fsm.ErrTerminal, Machine: "picks", Operation: "end", Allowed: endStates},
 }

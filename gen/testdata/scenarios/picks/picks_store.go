@@ -4,10 +4,7 @@ package picks
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -88,24 +85,15 @@ func Fold(events []fsm.Event) (Pick, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Put makes a Pick in state waiting.
-func (m *Machine) Put(ctx context.Context, req PutRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opPut))
-}
-
-// PutMany is Put for each request, in one transaction: all of them or none.
-func (m *Machine) PutMany(ctx context.Context, reqs []PutRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Pick], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opPut)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Put makes a Pick in state waiting. An empty id stands for a new one.
+func (m *Machine) Put(ctx context.Context, id string, in PutInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, putCall(opPut, id, in, c))
 }
 
 // Take picks the first Pick that fits and moves it from waiting to busy.
 // Without one it returns fsm.ErrNothingToDo.
-func (m *Machine) Take(ctx context.Context, req TakeRequest) (Outcome, error) {
-	outs, err := m.core.Pick(ctx, 1, req.call(opTake))
+func (m *Machine) Take(ctx context.Context, in TakeInput, c fsm.Call) (Outcome, error) {
+	outs, err := m.core.Pick(ctx, 1, takeCall(opTake, in, c))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -114,33 +102,18 @@ func (m *Machine) Take(ctx context.Context, req TakeRequest) (Outcome, error) {
 
 // TakeN picks up to n records at once, under one request id. Without any it
 // returns fsm.ErrNothingToDo.
-func (m *Machine) TakeN(ctx context.Context, n int, req TakeRequest) ([]Outcome, error) {
-	return m.core.Pick(ctx, n, req.call(opTake))
+func (m *Machine) TakeN(ctx context.Context, n int, in TakeInput, c fsm.Call) ([]Outcome, error) {
+	return m.core.Pick(ctx, n, takeCall(opTake, in, c))
 }
 
 // TakeOf is Take for the Pick that the caller names.
-func (m *Machine) TakeOf(ctx context.Context, at fsm.Target, req TakeRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opTake))
+func (m *Machine) TakeOf(ctx context.Context, at fsm.Target, in TakeInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, takeCall(opTake, in, c))
 }
 
 // End moves a Pick from busy to gone.
-func (m *Machine) End(ctx context.Context, at fsm.Target, req EndRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opEnd))
-}
-
-// EndItem is one item of EndMany.
-type EndItem struct {
-	At      fsm.Target
-	Request EndRequest
-}
-
-// EndMany is End for each item, in one transaction: all of them or none.
-func (m *Machine) EndMany(ctx context.Context, items []EndItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Pick], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Pick]{At: item.At, Call: item.Request.call(opEnd)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) End(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, endCall(opEnd, c))
 }
 
 // Record returns a Pick as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -210,9 +183,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Pick]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Pick]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -299,41 +286,35 @@ var descriptor = fsmimpl.Descriptor[Pick]{
 	},
 }
 
-func (req PutRequest) call(op *fsmimpl.Operation[Pick]) fsmimpl.Call[Pick] {
+func putCall(op *fsmimpl.Operation[Pick], id string, in PutInput, c fsm.Call) fsmimpl.Call[Pick] {
 	return fsmimpl.Call[Pick]{
 		Operation: op,
-		ID:        req.ID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "lane", Value: req.Lane.word(), Kind: driver.KindEnum},
-			{Name: "priority", Value: req.Priority, Kind: driver.KindInt},
-			{Name: "ready_at", Value: columnOf(req.ReadyAt, driver.Time), Kind: driver.KindTime},
+			{Name: "lane", Value: in.Lane.word(), Kind: driver.KindEnum},
+			{Name: "priority", Value: in.Priority, Kind: driver.KindInt},
+			{Name: "ready_at", Value: fsmimpl.ColumnOf(in.ReadyAt, driver.Time), Kind: driver.KindTime},
 		},
 		Decide: func(j *Pick, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Put(id, req, now)
+			made, e, err := Put(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req TakeRequest) call(op *fsmimpl.Operation[Pick]) fsmimpl.Call[Pick] {
+func takeCall(op *fsmimpl.Operation[Pick], in TakeInput, c fsm.Call) fsmimpl.Call[Pick] {
 	return fsmimpl.Call[Pick]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "wanted", Value: req.Wanted.String(), Kind: driver.KindEnum},
-			{Name: "least", Value: req.Least, Kind: driver.KindInt},
+			{Name: "wanted", Value: in.Wanted.String(), Kind: driver.KindEnum},
+			{Name: "least", Value: in.Least, Kind: driver.KindInt},
 		},
 		Decide: func(j *Pick, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := TakePeers{Free: peers[0]}
-			return step(j.Take(req, known, now))
+			return step(j.Take(in, known, c.Actor, now))
 		},
 		Peers: func(j *Pick, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
@@ -341,23 +322,20 @@ func (req TakeRequest) call(op *fsmimpl.Operation[Pick]) fsmimpl.Call[Pick] {
 			}
 		},
 		Where: []driver.Cond{
-			{Column: "priority", Op: driver.OpGe, Value: req.Least},
+			{Column: "priority", Op: driver.OpGe, Value: in.Least},
 		},
 		Fits: func(j *Pick, _ time.Time) bool {
-			return j.Lane.String() == req.Wanted.String() && j.Priority >= req.Least
+			return j.Lane.String() == in.Wanted.String() && j.Priority >= in.Least
 		},
 	}
 }
 
-func (req EndRequest) call(op *fsmimpl.Operation[Pick]) fsmimpl.Call[Pick] {
+func endCall(op *fsmimpl.Operation[Pick], c fsm.Call) fsmimpl.Call[Pick] {
 	return fsmimpl.Call[Pick]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Pick, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.End(req, now))
+			return step(j.End(c.Actor, c.Reason, now))
 		},
 	}
 }
@@ -373,8 +351,8 @@ func encode(j *Pick) driver.Row {
 		Values: []any{
 			j.Lane.word(),
 			j.Priority,
-			column(j.ReadyAt),
-			column(j.Owner),
+			fsmimpl.Column(j.ReadyAt),
+			fsmimpl.Column(j.Owner),
 		},
 	}
 }
@@ -382,19 +360,15 @@ func encode(j *Pick) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Pick, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Pick{}, fmt.Errorf("picks %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Pick{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		scan(r, 0, &j.Lane),
-		read(r, 1, &j.Priority),
-		readOptional(r, 2, &j.ReadyAt),
-		readOptional(r, 3, &j.Owner),
-	)
-	if err != nil {
-		return Pick{}, fmt.Errorf("picks %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Word(rd, &j.Lane)
+	fsmimpl.Plain(rd, &j.Priority)
+	fsmimpl.PlainOptional(rd, &j.ReadyAt)
+	fsmimpl.PlainOptional(rd, &j.Owner)
+	if err := rd.Err(); err != nil {
+		return Pick{}, err
 	}
 	return j, nil
 }
@@ -409,55 +383,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.word()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
 }

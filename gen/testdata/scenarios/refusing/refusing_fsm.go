@@ -8,9 +8,7 @@
 package refusing
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -21,7 +19,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Line. The zero State is no state.
 type State uint8
@@ -43,10 +41,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -56,54 +51,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "idle":
-		*s = StateIdle
-	case "busy":
-		*s = StateBusy
-	case "ended":
-		*s = StateEnded
-	default:
-		return fmt.Errorf("unknown state %q; expected idle, busy or ended", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateIdle,
-		StateBusy,
-		StateEnded,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -117,167 +75,23 @@ func (s State) Final() bool {
 	return s == StateEnded
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpBegin Operation = iota + 1
-	OpReceive
-	OpRise
-	OpSettle
+	OpBegin   = "begin"
+	OpReceive = "receive"
+	OpRise    = "rise"
+	OpSettle  = "settle"
 )
 
-var operationNames = [...]string{
-	OpBegin:   "begin",
-	OpReceive: "receive",
-	OpRise:    "rise",
-	OpSettle:  "settle",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "begin":
-		*o = OpBegin
-	case "receive":
-		*o = OpReceive
-	case "rise":
-		*o = OpRise
-	case "settle":
-		*o = OpSettle
-	default:
-		return fmt.Errorf("unknown operation %q; expected begin, receive, rise or settle", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpBegin,
-		OpReceive,
-		OpRise,
-		OpSettle,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventBegin EventName = iota + 1
-	EventReceive
-	EventRise
-	EventSettle
+	EventBegin   = "begin"
+	EventReceive = "receive"
+	EventRise    = "rise"
+	EventSettle  = "settle"
 )
-
-var eventNameNames = [...]string{
-	EventBegin:   "begin",
-	EventReceive: "receive",
-	EventRise:    "rise",
-	EventSettle:  "settle",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "begin":
-		*e = EventBegin
-	case "receive":
-		*e = EventReceive
-	case "rise":
-		*e = EventRise
-	case "settle":
-		*e = EventSettle
-	default:
-		return fmt.Errorf("unknown event %q; expected begin, receive, rise or settle", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
@@ -325,24 +139,15 @@ func (j Line) Equal(other Line) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// BeginRequest is the request of Begin.
-type BeginRequest struct {
-	ID     string            // durable form: of the new record; empty: one is made. The pure form has its own
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// BeginInput holds the inputs of Begin.
+type BeginInput struct {
 	High int64
 }
 
@@ -350,36 +155,31 @@ type BeginRequest struct {
 //
 // It is refused unless:
 //   - some: input.high >= 2 (ErrTooFew)
-func Begin(id string, req BeginRequest, now time.Time) (Line, Event, error) {
+func Begin(id string, in BeginInput, now time.Time) (Line, Event, error) {
 	now = driver.Time(now)
 	j := Line{ID: id, CreatedAt: now}
-	if req.High < 0 {
-		return Line{}, Event{}, j.refuseInput(OpBegin, "high", "expected 0 or more")
+	if in.High < 0 {
+		return Line{}, Event{}, j.refuseInput("begin", "high", "expected 0 or more")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Line{}, Event{}, j.refuseInput(OpBegin, "id", err.Error())
+		return Line{}, Event{}, j.refuseInput("begin", "id", err.Error())
 	}
-	if req.High < 2 {
+	if in.High < 2 {
 		return Line{}, Event{}, j.refuseOn(&groundBeginSome)
 	}
-	if 0 > req.High {
-		return Line{}, Event{}, j.refuseInvariant(OpBegin, "low <= high")
+	if 0 > in.High {
+		return Line{}, Event{}, j.refuseInvariant("begin", "low <= high")
 	}
-	if req.High < 1 {
-		return Line{}, Event{}, j.refuseInvariant(OpBegin, "high >= 1")
+	if in.High < 1 {
+		return Line{}, Event{}, j.refuseInvariant("begin", "high >= 1")
 	}
-	j.High = req.High
+	j.High = in.High
 	j.move(StateIdle, now)
-	return j, Event{Operation: OpBegin, Name: EventBegin, To: StateIdle, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventBegin, To: StateIdle}, nil
 }
 
-// ReceiveRequest is the request of Receive.
-type ReceiveRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
-
+// ReceiveInput holds the inputs of Receive.
+type ReceiveInput struct {
 	Last bool
 }
 
@@ -389,7 +189,7 @@ type ReceiveRequest struct {
 //   - if it was ended: refused with ErrOver
 //   - if input.last == true: to ended
 //   - otherwise: to idle
-func (j *Line) Receive(req ReceiveRequest, now time.Time) (Event, error) {
+func (j *Line) Receive(in ReceiveInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateEnded:
@@ -399,41 +199,27 @@ func (j *Line) Receive(req ReceiveRequest, now time.Time) (Event, error) {
 	switch {
 	case j.State == StateEnded:
 		return Event{}, j.refuseOn(&groundReceiveOver)
-	case req.Last:
+	case in.Last:
 		if j.Low > j.High {
-			return Event{}, j.refuseInvariant(OpReceive, "low <= high")
+			return Event{}, j.refuseInvariant("receive", "low <= high")
 		}
 		if j.High < 1 {
-			return Event{}, j.refuseInvariant(OpReceive, "high >= 1")
+			return Event{}, j.refuseInvariant("receive", "high >= 1")
 		}
 		from := j.State
 		j.move(StateEnded, now)
-		return Event{Operation: OpReceive, Name: EventReceive, From: from, To: StateEnded, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventReceive, From: from, To: StateEnded}, nil
 	default:
 		if j.Low > j.High {
-			return Event{}, j.refuseInvariant(OpReceive, "low <= high")
+			return Event{}, j.refuseInvariant("receive", "low <= high")
 		}
 		if j.High < 1 {
-			return Event{}, j.refuseInvariant(OpReceive, "high >= 1")
+			return Event{}, j.refuseInvariant("receive", "high >= 1")
 		}
 		from := j.State
 		j.move(StateIdle, now)
-		return Event{Operation: OpReceive, Name: EventReceive, From: from, To: StateIdle, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventReceive, From: from, To: StateIdle}, nil
 	}
-}
-
-// CanReceive reports what Receive would answer, and changes nothing.
-func (j Line) CanReceive(req ReceiveRequest, now time.Time) error {
-	_, err := j.Receive(req, now)
-	return err
-}
-
-// RiseRequest is the request of Rise.
-type RiseRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Rise moves a Line from ended to busy.
@@ -441,7 +227,7 @@ type RiseRequest struct {
 // The first of these that fits is taken:
 //   - if low < high: to busy
 //   - otherwise: refused with ErrAtTheTop
-func (j *Line) Rise(req RiseRequest, now time.Time) (Event, error) {
+func (j *Line) Rise(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateEnded:
@@ -449,43 +235,29 @@ func (j *Line) Rise(req RiseRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpRise)
 	}
 	if j.Low == math.MaxInt64 {
-		return Event{}, j.refuseOverflow(OpRise, "low")
+		return Event{}, j.refuseOverflow("rise", "low")
 	}
 	switch {
 	case j.Low+1 < j.High:
 		if j.Low+1 > j.High {
-			return Event{}, j.refuseInvariant(OpRise, "low <= high")
+			return Event{}, j.refuseInvariant("rise", "low <= high")
 		}
 		if j.High < 1 {
-			return Event{}, j.refuseInvariant(OpRise, "high >= 1")
+			return Event{}, j.refuseInvariant("rise", "high >= 1")
 		}
 		if j.Low+1 < 1 {
-			return Event{}, j.refuseInvariant(OpRise, "low >= 1")
+			return Event{}, j.refuseInvariant("rise", "low >= 1")
 		}
 		if j.Low+1 >= j.High {
-			return Event{}, j.refuseInvariant(OpRise, "low < high")
+			return Event{}, j.refuseInvariant("rise", "low < high")
 		}
 		j.Low++
 		from := j.State
 		j.move(StateBusy, now)
-		return Event{Operation: OpRise, Name: EventRise, From: from, To: StateBusy, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventRise, From: from, To: StateBusy}, nil
 	default:
 		return Event{}, j.refuseOn(&groundRiseAtTheTop)
 	}
-}
-
-// CanRise reports what Rise would answer, and changes nothing.
-func (j Line) CanRise(req RiseRequest, now time.Time) error {
-	_, err := j.Rise(req, now)
-	return err
-}
-
-// SettleRequest is the request of Settle.
-type SettleRequest struct {
-	Actor  string            // who asks
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Settle moves a Line from busy or ended to idle or ended.
@@ -493,7 +265,7 @@ type SettleRequest struct {
 // The first of these that fits is taken:
 //   - if it was busy: to idle
 //   - otherwise: to ended
-func (j *Line) Settle(req SettleRequest, now time.Time) (Event, error) {
+func (j *Line) Settle(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateBusy, StateEnded:
@@ -503,55 +275,44 @@ func (j *Line) Settle(req SettleRequest, now time.Time) (Event, error) {
 	switch {
 	case j.State == StateBusy:
 		if j.Low > j.High {
-			return Event{}, j.refuseInvariant(OpSettle, "low <= high")
+			return Event{}, j.refuseInvariant("settle", "low <= high")
 		}
 		if j.High < 1 {
-			return Event{}, j.refuseInvariant(OpSettle, "high >= 1")
+			return Event{}, j.refuseInvariant("settle", "high >= 1")
 		}
 		from := j.State
 		j.move(StateIdle, now)
-		return Event{Operation: OpSettle, Name: EventSettle, From: from, To: StateIdle, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventSettle, From: from, To: StateIdle}, nil
 	default:
 		if j.Low > j.High {
-			return Event{}, j.refuseInvariant(OpSettle, "low <= high")
+			return Event{}, j.refuseInvariant("settle", "low <= high")
 		}
 		if j.High < 1 {
-			return Event{}, j.refuseInvariant(OpSettle, "high >= 1")
+			return Event{}, j.refuseInvariant("settle", "high >= 1")
 		}
 		from := j.State
 		j.move(StateEnded, now)
-		return Event{Operation: OpSettle, Name: EventSettle, From: from, To: StateEnded, Rev: j.Rev, At: now}, nil
+		return Event{Name: EventSettle, From: from, To: StateEnded}, nil
 	}
 }
 
-// CanSettle reports what Settle would answer, and changes nothing.
-func (j Line) CanSettle(req SettleRequest, now time.Time) error {
-	_, err := j.Settle(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
+// Can reports whether an operation is possible in the state of the Line: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Line) Can(operation string) error {
+	possible := false
+	switch operation {
 	case OpReceive:
-		switch s {
-		case StateIdle, StateEnded:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateIdle || j.State == StateEnded
 	case OpRise:
-		switch s {
-		case StateEnded:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateEnded
 	case OpSettle:
-		switch s {
-		case StateBusy, StateEnded:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateBusy || j.State == StateEnded
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Line breaks, whoever wrote it. An empty list
@@ -604,22 +365,25 @@ func (j *Line) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Line) refuseState(op Operation) *fsm.Refusal {
-	return j.refuseOn(&wrongState[op])
+func (j *Line) refuseState(op string) *fsm.Refusal {
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Line) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Line) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "refusing", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "refusing", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Line) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Line) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -627,7 +391,7 @@ func (j *Line) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Line) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Line) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -635,7 +399,7 @@ func (j *Line) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
-func (j *Line) refuseOverflow(op Operation, field string) *fsm.Refusal {
+func (j *Line) refuseOverflow(op, field string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
@@ -650,7 +414,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpReceive: {Code: fsm.ErrWrongState, Machine: "refusing", Operation: "receive", Allowed: receiveStates},
 	OpRise:    {Code: fsm.ErrWrongState, Machine: "refusing", Operation: "rise", Allowed: riseStates},
 	OpSettle:  {Code: fsm.ErrWrongState, Machine: "refusing", Operation: "settle", Allowed: settleStates},

@@ -34,9 +34,9 @@ func Hold(m *Machine, j Line, actor string) AnyLine {
 }
 
 // Begin is the machine's, with a handle for result. The holder is its actor.
-func (h Holder) Begin(ctx context.Context, req BeginRequest) (IdleLine, error) {
-	req.Actor = h.actor
-	out, err := h.m.Begin(ctx, req)
+func (h Holder) Begin(ctx context.Context, id string, in BeginInput, c fsm.Call) (IdleLine, error) {
+	c.Actor = h.actor
+	out, err := h.m.Begin(ctx, id, in, c)
 	if err != nil {
 		return IdleLine{}, err
 	}
@@ -106,8 +106,8 @@ type IdleLine struct {
 }
 
 // Receive moves the Line to ended or idle.
-func (j IdleLine) Receive(ctx context.Context, last bool) (AfterReceive, error) {
-	next, err := j.held.Move(ctx, ReceiveRequest{Actor: j.held.Actor(), Last: last}.call(opReceive))
+func (j IdleLine) Receive(ctx context.Context, in ReceiveInput) (AfterReceive, error) {
+	next, err := j.held.Move(ctx, receiveCall(opReceive, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterReceive{handle{next}}, err
 }
 
@@ -118,7 +118,7 @@ type BusyLine struct {
 
 // Settle moves the Line to idle.
 func (j BusyLine) Settle(ctx context.Context) (IdleLine, error) {
-	next, err := j.held.Move(ctx, SettleRequest{Actor: j.held.Actor()}.call(opSettle))
+	next, err := j.held.Move(ctx, settleCall(opSettle, fsm.Call{Actor: j.held.Actor()}))
 	return IdleLine{handle{next}}, err
 }
 
@@ -128,20 +128,20 @@ type EndedLine struct {
 }
 
 // Receive is refused as long as the Line is ended.
-func (j EndedLine) Receive(ctx context.Context, last bool) (AfterReceive, error) {
-	next, err := j.held.Move(ctx, ReceiveRequest{Actor: j.held.Actor(), Last: last}.call(opReceive))
+func (j EndedLine) Receive(ctx context.Context, in ReceiveInput) (AfterReceive, error) {
+	next, err := j.held.Move(ctx, receiveCall(opReceive, in, fsm.Call{Actor: j.held.Actor()}))
 	return AfterReceive{handle{next}}, err
 }
 
 // Rise moves the Line to busy.
 func (j EndedLine) Rise(ctx context.Context) (BusyLine, error) {
-	next, err := j.held.Move(ctx, RiseRequest{Actor: j.held.Actor()}.call(opRise))
+	next, err := j.held.Move(ctx, riseCall(opRise, fsm.Call{Actor: j.held.Actor()}))
 	return BusyLine{handle{next}}, err
 }
 
 // Settle keeps the Line ended; the handle holds the new revision.
 func (j EndedLine) Settle(ctx context.Context) error {
-	return j.held.Stay(ctx, SettleRequest{Actor: j.held.Actor()}.call(opSettle))
+	return j.held.Stay(ctx, settleCall(opSettle, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // AfterReceive is what Receive led to. Switch tells which it is.

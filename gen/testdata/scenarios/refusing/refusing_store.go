@@ -5,8 +5,6 @@ package refusing
 import (
 	"context"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -79,79 +77,24 @@ func Fold(events []fsm.Event) (Line, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Begin makes a Line in state idle.
-func (m *Machine) Begin(ctx context.Context, req BeginRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opBegin))
-}
-
-// BeginMany is Begin for each request, in one transaction: all of them or none.
-func (m *Machine) BeginMany(ctx context.Context, reqs []BeginRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Line], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opBegin)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Begin makes a Line in state idle. An empty id stands for a new one.
+func (m *Machine) Begin(ctx context.Context, id string, in BeginInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, beginCall(opBegin, id, in, c))
 }
 
 // Receive moves a Line from idle or ended to ended or idle.
-func (m *Machine) Receive(ctx context.Context, at fsm.Target, req ReceiveRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opReceive))
-}
-
-// ReceiveItem is one item of ReceiveMany.
-type ReceiveItem struct {
-	At      fsm.Target
-	Request ReceiveRequest
-}
-
-// ReceiveMany is Receive for each item, in one transaction: all of them or
-// none.
-func (m *Machine) ReceiveMany(ctx context.Context, items []ReceiveItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Line], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Line]{At: item.At, Call: item.Request.call(opReceive)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Receive(ctx context.Context, at fsm.Target, in ReceiveInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, receiveCall(opReceive, in, c))
 }
 
 // Rise moves a Line from ended to busy.
-func (m *Machine) Rise(ctx context.Context, at fsm.Target, req RiseRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRise))
-}
-
-// RiseItem is one item of RiseMany.
-type RiseItem struct {
-	At      fsm.Target
-	Request RiseRequest
-}
-
-// RiseMany is Rise for each item, in one transaction: all of them or none.
-func (m *Machine) RiseMany(ctx context.Context, items []RiseItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Line], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Line]{At: item.At, Call: item.Request.call(opRise)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Rise(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, riseCall(opRise, c))
 }
 
 // Settle moves a Line from busy or ended to idle or ended.
-func (m *Machine) Settle(ctx context.Context, at fsm.Target, req SettleRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opSettle))
-}
-
-// SettleItem is one item of SettleMany.
-type SettleItem struct {
-	At      fsm.Target
-	Request SettleRequest
-}
-
-// SettleMany is Settle for each item, in one transaction: all of them or none.
-func (m *Machine) SettleMany(ctx context.Context, items []SettleItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Line], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Line]{At: item.At, Call: item.Request.call(opSettle)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Settle(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, settleCall(opSettle, c))
 }
 
 // Record returns a Line as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -221,9 +164,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Line]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Line]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -305,63 +262,51 @@ var descriptor = fsmimpl.Descriptor[Line]{
 	},
 }
 
-func (req BeginRequest) call(op *fsmimpl.Operation[Line]) fsmimpl.Call[Line] {
+func beginCall(op *fsmimpl.Operation[Line], id string, in BeginInput, c fsm.Call) fsmimpl.Call[Line] {
 	return fsmimpl.Call[Line]{
 		Operation: op,
-		ID:        req.ID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "high", Value: req.High, Kind: driver.KindInt},
+			{Name: "high", Value: in.High, Kind: driver.KindInt},
 		},
 		Decide: func(j *Line, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Begin(id, req, now)
+			made, e, err := Begin(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req ReceiveRequest) call(op *fsmimpl.Operation[Line]) fsmimpl.Call[Line] {
+func receiveCall(op *fsmimpl.Operation[Line], in ReceiveInput, c fsm.Call) fsmimpl.Call[Line] {
 	return fsmimpl.Call[Line]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "last", Value: req.Last, Kind: driver.KindBool},
+			{Name: "last", Value: in.Last, Kind: driver.KindBool},
 		},
 		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Receive(req, now))
-		},
-	}
-}
-
-func (req RiseRequest) call(op *fsmimpl.Operation[Line]) fsmimpl.Call[Line] {
-	return fsmimpl.Call[Line]{
-		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
-		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Rise(req, now))
+			return step(j.Receive(in, now))
 		},
 	}
 }
 
-func (req SettleRequest) call(op *fsmimpl.Operation[Line]) fsmimpl.Call[Line] {
+func riseCall(op *fsmimpl.Operation[Line], c fsm.Call) fsmimpl.Call[Line] {
 	return fsmimpl.Call[Line]{
 		Operation: op,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Settle(req, now))
+			return step(j.Rise(now))
+		},
+	}
+}
+
+func settleCall(op *fsmimpl.Operation[Line], c fsm.Call) fsmimpl.Call[Line] {
+	return fsmimpl.Call[Line]{
+		Operation: op,
+		Caller:    fsmimpl.Caller(c),
+		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Settle(now))
 		},
 	}
 }
@@ -384,17 +329,13 @@ func encode(j *Line) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Line, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Line{}, fmt.Errorf("refusing %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Line{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.Low),
-		read(r, 1, &j.High),
-	)
-	if err != nil {
-		return Line{}, fmt.Errorf("refusing %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Plain(rd, &j.Low)
+	fsmimpl.Plain(rd, &j.High)
+	if err := rd.Err(); err != nil {
+		return Line{}, err
 	}
 	return j, nil
 }
@@ -409,14 +350,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
 }

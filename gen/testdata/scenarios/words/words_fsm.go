@@ -9,9 +9,7 @@
 package words
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -21,7 +19,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Ticket. The zero State is no state.
 type State uint8
@@ -50,10 +48,7 @@ var stateWords = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // word returns what rows and events hold.
@@ -71,60 +66,27 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateWords[s]), nil
+	return fsmimpl.Text(stateWords[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	switch string(text) {
-	case "new":
-		*s = StateOpen
-	case "closed":
-		*s = StateClosed
-	case "merged":
-		*s = StateMerged
 	case "waiting":
 		// a state that is gone: old rows and events that name it are read as open
 		*s = StateOpen
+		return nil
 	case "lost":
 		// a state that is gone: old rows and events that name it are read as closed
 		*s = StateClosed
-	default:
-		return fmt.Errorf("unknown state %q; expected new, closed or merged", text)
+		return nil
 	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateWords[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateOpen,
-		StateClosed,
-		StateMerged,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -132,205 +94,29 @@ func (s State) Terminal() bool {
 	return s == StateMerged
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpCreate Operation = iota + 1
-	OpRank
-	OpJudge
-	OpGuess
-	OpClose
-	OpMerge
-	OpReopen
+	OpCreate = "create"
+	OpRank   = "prioritise"
+	OpJudge  = "judge"
+	OpGuess  = "guess"
+	OpClose  = "close"
+	OpMerge  = "merge"
+	OpReopen = "reopen"
 )
 
-var operationNames = [...]string{
-	OpCreate: "create",
-	OpRank:   "rank",
-	OpJudge:  "judge",
-	OpGuess:  "guess",
-	OpClose:  "close",
-	OpMerge:  "merge",
-	OpReopen: "reopen",
-}
-
-// operationWords are the words in rows and events: the first names.
-var operationWords = [...]string{
-	OpCreate: "create",
-	OpRank:   "prioritise",
-	OpJudge:  "judge",
-	OpGuess:  "guess",
-	OpClose:  "close",
-	OpMerge:  "merge",
-	OpReopen: "reopen",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationWords[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "create":
-		*o = OpCreate
-	case "prioritise":
-		*o = OpRank
-	case "judge":
-		*o = OpJudge
-	case "guess":
-		*o = OpGuess
-	case "close":
-		*o = OpClose
-	case "merge":
-		*o = OpMerge
-	case "reopen":
-		*o = OpReopen
-	default:
-		return fmt.Errorf("unknown operation %q; expected create, prioritise, judge, guess, close, merge or reopen", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpCreate,
-		OpRank,
-		OpJudge,
-		OpGuess,
-		OpClose,
-		OpMerge,
-		OpReopen,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventCreate EventName = iota + 1
-	EventRanked
-	EventJudge
-	EventGuess
-	EventClose
-	EventMerge
-	EventOpenedAgain
+	EventCreate      = "create"
+	EventRanked      = "ranked"
+	EventJudge       = "judge"
+	EventGuess       = "guess"
+	EventClose       = "close"
+	EventMerge       = "merge"
+	EventOpenedAgain = "opened_again"
 )
-
-var eventNameNames = [...]string{
-	EventCreate:      "create",
-	EventRanked:      "ranked",
-	EventJudge:       "judge",
-	EventGuess:       "guess",
-	EventClose:       "close",
-	EventMerge:       "merge",
-	EventOpenedAgain: "opened_again",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "create":
-		*e = EventCreate
-	case "ranked":
-		*e = EventRanked
-	case "judge":
-		*e = EventJudge
-	case "guess":
-		*e = EventGuess
-	case "close":
-		*e = EventClose
-	case "merge":
-		*e = EventMerge
-	case "opened_again":
-		*e = EventOpenedAgain
-	default:
-		return fmt.Errorf("unknown event %q; expected create, ranked, judge, guess, close, merge or opened_again", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // Priority is a value of the field priority. The zero Priority is none.
 type Priority uint8
@@ -350,10 +136,7 @@ var priorityNames = [...]string{
 
 // String returns the name in the specification.
 func (p Priority) String() string {
-	if !p.Valid() {
-		return fmt.Sprintf("Priority(%d)", uint8(p))
-	}
-	return priorityNames[p]
+	return fsmimpl.Name(priorityNames[:], p, "Priority")
 }
 
 // Valid reports whether p is one of the values of the specification.
@@ -363,45 +146,12 @@ func (p Priority) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (p Priority) MarshalText() ([]byte, error) {
-	if !p.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(p))
-	}
-	return []byte(priorityNames[p]), nil
+	return fsmimpl.Text(priorityNames[:], p, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (p *Priority) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "low":
-		*p = PriorityLow
-	case "normal":
-		*p = PriorityNormal
-	case "high":
-		*p = PriorityHigh
-	default:
-		return fmt.Errorf("unknown value %q; expected low, normal or high", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (p Priority) Value() (sqldriver.Value, error) {
-	text, err := p.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (p *Priority) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return p.UnmarshalText([]byte(text))
-	case []byte:
-		return p.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(priorityNames[:], text, p, "value")
 }
 
 // Verdict is a value of the field verdict. The zero Verdict is none.
@@ -422,10 +172,7 @@ var verdictNames = [...]string{
 
 // String returns the name in the specification.
 func (v Verdict) String() string {
-	if !v.Valid() {
-		return fmt.Sprintf("Verdict(%d)", uint8(v))
-	}
-	return verdictNames[v]
+	return fsmimpl.Name(verdictNames[:], v, "Verdict")
 }
 
 // Valid reports whether v is one of the values of the specification.
@@ -435,45 +182,12 @@ func (v Verdict) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (v Verdict) MarshalText() ([]byte, error) {
-	if !v.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(v))
-	}
-	return []byte(verdictNames[v]), nil
+	return fsmimpl.Text(verdictNames[:], v, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (v *Verdict) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "fixed":
-		*v = VerdictFixed
-	case "rejected":
-		*v = VerdictRejected
-	case "duplicate":
-		*v = VerdictDuplicate
-	default:
-		return fmt.Errorf("unknown value %q; expected fixed, rejected or duplicate", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (v Verdict) Value() (sqldriver.Value, error) {
-	text, err := v.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (v *Verdict) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return v.UnmarshalText([]byte(text))
-	case []byte:
-		return v.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(verdictNames[:], text, v, "value")
 }
 
 // FirstVerdict is a value of the field first_verdict. The zero FirstVerdict is
@@ -495,10 +209,7 @@ var firstVerdictNames = [...]string{
 
 // String returns the name in the specification.
 func (f FirstVerdict) String() string {
-	if !f.Valid() {
-		return fmt.Sprintf("FirstVerdict(%d)", uint8(f))
-	}
-	return firstVerdictNames[f]
+	return fsmimpl.Name(firstVerdictNames[:], f, "FirstVerdict")
 }
 
 // Valid reports whether f is one of the values of the specification.
@@ -508,45 +219,12 @@ func (f FirstVerdict) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (f FirstVerdict) MarshalText() ([]byte, error) {
-	if !f.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(f))
-	}
-	return []byte(firstVerdictNames[f]), nil
+	return fsmimpl.Text(firstVerdictNames[:], f, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (f *FirstVerdict) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "fixed":
-		*f = FirstVerdictFixed
-	case "rejected":
-		*f = FirstVerdictRejected
-	case "duplicate":
-		*f = FirstVerdictDuplicate
-	default:
-		return fmt.Errorf("unknown value %q; expected fixed, rejected or duplicate", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (f FirstVerdict) Value() (sqldriver.Value, error) {
-	text, err := f.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (f *FirstVerdict) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return f.UnmarshalText([]byte(text))
-	case []byte:
-		return f.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(firstVerdictNames[:], text, f, "value")
 }
 
 // RankTo is a value of the input to of rank. The zero RankTo is none.
@@ -565,10 +243,7 @@ var rankToNames = [...]string{
 
 // String returns the name in the specification.
 func (r RankTo) String() string {
-	if !r.Valid() {
-		return fmt.Sprintf("RankTo(%d)", uint8(r))
-	}
-	return rankToNames[r]
+	return fsmimpl.Name(rankToNames[:], r, "RankTo")
 }
 
 // Valid reports whether r is one of the values of the specification.
@@ -578,43 +253,12 @@ func (r RankTo) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (r RankTo) MarshalText() ([]byte, error) {
-	if !r.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(r))
-	}
-	return []byte(rankToNames[r]), nil
+	return fsmimpl.Text(rankToNames[:], r, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (r *RankTo) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "low":
-		*r = RankToLow
-	case "high":
-		*r = RankToHigh
-	default:
-		return fmt.Errorf("unknown value %q; expected low or high", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (r RankTo) Value() (sqldriver.Value, error) {
-	text, err := r.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (r *RankTo) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return r.UnmarshalText([]byte(text))
-	case []byte:
-		return r.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(rankToNames[:], text, r, "value")
 }
 
 // GuessGuess is a value of the input guess of guess. The zero GuessGuess is
@@ -634,10 +278,7 @@ var guessGuessNames = [...]string{
 
 // String returns the name in the specification.
 func (g GuessGuess) String() string {
-	if !g.Valid() {
-		return fmt.Sprintf("GuessGuess(%d)", uint8(g))
-	}
-	return guessGuessNames[g]
+	return fsmimpl.Name(guessGuessNames[:], g, "GuessGuess")
 }
 
 // Valid reports whether g is one of the values of the specification.
@@ -647,43 +288,12 @@ func (g GuessGuess) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (g GuessGuess) MarshalText() ([]byte, error) {
-	if !g.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(g))
-	}
-	return []byte(guessGuessNames[g]), nil
+	return fsmimpl.Text(guessGuessNames[:], g, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (g *GuessGuess) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "fixed":
-		*g = GuessGuessFixed
-	case "rejected":
-		*g = GuessGuessRejected
-	default:
-		return fmt.Errorf("unknown value %q; expected fixed or rejected", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (g GuessGuess) Value() (sqldriver.Value, error) {
-	text, err := g.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (g *GuessGuess) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return g.UnmarshalText([]byte(text))
-	case []byte:
-		return g.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(guessGuessNames[:], text, g, "value")
 }
 
 // CloseMood is a value of the input mood of close. The zero CloseMood is none.
@@ -702,10 +312,7 @@ var closeMoodNames = [...]string{
 
 // String returns the name in the specification.
 func (c CloseMood) String() string {
-	if !c.Valid() {
-		return fmt.Sprintf("CloseMood(%d)", uint8(c))
-	}
-	return closeMoodNames[c]
+	return fsmimpl.Name(closeMoodNames[:], c, "CloseMood")
 }
 
 // Valid reports whether c is one of the values of the specification.
@@ -715,43 +322,12 @@ func (c CloseMood) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (c CloseMood) MarshalText() ([]byte, error) {
-	if !c.Valid() {
-		return nil, fmt.Errorf("%d is no value", uint8(c))
-	}
-	return []byte(closeMoodNames[c]), nil
+	return fsmimpl.Text(closeMoodNames[:], c, "value")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (c *CloseMood) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "calm":
-		*c = CloseMoodCalm
-	case "angry":
-		*c = CloseMoodAngry
-	default:
-		return fmt.Errorf("unknown value %q; expected calm or angry", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (c CloseMood) Value() (sqldriver.Value, error) {
-	text, err := c.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (c *CloseMood) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return c.UnmarshalText([]byte(text))
-	case []byte:
-		return c.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a value from %T", src)
+	return fsmimpl.Parse(closeMoodNames[:], text, c, "value")
 }
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
@@ -803,84 +379,56 @@ func (j Ticket) Equal(other Ticket) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// CreateRequest is the request of Create.
-type CreateRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CreateInput holds the inputs of Create.
+type CreateInput struct {
 	Priority Priority
 }
 
 // Create makes a Ticket in state open.
-func Create(id string, req CreateRequest, now time.Time) (Ticket, Event, error) {
+func Create(id string, in CreateInput, now time.Time) (Ticket, Event, error) {
 	now = driver.Time(now)
 	j := Ticket{ID: id, CreatedAt: now}
-	if !req.Priority.Valid() {
-		return Ticket{}, Event{}, j.refuseInput(OpCreate, "priority", "expected low, normal or high")
+	if !in.Priority.Valid() {
+		return Ticket{}, Event{}, j.refuseInput("create", "priority", "expected low, normal or high")
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Ticket{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
+		return Ticket{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
-	j.Priority = req.Priority
+	j.Priority = in.Priority
 	j.move(StateOpen, now)
-	return j, Event{Operation: OpCreate, Name: EventCreate, To: StateOpen, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventCreate, To: StateOpen}, nil
 }
 
-// RankRequest is the request of Rank.
-type RankRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// RankInput holds the inputs of Rank.
+type RankInput struct {
 	To RankTo
 }
 
 // Rank keeps a Ticket open.
-func (j *Ticket) Rank(req RankRequest, now time.Time) (Event, error) {
+func (j *Ticket) Rank(in RankInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if !req.To.Valid() {
-		return Event{}, j.refuseInput(OpRank, "to", "expected low or high")
+	if !in.To.Valid() {
+		return Event{}, j.refuseInput("rank", "to", "expected low or high")
 	}
 	switch j.State {
 	case StateOpen:
 	default:
 		return Event{}, j.refuseState(OpRank)
 	}
-	j.Priority = priorityOfRankTo(req.To)
+	j.Priority = priorityOfRankTo(in.To)
 	j.move(j.State, now)
-	return Event{Operation: OpRank, Name: EventRanked, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventRanked, From: j.State, To: j.State}, nil
 }
 
-// CanRank reports what Rank would answer, and changes nothing.
-func (j Ticket) CanRank(req RankRequest, now time.Time) error {
-	_, err := j.Rank(req, now)
-	return err
-}
-
-// JudgeRequest is the request of Judge.
-type JudgeRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// JudgeInput holds the inputs of Judge.
+type JudgeInput struct {
 	Verdict Verdict
 }
 
@@ -889,10 +437,10 @@ type JudgeRequest struct {
 // It is refused unless:
 //   - judged: verdict is present (ErrNotJudged)
 //   - new_verdict: input.verdict != verdict (ErrSameVerdict)
-func (j *Ticket) Judge(req JudgeRequest, now time.Time) (Event, error) {
+func (j *Ticket) Judge(in JudgeInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if !req.Verdict.Valid() {
-		return Event{}, j.refuseInput(OpJudge, "verdict", "expected fixed, rejected or duplicate")
+	if !in.Verdict.Valid() {
+		return Event{}, j.refuseInput("judge", "verdict", "expected fixed, rejected or duplicate")
 	}
 	switch j.State {
 	case StateOpen:
@@ -902,38 +450,26 @@ func (j *Ticket) Judge(req JudgeRequest, now time.Time) (Event, error) {
 	if !j.Verdict.Present() {
 		return Event{}, j.refuseOn(&groundJudgeJudged)
 	}
-	if req.Verdict == j.Verdict.Or(0) {
+	if in.Verdict == j.Verdict.Or(0) {
 		return Event{}, j.refuseOn(&groundJudgeNewVerdict)
 	}
 	newFirstVerdict := fsm.Some(FirstVerdict(j.Verdict.Or(0)))
-	j.Verdict = fsm.Some(req.Verdict)
+	j.Verdict = fsm.Some(in.Verdict)
 	j.FirstVerdict = newFirstVerdict
 	j.move(j.State, now)
-	return Event{Operation: OpJudge, Name: EventJudge, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventJudge, From: j.State, To: j.State}, nil
 }
 
-// CanJudge reports what Judge would answer, and changes nothing.
-func (j Ticket) CanJudge(req JudgeRequest, now time.Time) error {
-	_, err := j.Judge(req, now)
-	return err
-}
-
-// GuessRequest is the request of Guess.
-type GuessRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// GuessInput holds the inputs of Guess.
+type GuessInput struct {
 	Guess fsm.Optional[GuessGuess] // may be absent
 }
 
 // Guess keeps a Ticket open.
-func (j *Ticket) Guess(req GuessRequest, now time.Time) (Event, error) {
+func (j *Ticket) Guess(in GuessInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if v, ok := req.Guess.Get(); ok && !v.Valid() {
-		return Event{}, j.refuseInput(OpGuess, "guess", "expected fixed or rejected")
+	if v, ok := in.Guess.Get(); ok && !v.Valid() {
+		return Event{}, j.refuseInput("guess", "guess", "expected fixed or rejected")
 	}
 	switch j.State {
 	case StateOpen:
@@ -941,28 +477,16 @@ func (j *Ticket) Guess(req GuessRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpGuess)
 	}
 	var newVerdict fsm.Optional[Verdict]
-	if v, ok := req.Guess.Get(); ok {
+	if v, ok := in.Guess.Get(); ok {
 		newVerdict = fsm.Some(verdictOfGuessGuess(v))
 	}
 	j.Verdict = newVerdict
 	j.move(j.State, now)
-	return Event{Operation: OpGuess, Name: EventGuess, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventGuess, From: j.State, To: j.State}, nil
 }
 
-// CanGuess reports what Guess would answer, and changes nothing.
-func (j Ticket) CanGuess(req GuessRequest, now time.Time) error {
-	_, err := j.Guess(req, now)
-	return err
-}
-
-// CloseRequest is the request of Close.
-type CloseRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// CloseInput holds the inputs of Close.
+type CloseInput struct {
 	Mood CloseMood
 }
 
@@ -970,42 +494,27 @@ type CloseRequest struct {
 //
 // It is refused unless:
 //   - urgent: priority == high and input.mood != calm (ErrNotUrgent)
-func (j *Ticket) Close(req CloseRequest, now time.Time) (Event, error) {
+func (j *Ticket) Close(in CloseInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if !req.Mood.Valid() {
-		return Event{}, j.refuseInput(OpClose, "mood", "expected calm or angry")
+	if !in.Mood.Valid() {
+		return Event{}, j.refuseInput("close", "mood", "expected calm or angry")
 	}
 	switch j.State {
 	case StateOpen:
 	default:
 		return Event{}, j.refuseState(OpClose)
 	}
-	if j.Priority != PriorityHigh || req.Mood == CloseMoodCalm {
+	if j.Priority != PriorityHigh || in.Mood == CloseMoodCalm {
 		return Event{}, j.refuseOn(&groundCloseUrgent)
 	}
 	j.Verdict = fsm.Some(VerdictFixed)
 	from := j.State
 	j.move(StateClosed, now)
-	return Event{Operation: OpClose, Name: EventClose, From: from, To: StateClosed, Rev: j.Rev, At: now}, nil
-}
-
-// CanClose reports what Close would answer, and changes nothing.
-func (j Ticket) CanClose(req CloseRequest, now time.Time) error {
-	_, err := j.Close(req, now)
-	return err
-}
-
-// MergeRequest is the request of Merge.
-type MergeRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventClose, From: from, To: StateClosed}, nil
 }
 
 // Merge moves a Ticket from open or closed to merged.
-func (j *Ticket) Merge(req MergeRequest, now time.Time) (Event, error) {
+func (j *Ticket) Merge(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateOpen, StateClosed:
@@ -1015,26 +524,11 @@ func (j *Ticket) Merge(req MergeRequest, now time.Time) (Event, error) {
 	j.Verdict = fsm.Some(VerdictDuplicate)
 	from := j.State
 	j.move(StateMerged, now)
-	return Event{Operation: OpMerge, Name: EventMerge, From: from, To: StateMerged, Rev: j.Rev, At: now}, nil
-}
-
-// CanMerge reports what Merge would answer, and changes nothing.
-func (j Ticket) CanMerge(req MergeRequest, now time.Time) error {
-	_, err := j.Merge(req, now)
-	return err
-}
-
-// ReopenRequest is the request of Reopen.
-type ReopenRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventMerge, From: from, To: StateMerged}, nil
 }
 
 // Reopen moves a Ticket from closed to open.
-func (j *Ticket) Reopen(req ReopenRequest, now time.Time) (Event, error) {
+func (j *Ticket) Reopen(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateClosed:
@@ -1044,52 +538,26 @@ func (j *Ticket) Reopen(req ReopenRequest, now time.Time) (Event, error) {
 	j.Verdict = fsm.Optional[Verdict]{}
 	from := j.State
 	j.move(StateOpen, now)
-	return Event{Operation: OpReopen, Name: EventOpenedAgain, From: from, To: StateOpen, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventOpenedAgain, From: from, To: StateOpen}, nil
 }
 
-// CanReopen reports what Reopen would answer, and changes nothing.
-func (j Ticket) CanReopen(req ReopenRequest, now time.Time) error {
-	_, err := j.Reopen(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
-	case OpRank:
-		switch s {
-		case StateOpen:
-			return fsmimpl.ClassTransition
-		}
-	case OpJudge:
-		switch s {
-		case StateOpen:
-			return fsmimpl.ClassTransition
-		}
-	case OpGuess:
-		switch s {
-		case StateOpen:
-			return fsmimpl.ClassTransition
-		}
-	case OpClose:
-		switch s {
-		case StateOpen:
-			return fsmimpl.ClassTransition
-		}
+// Can reports whether an operation is possible in the state of the Ticket: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Ticket) Can(operation string) error {
+	possible := false
+	switch operation {
+	case OpRank, OpJudge, OpGuess, OpClose:
+		possible = j.State == StateOpen
 	case OpMerge:
-		switch s {
-		case StateOpen, StateClosed:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateOpen || j.State == StateClosed
 	case OpReopen:
-		switch s {
-		case StateClosed:
-			return fsmimpl.ClassTransition
-		}
+		possible = j.State == StateClosed
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Ticket breaks, whoever wrote it. An empty list
@@ -1143,25 +611,28 @@ func (j *Ticket) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Ticket) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
+func (j *Ticket) refuseState(op string) *fsm.Refusal {
+	if ground := terminal[op]; ground != nil && j.State.Terminal() {
+		return j.refuseOn(ground)
 	}
-	return j.refuseOn(&wrongState[op])
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Ticket) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Ticket) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "words", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "words", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Ticket) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Ticket) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -1179,7 +650,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpRank:   {Code: fsm.ErrWrongState, Machine: "words", Operation: "rank", Allowed: rankStates},
 	OpJudge:  {Code: fsm.ErrWrongState, Machine: "words", Operation: "judge", Allowed: judgeStates},
 	OpGuess:  {Code: fsm.ErrWrongState, Machine: "words", Operation: "guess", Allowed: guessStates},
@@ -1189,7 +660,7 @@ var wrongState = [...]fsm.Ground{
 }
 
 // terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
+var terminal = map[string]*fsm.Ground{
 	OpRank:   {Code: fsm.ErrTerminal, Machine: "words", Operation: "rank", Allowed: rankStates},
 	OpJudge:  {Code: fsm.ErrTerminal, Machine: "words", Operation: "judge", Allowed: judgeStates},
 	OpGuess:  {Code: fsm.ErrTerminal, Machine: "words", Operation: "guess", Allowed: guessStates},

@@ -35,14 +35,14 @@ func Hold(m *Machine, j Ticket, actor string) AnyTicket {
 }
 
 // Create is the machine's, with a handle for result. The holder is its actor. A
-// request without an id gets a new one each time; give it one of your own to
-// make a retry safe.
-func (h Holder) Create(ctx context.Context, req CreateRequest) (OpenTicket, error) {
-	req.Actor = h.actor
-	if req.RequestID == "" {
-		req.RequestID = driver.NewID()
+// call without a request id gets a new one each time; give it one of your own
+// to make a retry safe.
+func (h Holder) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (OpenTicket, error) {
+	c.Actor = h.actor
+	if c.RequestID == "" {
+		c.RequestID = driver.NewID()
 	}
-	out, err := h.m.Create(ctx, req)
+	out, err := h.m.Create(ctx, id, in, c)
 	if err != nil {
 		return OpenTicket{}, err
 	}
@@ -113,29 +113,29 @@ type OpenTicket struct {
 }
 
 // Rank keeps the Ticket open; the handle holds the new revision.
-func (j OpenTicket) Rank(ctx context.Context, to RankTo) error {
-	return j.held.Stay(ctx, RankRequest{Actor: j.held.Actor(), To: to}.call(opRank))
+func (j OpenTicket) Rank(ctx context.Context, in RankInput) error {
+	return j.held.Stay(ctx, rankCall(opRank, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Judge keeps the Ticket open; the handle holds the new revision.
-func (j OpenTicket) Judge(ctx context.Context, verdict Verdict) error {
-	return j.held.Stay(ctx, JudgeRequest{Actor: j.held.Actor(), Verdict: verdict}.call(opJudge))
+func (j OpenTicket) Judge(ctx context.Context, in JudgeInput) error {
+	return j.held.Stay(ctx, judgeCall(opJudge, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Guess keeps the Ticket open; the handle holds the new revision.
-func (j OpenTicket) Guess(ctx context.Context, guess fsm.Optional[GuessGuess]) error {
-	return j.held.Stay(ctx, GuessRequest{Actor: j.held.Actor(), Guess: guess}.call(opGuess))
+func (j OpenTicket) Guess(ctx context.Context, in GuessInput) error {
+	return j.held.Stay(ctx, guessCall(opGuess, in, fsm.Call{Actor: j.held.Actor()}))
 }
 
 // Close moves the Ticket to closed.
-func (j OpenTicket) Close(ctx context.Context, mood CloseMood) (ClosedTicket, error) {
-	next, err := j.held.Move(ctx, CloseRequest{Actor: j.held.Actor(), Mood: mood}.call(opClose))
+func (j OpenTicket) Close(ctx context.Context, in CloseInput) (ClosedTicket, error) {
+	next, err := j.held.Move(ctx, closeCall(opClose, in, fsm.Call{Actor: j.held.Actor()}))
 	return ClosedTicket{handle{next}}, err
 }
 
 // Merge moves the Ticket to merged.
 func (j OpenTicket) Merge(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, MergeRequest{Actor: j.held.Actor()}.call(opMerge))
+	next, err := j.held.Move(ctx, mergeCall(opMerge, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
@@ -152,12 +152,12 @@ func (j ClosedTicket) Verdict() Verdict {
 
 // Merge moves the Ticket to merged.
 func (j ClosedTicket) Merge(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, MergeRequest{Actor: j.held.Actor()}.call(opMerge))
+	next, err := j.held.Move(ctx, mergeCall(opMerge, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
 }
 
 // Reopen moves the Ticket to open.
 func (j ClosedTicket) Reopen(ctx context.Context) (OpenTicket, error) {
-	next, err := j.held.Move(ctx, ReopenRequest{Actor: j.held.Actor()}.call(opReopen))
+	next, err := j.held.Move(ctx, reopenCall(opReopen, fsm.Call{Actor: j.held.Actor()}))
 	return OpenTicket{handle{next}}, err
 }

@@ -4,10 +4,7 @@ package words
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -81,139 +78,39 @@ func Fold(events []fsm.Event) (Ticket, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Create makes a Ticket in state open.
-func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opCreate))
-}
-
-// CreateMany is Create for each request, in one transaction: all of them or
-// none.
-func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Ticket], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opCreate)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Create makes a Ticket in state open. An empty id stands for a new one.
+func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
 // Rank keeps a Ticket open.
-func (m *Machine) Rank(ctx context.Context, at fsm.Target, req RankRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRank))
-}
-
-// RankItem is one item of RankMany.
-type RankItem struct {
-	At      fsm.Target
-	Request RankRequest
-}
-
-// RankMany is Rank for each item, in one transaction: all of them or none.
-func (m *Machine) RankMany(ctx context.Context, items []RankItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Ticket], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Ticket]{At: item.At, Call: item.Request.call(opRank)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Rank(ctx context.Context, at fsm.Target, in RankInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, rankCall(opRank, in, c))
 }
 
 // Judge keeps a Ticket open.
-func (m *Machine) Judge(ctx context.Context, at fsm.Target, req JudgeRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opJudge))
-}
-
-// JudgeItem is one item of JudgeMany.
-type JudgeItem struct {
-	At      fsm.Target
-	Request JudgeRequest
-}
-
-// JudgeMany is Judge for each item, in one transaction: all of them or none.
-func (m *Machine) JudgeMany(ctx context.Context, items []JudgeItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Ticket], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Ticket]{At: item.At, Call: item.Request.call(opJudge)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Judge(ctx context.Context, at fsm.Target, in JudgeInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, judgeCall(opJudge, in, c))
 }
 
 // Guess keeps a Ticket open.
-func (m *Machine) Guess(ctx context.Context, at fsm.Target, req GuessRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opGuess))
-}
-
-// GuessItem is one item of GuessMany.
-type GuessItem struct {
-	At      fsm.Target
-	Request GuessRequest
-}
-
-// GuessMany is Guess for each item, in one transaction: all of them or none.
-func (m *Machine) GuessMany(ctx context.Context, items []GuessItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Ticket], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Ticket]{At: item.At, Call: item.Request.call(opGuess)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Guess(ctx context.Context, at fsm.Target, in GuessInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, guessCall(opGuess, in, c))
 }
 
 // Close moves a Ticket from open to closed.
-func (m *Machine) Close(ctx context.Context, at fsm.Target, req CloseRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opClose))
-}
-
-// CloseItem is one item of CloseMany.
-type CloseItem struct {
-	At      fsm.Target
-	Request CloseRequest
-}
-
-// CloseMany is Close for each item, in one transaction: all of them or none.
-func (m *Machine) CloseMany(ctx context.Context, items []CloseItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Ticket], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Ticket]{At: item.At, Call: item.Request.call(opClose)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Close(ctx context.Context, at fsm.Target, in CloseInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, closeCall(opClose, in, c))
 }
 
 // Merge moves a Ticket from open or closed to merged.
-func (m *Machine) Merge(ctx context.Context, at fsm.Target, req MergeRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opMerge))
-}
-
-// MergeItem is one item of MergeMany.
-type MergeItem struct {
-	At      fsm.Target
-	Request MergeRequest
-}
-
-// MergeMany is Merge for each item, in one transaction: all of them or none.
-func (m *Machine) MergeMany(ctx context.Context, items []MergeItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Ticket], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Ticket]{At: item.At, Call: item.Request.call(opMerge)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Merge(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, mergeCall(opMerge, c))
 }
 
 // Reopen moves a Ticket from closed to open.
-func (m *Machine) Reopen(ctx context.Context, at fsm.Target, req ReopenRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opReopen))
-}
-
-// ReopenItem is one item of ReopenMany.
-type ReopenItem struct {
-	At      fsm.Target
-	Request ReopenRequest
-}
-
-// ReopenMany is Reopen for each item, in one transaction: all of them or none.
-func (m *Machine) ReopenMany(ctx context.Context, items []ReopenItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Ticket], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Ticket]{At: item.At, Call: item.Request.call(opReopen)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Reopen(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, reopenCall(opReopen, c))
 }
 
 // Record returns a Ticket as it is stored, or fsm.ErrNotFound. One that breaks
@@ -283,9 +180,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Ticket]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Ticket]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -411,118 +322,90 @@ var descriptor = fsmimpl.Descriptor[Ticket]{
 	},
 }
 
-func (req CreateRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+func createCall(op *fsmimpl.Operation[Ticket], id string, in CreateInput, c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "priority", Value: req.Priority.String(), Kind: driver.KindEnum},
+			{Name: "priority", Value: in.Priority.String(), Kind: driver.KindEnum},
 		},
 		Decide: func(j *Ticket, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Create(id, req, now)
+			made, e, err := Create(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req RankRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+func rankCall(op *fsmimpl.Operation[Ticket], in RankInput, c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "to", Value: req.To.String(), Kind: driver.KindEnum},
+			{Name: "to", Value: in.To.String(), Kind: driver.KindEnum},
 		},
 		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Rank(req, now))
+			return step(j.Rank(in, now))
 		},
 	}
 }
 
-func (req JudgeRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+func judgeCall(op *fsmimpl.Operation[Ticket], in JudgeInput, c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "verdict", Value: req.Verdict.String(), Kind: driver.KindEnum},
+			{Name: "verdict", Value: in.Verdict.String(), Kind: driver.KindEnum},
 		},
 		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Judge(req, now))
+			return step(j.Judge(in, now))
 		},
 	}
 }
 
-func (req GuessRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+func guessCall(op *fsmimpl.Operation[Ticket], in GuessInput, c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "guess", Value: columnOf(req.Guess, GuessGuess.String), Kind: driver.KindEnum},
+			{Name: "guess", Value: fsmimpl.ColumnOf(in.Guess, GuessGuess.String), Kind: driver.KindEnum},
 		},
 		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Guess(req, now))
+			return step(j.Guess(in, now))
 		},
 	}
 }
 
-func (req CloseRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+func closeCall(op *fsmimpl.Operation[Ticket], in CloseInput, c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "mood", Value: req.Mood.String(), Kind: driver.KindEnum},
+			{Name: "mood", Value: in.Mood.String(), Kind: driver.KindEnum},
 		},
 		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Close(req, now))
-		},
-	}
-}
-
-func (req MergeRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
-	return fsmimpl.Call[Ticket]{
-		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
-		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Merge(req, now))
+			return step(j.Close(in, now))
 		},
 	}
 }
 
-func (req ReopenRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+func mergeCall(op *fsmimpl.Operation[Ticket], c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Reopen(req, now))
+			return step(j.Merge(now))
+		},
+	}
+}
+
+func reopenCall(op *fsmimpl.Operation[Ticket], c fsm.Call) fsmimpl.Call[Ticket] {
+	return fsmimpl.Call[Ticket]{
+		Operation: op,
+		Caller:    fsmimpl.Caller(c),
+		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Reopen(now))
 		},
 	}
 }
@@ -537,8 +420,8 @@ func encode(j *Ticket) driver.Row {
 		UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Priority.String(),
-			columnOf(j.Verdict, Verdict.String),
-			columnOf(j.FirstVerdict, FirstVerdict.String),
+			fsmimpl.ColumnOf(j.Verdict, Verdict.String),
+			fsmimpl.ColumnOf(j.FirstVerdict, FirstVerdict.String),
 		},
 	}
 }
@@ -546,18 +429,14 @@ func encode(j *Ticket) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Ticket, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Ticket{}, fmt.Errorf("words %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Ticket{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		scan(r, 0, &j.Priority),
-		scanOptional(r, 1, &j.Verdict),
-		scanOptional(r, 2, &j.FirstVerdict),
-	)
-	if err != nil {
-		return Ticket{}, fmt.Errorf("words %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.Word(rd, &j.Priority)
+	fsmimpl.WordOptional(rd, &j.Verdict)
+	fsmimpl.WordOptional(rd, &j.FirstVerdict)
+	if err := rd.Err(); err != nil {
+		return Ticket{}, err
 	}
 	return j, nil
 }
@@ -572,44 +451,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.word()
 	}
 	return s, nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// scan reads a text column that must be there.
-func scan(r driver.Row, column int, to sql.Scanner) error {
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	if err := to.Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	return nil
-}
-
-// scanOptional reads a text column that may be absent.
-func scanOptional[T any, P interface {
-	*T
-	sql.Scanner
-}](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	text, ok := r.Values[column].(string)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
-	}
-	var v T
-	if err := P(&v).Scan(text); err != nil {
-		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

@@ -47,12 +47,12 @@ func Running(ctx context.Context, m *lifecycle.Machine, n int) ([]*Job, error) {
 	payload := fsm.Some(fsm.MustJSON(`{"url":"https://example.com/"}`))
 	for i := range jobs {
 		id := driver.NewID()
-		out, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id, Payload: payload})
+		out, err := m.Enqueue(ctx, id, lifecycle.EnqueueInput{Payload: payload}, fsm.Call{RequestID: "enqueue " + id})
 		if err == nil {
-			out, err = m.ClaimNextOf(ctx, out, lifecycle.ClaimNextRequest{RequestID: "claim", Actor: worker, Lease: lease})
+			out, err = m.ClaimNextOf(ctx, out, lifecycle.ClaimNextInput{Lease: lease}, fsm.Call{RequestID: "claim", Actor: worker})
 		}
 		if err == nil {
-			out, err = m.Start(ctx, out, lifecycle.StartRequest{RequestID: "start", Actor: worker})
+			out, err = m.Start(ctx, out, fsm.Call{RequestID: "start", Actor: worker})
 		}
 		if err != nil {
 			return nil, fmt.Errorf("make a running job: %w", err)
@@ -77,7 +77,7 @@ func (j *Job) documents() (fingerprint, inputs, changes string) {
 
 // Beat is our transition.
 func (j *Job) Beat(ctx context.Context, m *lifecycle.Machine) error {
-	out, err := m.Heartbeat(ctx, j.held, lifecycle.HeartbeatRequest{RequestID: j.next(), Actor: worker, Lease: j.lease})
+	out, err := m.Heartbeat(ctx, j.held, lifecycle.HeartbeatInput{Lease: j.lease}, fsm.Call{RequestID: j.next(), Actor: worker})
 	if err == nil {
 		j.held = out
 	}
@@ -93,7 +93,7 @@ func (j *Job) Contend(ctx context.Context, m *lifecycle.Machine, caller int) (st
 		if err != nil {
 			return stale, err
 		}
-		_, err = m.Heartbeat(ctx, job, lifecycle.HeartbeatRequest{RequestID: fmt.Sprint("contend ", caller, " ", job.Rev), Actor: worker, Lease: j.lease})
+		_, err = m.Heartbeat(ctx, job, lifecycle.HeartbeatInput{Lease: j.lease}, fsm.Call{RequestID: fmt.Sprint("contend ", caller, " ", job.Rev), Actor: worker})
 		if !errors.Is(err, fsm.ErrStale) {
 			return stale, err
 		}

@@ -139,54 +139,69 @@ var (
 // Life brings one job from its making to its end: four transitions, single calls.
 func Life(ctx context.Context, m *lifecycle.Machine) error {
 	lease := time.Now().Add(time.Minute)
-	if _, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: driver.NewID(), Payload: work}); err != nil {
+	if _, err := m.Enqueue(ctx, "", lifecycle.EnqueueInput{Payload: work}, fsm.Call{RequestID: driver.NewID()}); err != nil {
 		return err
 	}
-	job, err := m.ClaimNext(ctx, lifecycle.ClaimNextRequest{RequestID: driver.NewID(), Actor: worker, Lease: lease})
+	job, err := m.ClaimNext(ctx, lifecycle.ClaimNextInput{Lease: lease}, fsm.Call{RequestID: driver.NewID(), Actor: worker})
 	if err != nil {
 		return err
 	}
-	if job, err = m.Start(ctx, job, lifecycle.StartRequest{RequestID: "start", Actor: worker}); err != nil {
+	if job, err = m.Start(ctx, job, fsm.Call{RequestID: "start", Actor: worker}); err != nil {
 		return err
 	}
-	_, err = m.Complete(ctx, job, lifecycle.CompleteRequest{RequestID: "complete", Actor: worker, Result: result})
+	_, err = m.Complete(ctx, job, lifecycle.CompleteInput{Result: result}, fsm.Call{RequestID: "complete", Actor: worker})
 	return err
 }
 
 func manyLives(ctx context.Context, m *lifecycle.Machine, n int) error {
 	lease := time.Now().Add(time.Minute)
-	requests := make([]lifecycle.EnqueueRequest, n)
-	for i := range requests {
-		requests[i] = lifecycle.EnqueueRequest{RequestID: driver.NewID(), Payload: work}
-	}
-	if _, err := m.EnqueueMany(ctx, requests); err != nil {
+	_, err := m.Batch(ctx, func(m *lifecycle.Machine) error {
+		for range n {
+			_, err := m.Enqueue(ctx, "", lifecycle.EnqueueInput{Payload: work}, fsm.Call{RequestID: driver.NewID()})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	for n > 0 {
-		jobs, err := m.ClaimNextN(ctx, n, lifecycle.ClaimNextRequest{RequestID: driver.NewID(), Actor: worker, Lease: lease})
+		jobs, err := m.ClaimNextN(ctx, n, lifecycle.ClaimNextInput{Lease: lease}, fsm.Call{RequestID: driver.NewID(), Actor: worker})
 		if errors.Is(err, fsm.ErrNothingToDo) {
 			return nil // others claimed what we made, and bring it to its end
 		}
 		if err != nil {
 			return err
 		}
-		starts := make([]lifecycle.StartItem, len(jobs))
-		for i, j := range jobs {
-			starts[i] = lifecycle.StartItem{At: j, Request: lifecycle.StartRequest{RequestID: "start", Actor: worker}}
-		}
-		if jobs, err = m.StartMany(ctx, starts); err != nil {
+		if jobs, err = eachOf(ctx, m, jobs, func(m *lifecycle.Machine, j lifecycle.Outcome) error {
+			_, err := m.Start(ctx, j, fsm.Call{RequestID: "start", Actor: worker})
+			return err
+		}); err != nil {
 			return err
 		}
-		ends := make([]lifecycle.CompleteItem, len(jobs))
-		for i, j := range jobs {
-			ends[i] = lifecycle.CompleteItem{At: j, Request: lifecycle.CompleteRequest{RequestID: "complete", Actor: worker, Result: result}}
-		}
-		if _, err = m.CompleteMany(ctx, ends); err != nil {
+		if _, err = eachOf(ctx, m, jobs, func(m *lifecycle.Machine, j lifecycle.Outcome) error {
+			_, err := m.Complete(ctx, j, lifecycle.CompleteInput{Result: result}, fsm.Call{RequestID: "complete", Actor: worker})
+			return err
+		}); err != nil {
 			return err
 		}
 		n -= len(jobs)
 	}
 	return nil
+}
+
+// eachOf makes one call for each job, in one transaction.
+func eachOf(ctx context.Context, m *lifecycle.Machine, jobs []lifecycle.Outcome, call func(*lifecycle.Machine, lifecycle.Outcome) error) ([]lifecycle.Outcome, error) {
+	return m.Batch(ctx, func(m *lifecycle.Machine) error {
+		for _, j := range jobs {
+			if err := call(m, j); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // riverArgs is the work of a job of River's.

@@ -44,11 +44,11 @@ func claimed(ctx context.Context) (template, error) {
 	if err != nil {
 		return template{}, err
 	}
-	out, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{ID: "t", RequestID: "t", Payload: payload})
+	out, err := m.Enqueue(ctx, "t", lifecycle.EnqueueInput{Payload: payload}, fsm.Call{RequestID: "t"})
 	if err != nil {
 		return template{}, err
 	}
-	if out, err = m.ClaimNextOf(ctx, out, lifecycle.ClaimNextRequest{RequestID: "claim", Actor: worker, Lease: lease}); err != nil {
+	if out, err = m.ClaimNextOf(ctx, out, lifecycle.ClaimNextInput{Lease: lease}, fsm.Call{RequestID: "claim", Actor: worker}); err != nil {
 		return template{}, err
 	}
 	t := template{job: out.Record}

@@ -230,7 +230,7 @@ func (s *side) choose(ctx context.Context, n int) error {
 // beat is a heartbeat of one of the caller's records.
 func (s *side) beat(ctx context.Context, caller int) error {
 	i := s.mine(caller)
-	out, err := s.m.Heartbeat(ctx, s.held[i].Record, lifecycle.HeartbeatRequest{RequestID: fmt.Sprint("beat ", s.held[i].Record.Rev), Actor: worker, Lease: lease})
+	out, err := s.m.Heartbeat(ctx, s.held[i].Record, lifecycle.HeartbeatInput{Lease: lease}, fsm.Call{RequestID: fmt.Sprint("beat ", s.held[i].Record.Rev), Actor: worker})
 	if err == nil {
 		s.held[i] = out
 	}
@@ -248,7 +248,7 @@ func (s *side) mine(caller int) int {
 // the answer.
 func (s *side) replay(ctx context.Context, caller int) error {
 	i := rand.IntN(s.records)
-	out, err := s.m.Enqueue(ctx, lifecycle.EnqueueRequest{ID: id(i), RequestID: request(i), Payload: payload})
+	out, err := s.m.Enqueue(ctx, id(i), lifecycle.EnqueueInput{Payload: payload}, fsm.Call{RequestID: request(i)})
 	if err == nil && !out.Replayed {
 		err = fmt.Errorf("the request of %s was not known", id(i))
 	}
@@ -259,12 +259,12 @@ func (s *side) replay(ctx context.Context, caller int) error {
 // when it is over.
 func (s *side) sweep(ctx context.Context) (time.Duration, error) {
 	for range due {
-		job, err := s.m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: driver.NewID(), Payload: payload})
+		job, err := s.m.Enqueue(ctx, "", lifecycle.EnqueueInput{Payload: payload}, fsm.Call{RequestID: driver.NewID()})
 		if err != nil {
 			return 0, err
 		}
-		claim := lifecycle.ClaimNextRequest{RequestID: "claim", Actor: worker, Lease: time.Now().Add(time.Hour)}
-		if _, err := s.m.ClaimNextOf(ctx, job, claim); err != nil {
+		in := lifecycle.ClaimNextInput{Lease: time.Now().Add(time.Hour)}
+		if _, err := s.m.ClaimNextOf(ctx, job, in, fsm.Call{RequestID: "claim", Actor: worker}); err != nil {
 			return 0, err
 		}
 	}

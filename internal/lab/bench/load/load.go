@@ -93,7 +93,7 @@ func Block(ctx context.Context, m *lifecycle.Machine, path string, calls int, bl
 			ctx, cancel := context.WithTimeout(ctx, deadline)
 			defer cancel()
 			begun := time.Now()
-			_, failed[i] = m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: fmt.Sprint("blocked ", i)})
+			_, failed[i] = m.Enqueue(ctx, "", lifecycle.EnqueueInput{}, fsm.Call{RequestID: fmt.Sprint("blocked ", i)})
 			late[i] = max(0, time.Since(begun)-deadline)
 		})
 	}

@@ -36,7 +36,7 @@ func generated() Subject {
 		Refuse: map[string]func(int) error{
 			WrongOwner: func(n int) (err error) {
 				for range n {
-					if _, err = run.Heartbeat(lifecycle.HeartbeatRequest{Actor: stranger, Lease: leases[2]}, instants[2]); err == nil {
+					if _, err = run.Heartbeat(lifecycle.HeartbeatInput{Lease: leases[2]}, stranger, instants[2]); err == nil {
 						return nil
 					}
 				}
@@ -44,7 +44,7 @@ func generated() Subject {
 			},
 			WrongState: func(n int) (err error) {
 				for range n {
-					if _, err = wait.Start(lifecycle.StartRequest{Actor: worker}, instants[1]); err == nil {
+					if _, err = wait.Start(worker, instants[1]); err == nil {
 						return nil
 					}
 				}
@@ -52,7 +52,7 @@ func generated() Subject {
 			},
 			Terminal: func(n int) (err error) {
 				for range n {
-					if _, err = end.Complete(lifecycle.CompleteRequest{Actor: worker, Result: answer}, instants[5]); err == nil {
+					if _, err = end.Complete(lifecycle.CompleteInput{Result: answer}, worker, instants[5]); err == nil {
 						return nil
 					}
 				}
@@ -67,18 +67,18 @@ func generatedLife(n int) (End, error) {
 	var j lifecycle.Job
 	for range n {
 		j = fresh
-		if _, err := j.ClaimNext(lifecycle.ClaimNextRequest{Actor: worker, Lease: leases[0]}, instants[0]); err != nil {
+		if _, err := j.ClaimNext(lifecycle.ClaimNextInput{Lease: leases[0]}, worker, instants[0]); err != nil {
 			return End{}, err
 		}
-		if _, err := j.Start(lifecycle.StartRequest{Actor: worker}, instants[1]); err != nil {
+		if _, err := j.Start(worker, instants[1]); err != nil {
 			return End{}, err
 		}
 		for beat := 2; beat < 5; beat++ {
-			if _, err := j.Heartbeat(lifecycle.HeartbeatRequest{Actor: worker, Lease: leases[beat]}, instants[beat]); err != nil {
+			if _, err := j.Heartbeat(lifecycle.HeartbeatInput{Lease: leases[beat]}, worker, instants[beat]); err != nil {
 				return End{}, err
 			}
 		}
-		if _, err := j.Complete(lifecycle.CompleteRequest{Actor: worker, Result: answer}, instants[5]); err != nil {
+		if _, err := j.Complete(lifecycle.CompleteInput{Result: answer}, worker, instants[5]); err != nil {
 			return End{}, err
 		}
 	}

@@ -76,7 +76,7 @@ type request struct {
 // apply is the switch. The times that a caller gives are cut, the actor and the
 // inputs are looked at first, then the state, the owner, and what the target
 // state promises.
-func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time) (lifecycle.Event, error) {
+func apply(j *lifecycle.Job, op string, req request, now time.Time) (lifecycle.Event, error) {
 	now = driver.Time(now)
 	if req.actor == "" {
 		return lifecycle.Event{}, refuse(j, op, fsm.ErrActorMissing, "")
@@ -84,7 +84,7 @@ func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time)
 	if err := driver.CheckID(req.actor); err != nil {
 		return lifecycle.Event{}, refuseInput(j, op, "actor", err.Error())
 	}
-	e := lifecycle.Event{Operation: op, From: j.State, Rev: j.Rev + 1, At: now}
+	e := lifecycle.Event{From: j.State}
 	switch op {
 	case lifecycle.OpClaimNext:
 		lease := driver.Time(req.lease)
@@ -148,7 +148,8 @@ func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time)
 	default:
 		return lifecycle.Event{}, refuse(j, op, fsm.ErrInvalidInput, "operation")
 	}
-	j.State, j.Rev = e.To, e.Rev
+	j.State = e.To
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
@@ -165,24 +166,25 @@ func badLease(t time.Time) string {
 	return ""
 }
 
-func refuse(j *lifecycle.Job, op lifecycle.Operation, code fsm.Code, name string) error {
-	return (&fsm.Ground{Code: code, Machine: "lifecycle", Operation: op.String(), Name: name}).RefuseOnce(j.ID, j.State.String())
+func refuse(j *lifecycle.Job, op string, code fsm.Code, name string) error {
+	return (&fsm.Ground{Code: code, Machine: "lifecycle", Operation: op, Name: name}).RefuseOnce(j.ID, j.State.String())
 }
 
-func refuseInput(j *lifecycle.Job, op lifecycle.Operation, name, problem string) error {
-	return (&fsm.Ground{Code: fsm.ErrInvalidInput, Machine: "lifecycle", Operation: op.String(), Name: name, Message: problem}).RefuseOnce(j.ID, j.State.String())
+func refuseInput(j *lifecycle.Job, op string, name, problem string) error {
+	return (&fsm.Ground{Code: fsm.ErrInvalidInput, Machine: "lifecycle", Operation: op, Name: name, Message: problem}).RefuseOnce(j.ID, j.State.String())
 }
 
 // wrongState, terminal and notOwner are what is known of everyday refusals before the call.
 var wrongState, terminal, notOwner = grounds()
 
-func grounds() (wrong, terminal, owner [lifecycle.OpComplete + 1]fsm.Ground) {
-	for op, allowed := range map[lifecycle.Operation][]string{
+func grounds() (wrong, terminal, owner map[string]*fsm.Ground) {
+	wrong, terminal, owner = map[string]*fsm.Ground{}, map[string]*fsm.Ground{}, map[string]*fsm.Ground{}
+	for op, allowed := range map[string][]string{
 		lifecycle.OpClaimNext: {"queued", "stalled"}, lifecycle.OpStart: {"claimed"}, lifecycle.OpHeartbeat: {"claimed", "running"}, lifecycle.OpComplete: {"running"},
 	} {
-		wrong[op] = fsm.Ground{Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: op.String(), Allowed: allowed}
-		terminal[op] = fsm.Ground{Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: op.String(), Allowed: allowed}
-		owner[op] = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: op.String(), Guard: "owner_only", Cause: lifecycle.ErrNotOwner}
+		wrong[op] = &fsm.Ground{Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: op, Allowed: allowed}
+		terminal[op] = &fsm.Ground{Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: op, Allowed: allowed}
+		owner[op] = &fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: op, Guard: "owner_only", Cause: lifecycle.ErrNotOwner}
 	}
 	return wrong, terminal, owner
 }
@@ -197,13 +199,13 @@ var names = func() (names [16]string) {
 
 func on(j *lifecycle.Job, g *fsm.Ground) error { return g.Refuse(j.ID, &names[j.State]) }
 
-func refuseState(j *lifecycle.Job, op lifecycle.Operation) error {
+func refuseState(j *lifecycle.Job, op string) error {
 	if j.State.Terminal() {
-		return on(j, &terminal[op])
+		return on(j, terminal[op])
 	}
-	return on(j, &wrongState[op])
+	return on(j, wrongState[op])
 }
 
-func refuseOwner(j *lifecycle.Job, op lifecycle.Operation) error {
-	return on(j, &notOwner[op])
+func refuseOwner(j *lifecycle.Job, op string) error {
+	return on(j, notOwner[op])
 }

@@ -74,18 +74,18 @@ func TestHandIsTheSame(t *testing.T) {
 	}
 	for _, record := range records {
 		for _, req := range requests {
-			for op, call := range map[lifecycle.Operation]func(j *lifecycle.Job) (lifecycle.Event, error){
+			for op, call := range map[string]func(j *lifecycle.Job) (lifecycle.Event, error){
 				lifecycle.OpClaimNext: func(j *lifecycle.Job) (lifecycle.Event, error) {
-					return j.ClaimNext(lifecycle.ClaimNextRequest{Actor: req.actor, Lease: req.lease}, instants[3])
+					return j.ClaimNext(lifecycle.ClaimNextInput{Lease: req.lease}, req.actor, instants[3])
 				},
 				lifecycle.OpStart: func(j *lifecycle.Job) (lifecycle.Event, error) {
-					return j.Start(lifecycle.StartRequest{Actor: req.actor}, instants[3])
+					return j.Start(req.actor, instants[3])
 				},
 				lifecycle.OpHeartbeat: func(j *lifecycle.Job) (lifecycle.Event, error) {
-					return j.Heartbeat(lifecycle.HeartbeatRequest{Actor: req.actor, Lease: req.lease}, instants[3])
+					return j.Heartbeat(lifecycle.HeartbeatInput{Lease: req.lease}, req.actor, instants[3])
 				},
 				lifecycle.OpComplete: func(j *lifecycle.Job) (lifecycle.Event, error) {
-					return j.Complete(lifecycle.CompleteRequest{Actor: req.actor, Result: req.result}, instants[3])
+					return j.Complete(lifecycle.CompleteInput{Result: req.result}, req.actor, instants[3])
 				},
 			} {
 				ours, hand := record, record

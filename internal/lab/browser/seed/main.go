@@ -48,6 +48,6 @@ func enqueue(ctx context.Context, store fsm.Store) error {
 		return err
 	}
 	const id = `<img src=x onerror="window.hacked = 1">`
-	_, err = m.Enqueue(ctx, lifecycle.EnqueueRequest{ID: id, RequestID: id})
+	_, err = m.Enqueue(ctx, id, lifecycle.EnqueueInput{}, fsm.Call{RequestID: id})
 	return err
 }

@@ -9,9 +9,7 @@
 package slot
 
 import (
-	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -21,7 +19,7 @@ import (
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsmimpl.Generated1
+const _ = fsmimpl.Generated2
 
 // State is the state of a Slot. The zero State is no state.
 type State uint8
@@ -44,10 +42,7 @@ var stateNames = [...]string{
 
 // String returns the name in the specification.
 func (s State) String() string {
-	if !s.Valid() {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return stateNames[s]
+	return fsmimpl.Name(stateNames[:], s, "State")
 }
 
 // Valid reports whether s is one of the states of the specification.
@@ -57,54 +52,17 @@ func (s State) Valid() bool {
 
 // MarshalText returns the word that rows, events and JSON hold.
 func (s State) MarshalText() ([]byte, error) {
-	if !s.Valid() {
-		return nil, fmt.Errorf("%d is no state", uint8(s))
-	}
-	return []byte(stateNames[s]), nil
+	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
 // UnmarshalText reads what MarshalText writes. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "queued":
-		*s = StateQueued
-	case "running":
-		*s = StateRunning
-	case "done":
-		*s = StateDone
-	default:
-		return fmt.Errorf("unknown state %q; expected queued, running or done", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (s State) Value() (sqldriver.Value, error) {
-	text, err := s.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (s *State) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return s.UnmarshalText([]byte(text))
-	case []byte:
-		return s.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read a state from %T", src)
+	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
 
 // States returns all states, in the order of the specification.
 func States() []State {
-	return []State{
-		StateQueued,
-		StateRunning,
-		StateDone,
-	}
+	return fsmimpl.All[State](stateNames[:])
 }
 
 // Terminal reports whether nothing leaves the state.
@@ -118,203 +76,31 @@ func (s State) Final() bool {
 	return s == StateDone
 }
 
-// Operation is one of the operations. The zero Operation is none.
-type Operation uint8
-
-// The operations, in the order of the specification.
+// The operations, in the order of the specification: what Operation of an event
+// in the log holds.
 const (
-	OpSubmit Operation = iota + 1
-	OpEdit
-	OpClaim
-	OpRush
-	OpShift
-	OpBack
-	OpFinish
-	OpDrop
+	OpSubmit = "submit"
+	OpEdit   = "edit"
+	OpClaim  = "claim"
+	OpRush   = "rush"
+	OpShift  = "shift"
+	OpBack   = "back"
+	OpFinish = "finish"
+	OpDrop   = "drop"
 )
 
-var operationNames = [...]string{
-	OpSubmit: "submit",
-	OpEdit:   "edit",
-	OpClaim:  "claim",
-	OpRush:   "rush",
-	OpShift:  "shift",
-	OpBack:   "back",
-	OpFinish: "finish",
-	OpDrop:   "drop",
-}
-
-// String returns the name in the specification.
-func (o Operation) String() string {
-	if !o.Valid() {
-		return fmt.Sprintf("Operation(%d)", uint8(o))
-	}
-	return operationNames[o]
-}
-
-// Valid reports whether o is one of the operations of the specification.
-func (o Operation) Valid() bool {
-	return o > 0 && int(o) < len(operationNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (o Operation) MarshalText() ([]byte, error) {
-	if !o.Valid() {
-		return nil, fmt.Errorf("%d is no operation", uint8(o))
-	}
-	return []byte(operationNames[o]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (o *Operation) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "submit":
-		*o = OpSubmit
-	case "edit":
-		*o = OpEdit
-	case "claim":
-		*o = OpClaim
-	case "rush":
-		*o = OpRush
-	case "shift":
-		*o = OpShift
-	case "back":
-		*o = OpBack
-	case "finish":
-		*o = OpFinish
-	case "drop":
-		*o = OpDrop
-	default:
-		return fmt.Errorf("unknown operation %q; expected submit, edit, claim, rush, shift, back, finish or drop", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (o Operation) Value() (sqldriver.Value, error) {
-	text, err := o.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (o *Operation) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return o.UnmarshalText([]byte(text))
-	case []byte:
-		return o.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an operation from %T", src)
-}
-
-// Operations returns all operations, in the order of the specification.
-func Operations() []Operation {
-	return []Operation{
-		OpSubmit,
-		OpEdit,
-		OpClaim,
-		OpRush,
-		OpShift,
-		OpBack,
-		OpFinish,
-		OpDrop,
-	}
-}
-
-// EventName is what the log calls an event. The zero EventName is none.
-type EventName uint8
-
-// The event names, in the order of the operations that write them.
+// The events, in the order of the operations that write them: what Name of an
+// event in the log holds.
 const (
-	EventSubmit EventName = iota + 1
-	EventEdit
-	EventClaim
-	EventRush
-	EventShift
-	EventBack
-	EventFinish
-	EventDrop
+	EventSubmit = "submit"
+	EventEdit   = "edit"
+	EventClaim  = "claim"
+	EventRush   = "rush"
+	EventShift  = "shift"
+	EventBack   = "back"
+	EventFinish = "finish"
+	EventDrop   = "drop"
 )
-
-var eventNameNames = [...]string{
-	EventSubmit: "submit",
-	EventEdit:   "edit",
-	EventClaim:  "claim",
-	EventRush:   "rush",
-	EventShift:  "shift",
-	EventBack:   "back",
-	EventFinish: "finish",
-	EventDrop:   "drop",
-}
-
-// String returns the name in the specification.
-func (e EventName) String() string {
-	if !e.Valid() {
-		return fmt.Sprintf("EventName(%d)", uint8(e))
-	}
-	return eventNameNames[e]
-}
-
-// Valid reports whether e is one of the events of the specification.
-func (e EventName) Valid() bool {
-	return e > 0 && int(e) < len(eventNameNames)
-}
-
-// MarshalText returns the word that rows, events and JSON hold.
-func (e EventName) MarshalText() ([]byte, error) {
-	if !e.Valid() {
-		return nil, fmt.Errorf("%d is no event", uint8(e))
-	}
-	return []byte(eventNameNames[e]), nil
-}
-
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
-func (e *EventName) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "submit":
-		*e = EventSubmit
-	case "edit":
-		*e = EventEdit
-	case "claim":
-		*e = EventClaim
-	case "rush":
-		*e = EventRush
-	case "shift":
-		*e = EventShift
-	case "back":
-		*e = EventBack
-	case "finish":
-		*e = EventFinish
-	case "drop":
-		*e = EventDrop
-	default:
-		return fmt.Errorf("unknown event %q; expected submit, edit, claim, rush, shift, back, finish or drop", text)
-	}
-	return nil
-}
-
-// Value writes a column.
-func (e EventName) Value() (sqldriver.Value, error) {
-	text, err := e.MarshalText()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan reads a column.
-func (e *EventName) Scan(src any) error {
-	switch text := src.(type) {
-	case string:
-		return e.UnmarshalText([]byte(text))
-	case []byte:
-		return e.UnmarshalText(text)
-	}
-	return fmt.Errorf("cannot read an event from %T", src)
-}
 
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
@@ -375,25 +161,15 @@ func (j Slot) Equal(other Slot) bool {
 
 // Event says what a call did to a record.
 type Event struct {
-	Operation  Operation
-	Name       EventName
-	From       State // zero for a creation
+	Name       string // one of the Event constants
+	From       State  // zero for a creation
 	To         State
-	Rev        int64 // after it
-	At         time.Time
 	RecordOnly bool   // the call is recorded and changes nothing
 	Guard      string // with RecordOnly: the guard that failed, if it was one
 }
 
-// SubmitRequest is the request of Submit.
-type SubmitRequest struct {
-	ID        string            // durable form: of the new record; empty: one is made. The pure form has its own
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// SubmitInput holds the inputs of Submit.
+type SubmitInput struct {
 	Lane    fsm.Optional[string] // may be absent
 	Key     fsm.Optional[string] // may be absent
 	Rank    int64
@@ -403,48 +179,42 @@ type SubmitRequest struct {
 }
 
 // Submit makes a Slot in state queued.
-func Submit(id string, req SubmitRequest, now time.Time) (Slot, Event, error) {
+func Submit(id string, in SubmitInput, now time.Time) (Slot, Event, error) {
 	now = driver.Time(now)
 	j := Slot{ID: id, CreatedAt: now}
-	if err := driver.CheckText(req.Lane.Or("")); err != nil {
-		return Slot{}, Event{}, j.refuseInput(OpSubmit, "lane", err.Error())
+	if err := driver.CheckText(in.Lane.Or("")); err != nil {
+		return Slot{}, Event{}, j.refuseInput("submit", "lane", err.Error())
 	}
-	if err := driver.CheckText(req.Key.Or("")); err != nil {
-		return Slot{}, Event{}, j.refuseInput(OpSubmit, "key", err.Error())
+	if err := driver.CheckText(in.Key.Or("")); err != nil {
+		return Slot{}, Event{}, j.refuseInput("submit", "key", err.Error())
 	}
-	if req.Rank < 0 || req.Rank > 9 {
-		return Slot{}, Event{}, j.refuseInput(OpSubmit, "rank", "expected 0 to 9")
+	if in.Rank < 0 || in.Rank > 9 {
+		return Slot{}, Event{}, j.refuseInput("submit", "rank", "expected 0 to 9")
 	}
-	if req.Floor < 0 || req.Floor > 9 {
-		return Slot{}, Event{}, j.refuseInput(OpSubmit, "floor", "expected 0 to 9")
+	if in.Floor < 0 || in.Floor > 9 {
+		return Slot{}, Event{}, j.refuseInput("submit", "floor", "expected 0 to 9")
 	}
-	if v, ok := req.ReadyAt.Get(); ok {
+	if v, ok := in.ReadyAt.Get(); ok {
 		if !inYears(v) {
-			return Slot{}, Event{}, j.refuseInput(OpSubmit, "ready_at", "it is outside the years 1 to 9999")
+			return Slot{}, Event{}, j.refuseInput("submit", "ready_at", "it is outside the years 1 to 9999")
 		}
-		req.ReadyAt = fsm.Some(driver.Time(v))
+		in.ReadyAt = fsm.Some(driver.Time(v))
 	}
 	if err := driver.CheckID(id); err != nil {
-		return Slot{}, Event{}, j.refuseInput(OpSubmit, "id", err.Error())
+		return Slot{}, Event{}, j.refuseInput("submit", "id", err.Error())
 	}
-	j.Lane = req.Lane
-	j.Key = req.Key
-	j.Rank = req.Rank
-	j.Floor = req.Floor
-	j.ReadyAt = req.ReadyAt
-	j.Blocked = req.Blocked
+	j.Lane = in.Lane
+	j.Key = in.Key
+	j.Rank = in.Rank
+	j.Floor = in.Floor
+	j.ReadyAt = in.ReadyAt
+	j.Blocked = in.Blocked
 	j.move(StateQueued, now)
-	return j, Event{Operation: OpSubmit, Name: EventSubmit, To: StateQueued, Rev: j.Rev, At: now}, nil
+	return j, Event{Name: EventSubmit, To: StateQueued}, nil
 }
 
-// EditRequest is the request of Edit.
-type EditRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// EditInput holds the inputs of Edit.
+type EditInput struct {
 	Lane    fsm.Optional[string] // may be absent
 	Key     fsm.Optional[string] // may be absent
 	Rank    int64
@@ -454,25 +224,25 @@ type EditRequest struct {
 }
 
 // Edit keeps a Slot queued.
-func (j *Slot) Edit(req EditRequest, now time.Time) (Event, error) {
+func (j *Slot) Edit(in EditInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if err := driver.CheckText(req.Lane.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpEdit, "lane", err.Error())
+	if err := driver.CheckText(in.Lane.Or("")); err != nil {
+		return Event{}, j.refuseInput("edit", "lane", err.Error())
 	}
-	if err := driver.CheckText(req.Key.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpEdit, "key", err.Error())
+	if err := driver.CheckText(in.Key.Or("")); err != nil {
+		return Event{}, j.refuseInput("edit", "key", err.Error())
 	}
-	if req.Rank < 0 || req.Rank > 9 {
-		return Event{}, j.refuseInput(OpEdit, "rank", "expected 0 to 9")
+	if in.Rank < 0 || in.Rank > 9 {
+		return Event{}, j.refuseInput("edit", "rank", "expected 0 to 9")
 	}
-	if req.Floor < 0 || req.Floor > 9 {
-		return Event{}, j.refuseInput(OpEdit, "floor", "expected 0 to 9")
+	if in.Floor < 0 || in.Floor > 9 {
+		return Event{}, j.refuseInput("edit", "floor", "expected 0 to 9")
 	}
-	if v, ok := req.ReadyAt.Get(); ok {
+	if v, ok := in.ReadyAt.Get(); ok {
 		if !inYears(v) {
-			return Event{}, j.refuseInput(OpEdit, "ready_at", "it is outside the years 1 to 9999")
+			return Event{}, j.refuseInput("edit", "ready_at", "it is outside the years 1 to 9999")
 		}
-		req.ReadyAt = fsm.Some(driver.Time(v))
+		in.ReadyAt = fsm.Some(driver.Time(v))
 	}
 	switch j.State {
 	case StateQueued:
@@ -480,31 +250,16 @@ func (j *Slot) Edit(req EditRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpEdit)
 	}
 	if j.Owner.Present() {
-		return Event{}, j.refuseInvariant(OpEdit, "owner is absent")
+		return Event{}, j.refuseInvariant("edit", "owner is absent")
 	}
-	j.Lane = req.Lane
-	j.Key = req.Key
-	j.Rank = req.Rank
-	j.Floor = req.Floor
-	j.ReadyAt = req.ReadyAt
-	j.Blocked = req.Blocked
+	j.Lane = in.Lane
+	j.Key = in.Key
+	j.Rank = in.Rank
+	j.Floor = in.Floor
+	j.ReadyAt = in.ReadyAt
+	j.Blocked = in.Blocked
 	j.move(j.State, now)
-	return Event{Operation: OpEdit, Name: EventEdit, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanEdit reports what Edit would answer, and changes nothing.
-func (j Slot) CanEdit(req EditRequest, now time.Time) error {
-	_, err := j.Edit(req, now)
-	return err
-}
-
-// ClaimRequest is the request of Claim.
-type ClaimRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks; required, the rules look at it
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventEdit, From: j.State, To: j.State}, nil
 }
 
 // ClaimPeers is what Claim must know of the other records. The durable form
@@ -520,13 +275,13 @@ type ClaimPeers struct {
 //     (ErrLaneFull)
 //   - fits: floor <= rank (ErrTooLow)
 //   - free: blocked != true (ErrIsBlocked)
-func (j *Slot) Claim(req ClaimRequest, peers ClaimPeers, now time.Time) (Event, error) {
+func (j *Slot) Claim(peers ClaimPeers, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpClaim, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("claim", fsm.ErrActorMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpClaim, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("claim", "actor", err.Error())
 	}
 	switch j.State {
 	case StateQueued:
@@ -543,48 +298,33 @@ func (j *Slot) Claim(req ClaimRequest, peers ClaimPeers, now time.Time) (Event, 
 		return Event{}, j.refuseOn(&groundClaimFree)
 	}
 	if j.Rank < 0 || j.Rank > 9 {
-		return Event{}, j.refuseInvariant(OpClaim, "rank")
+		return Event{}, j.refuseInvariant("claim", "rank")
 	}
 	if j.Floor < 0 || j.Floor > 9 {
-		return Event{}, j.refuseInvariant(OpClaim, "floor")
+		return Event{}, j.refuseInvariant("claim", "floor")
 	}
-	j.Owner = fsm.Some(req.Actor)
+	j.Owner = fsm.Some(actor)
 	from := j.State
 	j.move(StateRunning, now)
-	return Event{Operation: OpClaim, Name: EventClaim, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
-}
-
-// CanClaim reports what Claim would answer, and changes nothing.
-func (j Slot) CanClaim(req ClaimRequest, peers ClaimPeers, now time.Time) error {
-	_, err := j.Claim(req, peers, now)
-	return err
-}
-
-// RushRequest is the request of Rush.
-type RushRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // the operator; required
-	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventClaim, From: from, To: StateRunning}, nil
 }
 
 // Rush moves a Slot from queued to running.
 //
 // It is run by an operator, who gives a reason.
-func (j *Slot) Rush(req RushRequest, now time.Time) (Event, error) {
+func (j *Slot) Rush(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if req.Actor == "" {
-		return Event{}, j.refuse(OpRush, fsm.ErrActorMissing)
+	if actor == "" {
+		return Event{}, j.refuse("rush", fsm.ErrActorMissing)
 	}
-	if req.Reason == "" {
-		return Event{}, j.refuse(OpRush, fsm.ErrReasonMissing)
+	if reason == "" {
+		return Event{}, j.refuse("rush", fsm.ErrReasonMissing)
 	}
-	if err := driver.CheckID(req.Actor); err != nil {
-		return Event{}, j.refuseInput(OpRush, "actor", err.Error())
+	if err := driver.CheckID(actor); err != nil {
+		return Event{}, j.refuseInput("rush", "actor", err.Error())
 	}
-	if err := driver.CheckText(req.Reason); err != nil {
-		return Event{}, j.refuseInput(OpRush, "reason", err.Error())
+	if err := driver.CheckText(reason); err != nil {
+		return Event{}, j.refuseInput("rush", "reason", err.Error())
 	}
 	switch j.State {
 	case StateQueued:
@@ -592,39 +332,27 @@ func (j *Slot) Rush(req RushRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpRush)
 	}
 	if j.Rank < 0 || j.Rank > 9 {
-		return Event{}, j.refuseInvariant(OpRush, "rank")
+		return Event{}, j.refuseInvariant("rush", "rank")
 	}
 	if j.Floor < 0 || j.Floor > 9 {
-		return Event{}, j.refuseInvariant(OpRush, "floor")
+		return Event{}, j.refuseInvariant("rush", "floor")
 	}
-	j.Owner = fsm.Some(req.Actor)
+	j.Owner = fsm.Some(actor)
 	from := j.State
 	j.move(StateRunning, now)
-	return Event{Operation: OpRush, Name: EventRush, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventRush, From: from, To: StateRunning}, nil
 }
 
-// CanRush reports what Rush would answer, and changes nothing.
-func (j Slot) CanRush(req RushRequest, now time.Time) error {
-	_, err := j.Rush(req, now)
-	return err
-}
-
-// ShiftRequest is the request of Shift.
-type ShiftRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
-
+// ShiftInput holds the inputs of Shift.
+type ShiftInput struct {
 	Lane fsm.Optional[string] // may be absent
 }
 
 // Shift keeps a Slot running.
-func (j *Slot) Shift(req ShiftRequest, now time.Time) (Event, error) {
+func (j *Slot) Shift(in ShiftInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if err := driver.CheckText(req.Lane.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpShift, "lane", err.Error())
+	if err := driver.CheckText(in.Lane.Or("")); err != nil {
+		return Event{}, j.refuseInput("shift", "lane", err.Error())
 	}
 	switch j.State {
 	case StateRunning:
@@ -632,36 +360,21 @@ func (j *Slot) Shift(req ShiftRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpShift)
 	}
 	if j.Rank < 0 || j.Rank > 9 {
-		return Event{}, j.refuseInvariant(OpShift, "rank")
+		return Event{}, j.refuseInvariant("shift", "rank")
 	}
 	if j.Floor < 0 || j.Floor > 9 {
-		return Event{}, j.refuseInvariant(OpShift, "floor")
+		return Event{}, j.refuseInvariant("shift", "floor")
 	}
 	if !j.Owner.Present() {
-		return Event{}, j.refuseInvariant(OpShift, "owner is present")
+		return Event{}, j.refuseInvariant("shift", "owner is present")
 	}
-	j.Lane = req.Lane
+	j.Lane = in.Lane
 	j.move(j.State, now)
-	return Event{Operation: OpShift, Name: EventShift, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
-}
-
-// CanShift reports what Shift would answer, and changes nothing.
-func (j Slot) CanShift(req ShiftRequest, now time.Time) error {
-	_, err := j.Shift(req, now)
-	return err
-}
-
-// BackRequest is the request of Back.
-type BackRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventShift, From: j.State, To: j.State}, nil
 }
 
 // Back moves a Slot from running to queued.
-func (j *Slot) Back(req BackRequest, now time.Time) (Event, error) {
+func (j *Slot) Back(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -669,34 +382,19 @@ func (j *Slot) Back(req BackRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpBack)
 	}
 	if j.Rank < 0 || j.Rank > 9 {
-		return Event{}, j.refuseInvariant(OpBack, "rank")
+		return Event{}, j.refuseInvariant("back", "rank")
 	}
 	if j.Floor < 0 || j.Floor > 9 {
-		return Event{}, j.refuseInvariant(OpBack, "floor")
+		return Event{}, j.refuseInvariant("back", "floor")
 	}
 	j.Owner = fsm.Optional[string]{}
 	from := j.State
 	j.move(StateQueued, now)
-	return Event{Operation: OpBack, Name: EventBack, From: from, To: StateQueued, Rev: j.Rev, At: now}, nil
-}
-
-// CanBack reports what Back would answer, and changes nothing.
-func (j Slot) CanBack(req BackRequest, now time.Time) error {
-	_, err := j.Back(req, now)
-	return err
-}
-
-// FinishRequest is the request of Finish.
-type FinishRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventBack, From: from, To: StateQueued}, nil
 }
 
 // Finish moves a Slot from running to done.
-func (j *Slot) Finish(req FinishRequest, now time.Time) (Event, error) {
+func (j *Slot) Finish(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
@@ -704,33 +402,18 @@ func (j *Slot) Finish(req FinishRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpFinish)
 	}
 	if j.Rank < 0 || j.Rank > 9 {
-		return Event{}, j.refuseInvariant(OpFinish, "rank")
+		return Event{}, j.refuseInvariant("finish", "rank")
 	}
 	if j.Floor < 0 || j.Floor > 9 {
-		return Event{}, j.refuseInvariant(OpFinish, "floor")
+		return Event{}, j.refuseInvariant("finish", "floor")
 	}
 	from := j.State
 	j.move(StateDone, now)
-	return Event{Operation: OpFinish, Name: EventFinish, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
-}
-
-// CanFinish reports what Finish would answer, and changes nothing.
-func (j Slot) CanFinish(req FinishRequest, now time.Time) error {
-	_, err := j.Finish(req, now)
-	return err
-}
-
-// DropRequest is the request of Drop.
-type DropRequest struct {
-	RequestID string            // durable form: makes a retry safe; may be empty
-	Actor     string            // who asks
-	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels    map[string]string // durable form: stored with the event; no rule reads them
+	return Event{Name: EventFinish, From: from, To: StateDone}, nil
 }
 
 // Drop moves a Slot from queued to done.
-func (j *Slot) Drop(req DropRequest, now time.Time) (Event, error) {
+func (j *Slot) Drop(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	switch j.State {
 	case StateQueued:
@@ -738,64 +421,31 @@ func (j *Slot) Drop(req DropRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpDrop)
 	}
 	if j.Rank < 0 || j.Rank > 9 {
-		return Event{}, j.refuseInvariant(OpDrop, "rank")
+		return Event{}, j.refuseInvariant("drop", "rank")
 	}
 	if j.Floor < 0 || j.Floor > 9 {
-		return Event{}, j.refuseInvariant(OpDrop, "floor")
+		return Event{}, j.refuseInvariant("drop", "floor")
 	}
 	from := j.State
 	j.move(StateDone, now)
-	return Event{Operation: OpDrop, Name: EventDrop, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
+	return Event{Name: EventDrop, From: from, To: StateDone}, nil
 }
 
-// CanDrop reports what Drop would answer, and changes nothing.
-func (j Slot) CanDrop(req DropRequest, now time.Time) error {
-	_, err := j.Drop(req, now)
-	return err
-}
-
-// Classify says what an operation does to a record in a state: it is a
-// transition (guards and branches decide further), it is recorded and changes
-// nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsmimpl.Class {
-	switch op {
-	case OpEdit:
-		switch s {
-		case StateQueued:
-			return fsmimpl.ClassTransition
-		}
-	case OpClaim:
-		switch s {
-		case StateQueued:
-			return fsmimpl.ClassTransition
-		}
-	case OpRush:
-		switch s {
-		case StateQueued:
-			return fsmimpl.ClassTransition
-		}
-	case OpShift:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpBack:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpFinish:
-		switch s {
-		case StateRunning:
-			return fsmimpl.ClassTransition
-		}
-	case OpDrop:
-		switch s {
-		case StateQueued:
-			return fsmimpl.ClassTransition
-		}
+// Can reports whether an operation is possible in the state of the Slot: nil,
+// or the refusal that its method returns. Guards and inputs are not looked at;
+// to try these, call the method on a copy.
+func (j Slot) Can(operation string) error {
+	possible := false
+	switch operation {
+	case OpEdit, OpClaim, OpRush, OpDrop:
+		possible = j.State == StateQueued
+	case OpShift, OpBack, OpFinish:
+		possible = j.State == StateRunning
 	}
-	return fsmimpl.ClassReject
+	if possible {
+		return nil
+	}
+	return j.refuseState(operation)
 }
 
 // Check lists the rules that a Slot breaks, whoever wrote it. An empty list
@@ -843,22 +493,25 @@ func (j *Slot) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Slot) refuseState(op Operation) *fsm.Refusal {
-	return j.refuseOn(&wrongState[op])
+func (j *Slot) refuseState(op string) *fsm.Refusal {
+	if ground := wrongState[op]; ground != nil {
+		return j.refuseOn(ground)
+	}
+	return j.refuse(op, fsm.ErrWrongState)
 }
 
 // refuse refuses on a ground of its own: what is wrong with the call or with
 // the record. A record without a state is one that a creation makes.
-func (j *Slot) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+func (j *Slot) refuse(op string, code fsm.Code) *fsm.Refusal {
 	state := ""
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return (&fsm.Ground{Code: code, Machine: "slot", Operation: op.String()}).RefuseOnce(j.ID, state)
+	return (&fsm.Ground{Code: code, Machine: "slot", Operation: op}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.
-func (j *Slot) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+func (j *Slot) refuseInput(op, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
@@ -866,7 +519,7 @@ func (j *Slot) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
-func (j *Slot) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+func (j *Slot) refuseInvariant(op, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
@@ -885,7 +538,7 @@ var (
 
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
-var wrongState = [...]fsm.Ground{
+var wrongState = map[string]*fsm.Ground{
 	OpEdit:   {Code: fsm.ErrWrongState, Machine: "slot", Operation: "edit", Allowed: editStates},
 	OpClaim:  {Code: fsm.ErrWrongState, Machine: "slot", Operation: "claim", Allowed: claimStates},
 	OpRush:   {Code: fsm.ErrWrongState, Machine: "slot", Operation: "rush", Allowed: rushStates},

@@ -9,7 +9,6 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -134,11 +133,8 @@ var testDriver = fsmtest.Driver[Slot]{
 	Check:      Check,
 	Equal:      Slot.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsmimpl.Class {
-		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
-	},
-	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Final:    func(state string) bool { return fsmtest.Named(States(), state).Final() },
+	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Final:      func(state string) bool { return fsmtest.Named(States(), state).Final() },
 	Errors: map[string]error{
 		"lane_full":  ErrLaneFull,
 		"too_low":    ErrTooLow,
@@ -147,67 +143,63 @@ var testDriver = fsmtest.Driver[Slot]{
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "queued, running, done", ""),
-		fsmtest.Words("Operation", Operations(), "submit, edit, claim, rush, shift, back, finish, drop", ""),
-		fsmtest.Words("EventName", []EventName{EventSubmit, EventEdit, EventClaim, EventRush, EventShift, EventBack, EventFinish, EventDrop}, "submit, edit, claim, rush, shift, back, finish, drop", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Slot]{
 		"submit": {
 			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Submit(c.ID, testSubmitRequest(c), c.Now())
+				made, e, err := Submit(c.ID, testSubmitInput(c), c.Now())
 				*r = made
 				return testEvent(e), err
 			},
 		},
 		"edit": {
 			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Edit(testEditRequest(c), c.Now())
+				e, err := r.Edit(testEditInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Slot, c fsmtest.Call) error { return r.CanEdit(testEditRequest(c), c.Now()) },
+			Can: func(r Slot) error { return r.Can(OpEdit) },
 		},
 		"claim": {
 			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Claim(testClaimRequest(c), ClaimPeers{Few: c.Peers["few"]}, c.Now())
+				e, err := r.Claim(ClaimPeers{Few: c.Peers["few"]}, c.Actor, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Slot, c fsmtest.Call) error {
-				return r.CanClaim(testClaimRequest(c), ClaimPeers{Few: c.Peers["few"]}, c.Now())
-			},
+			Can: func(r Slot) error { return r.Can(OpClaim) },
 		},
 		"rush": {
 			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Rush(testRushRequest(c), c.Now())
+				e, err := r.Rush(c.Actor, c.Reason, c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Slot, c fsmtest.Call) error { return r.CanRush(testRushRequest(c), c.Now()) },
+			Can: func(r Slot) error { return r.Can(OpRush) },
 		},
 		"shift": {
 			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Shift(testShiftRequest(c), c.Now())
+				e, err := r.Shift(testShiftInput(c), c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Slot, c fsmtest.Call) error { return r.CanShift(testShiftRequest(c), c.Now()) },
+			Can: func(r Slot) error { return r.Can(OpShift) },
 		},
 		"back": {
 			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Back(testBackRequest(c), c.Now())
+				e, err := r.Back(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Slot, c fsmtest.Call) error { return r.CanBack(testBackRequest(c), c.Now()) },
+			Can: func(r Slot) error { return r.Can(OpBack) },
 		},
 		"finish": {
 			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Finish(testFinishRequest(c), c.Now())
+				e, err := r.Finish(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Slot, c fsmtest.Call) error { return r.CanFinish(testFinishRequest(c), c.Now()) },
+			Can: func(r Slot) error { return r.Can(OpFinish) },
 		},
 		"drop": {
 			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Drop(testDropRequest(c), c.Now())
+				e, err := r.Drop(c.Now())
 				return testEvent(e), err
 			},
-			Can: func(r *Slot, c fsmtest.Call) error { return r.CanDrop(testDropRequest(c), c.Now()) },
+			Can: func(r Slot) error { return r.Can(OpDrop) },
 		},
 	},
 	Migrate: Migrate,
@@ -218,104 +210,38 @@ func testEvent(e Event) fsmtest.Event {
 	if e == (Event{}) {
 		return fsmtest.Event{}
 	}
-	x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}
+	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		x.From = e.From.String()
 	}
 	return x
 }
 
-func testSubmitRequest(c fsmtest.Call) SubmitRequest {
-	return SubmitRequest{
-		ID:        c.ID,
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Lane:      fsmtest.Opt(c, "lane", fsmtest.Call.Text),
-		Key:       fsmtest.Opt(c, "key", fsmtest.Call.Text),
-		Rank:      c.Int("rank"),
-		Floor:     c.Int("floor"),
-		ReadyAt:   fsmtest.Opt(c, "ready_at", fsmtest.Call.Time),
-		Blocked:   c.Bool("blocked"),
+func testSubmitInput(c fsmtest.Call) SubmitInput {
+	return SubmitInput{
+		Lane:    fsmtest.Opt(c, "lane", fsmtest.Call.Text),
+		Key:     fsmtest.Opt(c, "key", fsmtest.Call.Text),
+		Rank:    c.Int("rank"),
+		Floor:   c.Int("floor"),
+		ReadyAt: fsmtest.Opt(c, "ready_at", fsmtest.Call.Time),
+		Blocked: c.Bool("blocked"),
 	}
 }
 
-func testEditRequest(c fsmtest.Call) EditRequest {
-	return EditRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Lane:      fsmtest.Opt(c, "lane", fsmtest.Call.Text),
-		Key:       fsmtest.Opt(c, "key", fsmtest.Call.Text),
-		Rank:      c.Int("rank"),
-		Floor:     c.Int("floor"),
-		ReadyAt:   fsmtest.Opt(c, "ready_at", fsmtest.Call.Time),
-		Blocked:   c.Bool("blocked"),
+func testEditInput(c fsmtest.Call) EditInput {
+	return EditInput{
+		Lane:    fsmtest.Opt(c, "lane", fsmtest.Call.Text),
+		Key:     fsmtest.Opt(c, "key", fsmtest.Call.Text),
+		Rank:    c.Int("rank"),
+		Floor:   c.Int("floor"),
+		ReadyAt: fsmtest.Opt(c, "ready_at", fsmtest.Call.Time),
+		Blocked: c.Bool("blocked"),
 	}
 }
 
-func testClaimRequest(c fsmtest.Call) ClaimRequest {
-	return ClaimRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testRushRequest(c fsmtest.Call) RushRequest {
-	return RushRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testShiftRequest(c fsmtest.Call) ShiftRequest {
-	return ShiftRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-		Lane:      fsmtest.Opt(c, "lane", fsmtest.Call.Text),
-	}
-}
-
-func testBackRequest(c fsmtest.Call) BackRequest {
-	return BackRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testFinishRequest(c fsmtest.Call) FinishRequest {
-	return FinishRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
-	}
-}
-
-func testDropRequest(c fsmtest.Call) DropRequest {
-	return DropRequest{
-		RequestID: c.RequestID,
-		Actor:     c.Actor,
-		Reason:    c.Reason,
-		At:        c.Now(),
-		Labels:    c.Labels,
+func testShiftInput(c fsmtest.Call) ShiftInput {
+	return ShiftInput{
+		Lane: fsmtest.Opt(c, "lane", fsmtest.Call.Text),
 	}
 }
 
@@ -342,6 +268,9 @@ func testDurable(m *Machine) *fsmtest.Durable[Slot] {
 		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
 			return m.Audit(ctx)
 		},
+		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Slot]) error) ([]fsm.Outcome[Slot], error) {
+			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
+		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Slot], error) {
 			in, err := m.In(ctx, tx)
 			if err != nil {
@@ -352,98 +281,49 @@ func testDurable(m *Machine) *fsmtest.Durable[Slot] {
 		Operations: map[string]fsmtest.Durably[Slot]{
 			"submit": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Submit(ctx, testSubmitRequest(c))
-				},
-				Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Slot], error) {
-					var reqs []SubmitRequest
-					for _, c := range calls {
-						reqs = append(reqs, testSubmitRequest(c))
-					}
-					return m.SubmitMany(ctx, reqs)
+					return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
 				},
 			},
 			"edit": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Edit(ctx, at, testEditRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Slot], error) {
-					var items []EditItem
-					for i, c := range calls {
-						items = append(items, EditItem{At: at[i], Request: testEditRequest(c)})
-					}
-					return m.EditMany(ctx, items)
+					return m.Edit(ctx, at, testEditInput(c), c.Given())
 				},
 			},
 			"claim": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.ClaimOf(ctx, at, testClaimRequest(c))
+					return m.ClaimOf(ctx, at, c.Given())
 				},
 				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Slot], error) {
 					if n > 0 {
-						return m.ClaimN(ctx, n, testClaimRequest(c))
+						return m.ClaimN(ctx, n, c.Given())
 					}
-					out, err := m.Claim(ctx, testClaimRequest(c))
+					out, err := m.Claim(ctx, c.Given())
 					return []fsm.Outcome[Slot]{out}, err
 				},
 			},
 			"rush": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Rush(ctx, at, testRushRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Slot], error) {
-					var items []RushItem
-					for i, c := range calls {
-						items = append(items, RushItem{At: at[i], Request: testRushRequest(c)})
-					}
-					return m.RushMany(ctx, items)
+					return m.Rush(ctx, at, c.Given())
 				},
 			},
 			"shift": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Shift(ctx, at, testShiftRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Slot], error) {
-					var items []ShiftItem
-					for i, c := range calls {
-						items = append(items, ShiftItem{At: at[i], Request: testShiftRequest(c)})
-					}
-					return m.ShiftMany(ctx, items)
+					return m.Shift(ctx, at, testShiftInput(c), c.Given())
 				},
 			},
 			"back": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Back(ctx, at, testBackRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Slot], error) {
-					var items []BackItem
-					for i, c := range calls {
-						items = append(items, BackItem{At: at[i], Request: testBackRequest(c)})
-					}
-					return m.BackMany(ctx, items)
+					return m.Back(ctx, at, c.Given())
 				},
 			},
 			"finish": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Finish(ctx, at, testFinishRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Slot], error) {
-					var items []FinishItem
-					for i, c := range calls {
-						items = append(items, FinishItem{At: at[i], Request: testFinishRequest(c)})
-					}
-					return m.FinishMany(ctx, items)
+					return m.Finish(ctx, at, c.Given())
 				},
 			},
 			"drop": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Drop(ctx, at, testDropRequest(c))
-				},
-				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Slot], error) {
-					var items []DropItem
-					for i, c := range calls {
-						items = append(items, DropItem{At: at[i], Request: testDropRequest(c)})
-					}
-					return m.DropMany(ctx, items)
+					return m.Drop(ctx, at, c.Given())
 				},
 			},
 		},

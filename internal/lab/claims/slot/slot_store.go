@@ -5,8 +5,6 @@ package slot
 import (
 	"context"
 	_ "embed"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -91,45 +89,20 @@ func Fold(events []fsm.Event) (Slot, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Submit makes a Slot in state queued.
-func (m *Machine) Submit(ctx context.Context, req SubmitRequest) (Outcome, error) {
-	return m.core.Create(ctx, req.call(opSubmit))
-}
-
-// SubmitMany is Submit for each request, in one transaction: all of them or
-// none.
-func (m *Machine) SubmitMany(ctx context.Context, reqs []SubmitRequest) ([]Outcome, error) {
-	calls := make([]fsmimpl.Call[Slot], len(reqs))
-	for i, req := range reqs {
-		calls[i] = req.call(opSubmit)
-	}
-	return m.core.CreateMany(ctx, calls)
+// Submit makes a Slot in state queued. An empty id stands for a new one.
+func (m *Machine) Submit(ctx context.Context, id string, in SubmitInput, c fsm.Call) (Outcome, error) {
+	return m.core.Create(ctx, submitCall(opSubmit, id, in, c))
 }
 
 // Edit keeps a Slot queued.
-func (m *Machine) Edit(ctx context.Context, at fsm.Target, req EditRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opEdit))
-}
-
-// EditItem is one item of EditMany.
-type EditItem struct {
-	At      fsm.Target
-	Request EditRequest
-}
-
-// EditMany is Edit for each item, in one transaction: all of them or none.
-func (m *Machine) EditMany(ctx context.Context, items []EditItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Slot], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opEdit)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Edit(ctx context.Context, at fsm.Target, in EditInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, editCall(opEdit, in, c))
 }
 
 // Claim picks the first Slot that fits and moves it from queued to running.
 // Without one it returns fsm.ErrNothingToDo.
-func (m *Machine) Claim(ctx context.Context, req ClaimRequest) (Outcome, error) {
-	outs, err := m.core.Pick(ctx, 1, req.call(opClaim))
+func (m *Machine) Claim(ctx context.Context, c fsm.Call) (Outcome, error) {
+	outs, err := m.core.Pick(ctx, 1, claimCall(opClaim, c))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -138,113 +111,38 @@ func (m *Machine) Claim(ctx context.Context, req ClaimRequest) (Outcome, error) 
 
 // ClaimN picks up to n records at once, under one request id. Without any it
 // returns fsm.ErrNothingToDo.
-func (m *Machine) ClaimN(ctx context.Context, n int, req ClaimRequest) ([]Outcome, error) {
-	return m.core.Pick(ctx, n, req.call(opClaim))
+func (m *Machine) ClaimN(ctx context.Context, n int, c fsm.Call) ([]Outcome, error) {
+	return m.core.Pick(ctx, n, claimCall(opClaim, c))
 }
 
 // ClaimOf is Claim for the Slot that the caller names.
-func (m *Machine) ClaimOf(ctx context.Context, at fsm.Target, req ClaimRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opClaim))
+func (m *Machine) ClaimOf(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, claimCall(opClaim, c))
 }
 
 // Rush moves a Slot from queued to running.
-func (m *Machine) Rush(ctx context.Context, at fsm.Target, req RushRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opRush))
-}
-
-// RushItem is one item of RushMany.
-type RushItem struct {
-	At      fsm.Target
-	Request RushRequest
-}
-
-// RushMany is Rush for each item, in one transaction: all of them or none.
-func (m *Machine) RushMany(ctx context.Context, items []RushItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Slot], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opRush)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Rush(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, rushCall(opRush, c))
 }
 
 // Shift keeps a Slot running.
-func (m *Machine) Shift(ctx context.Context, at fsm.Target, req ShiftRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opShift))
-}
-
-// ShiftItem is one item of ShiftMany.
-type ShiftItem struct {
-	At      fsm.Target
-	Request ShiftRequest
-}
-
-// ShiftMany is Shift for each item, in one transaction: all of them or none.
-func (m *Machine) ShiftMany(ctx context.Context, items []ShiftItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Slot], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opShift)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Shift(ctx context.Context, at fsm.Target, in ShiftInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, shiftCall(opShift, in, c))
 }
 
 // Back moves a Slot from running to queued.
-func (m *Machine) Back(ctx context.Context, at fsm.Target, req BackRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opBack))
-}
-
-// BackItem is one item of BackMany.
-type BackItem struct {
-	At      fsm.Target
-	Request BackRequest
-}
-
-// BackMany is Back for each item, in one transaction: all of them or none.
-func (m *Machine) BackMany(ctx context.Context, items []BackItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Slot], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opBack)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Back(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, backCall(opBack, c))
 }
 
 // Finish moves a Slot from running to done.
-func (m *Machine) Finish(ctx context.Context, at fsm.Target, req FinishRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opFinish))
-}
-
-// FinishItem is one item of FinishMany.
-type FinishItem struct {
-	At      fsm.Target
-	Request FinishRequest
-}
-
-// FinishMany is Finish for each item, in one transaction: all of them or none.
-func (m *Machine) FinishMany(ctx context.Context, items []FinishItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Slot], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opFinish)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Finish(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, finishCall(opFinish, c))
 }
 
 // Drop moves a Slot from queued to done.
-func (m *Machine) Drop(ctx context.Context, at fsm.Target, req DropRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opDrop))
-}
-
-// DropItem is one item of DropMany.
-type DropItem struct {
-	At      fsm.Target
-	Request DropRequest
-}
-
-// DropMany is Drop for each item, in one transaction: all of them or none.
-func (m *Machine) DropMany(ctx context.Context, items []DropItem) ([]Outcome, error) {
-	calls := make([]fsmimpl.Item[Slot], len(items))
-	for i, item := range items {
-		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opDrop)}
-	}
-	return m.core.ApplyMany(ctx, calls)
+func (m *Machine) Drop(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, dropCall(opDrop, c))
 }
 
 // Record returns a Slot as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -314,9 +212,23 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.over(core), nil
+}
+
+// Batch makes all calls that collect makes on the machine it is given, in one
+// transaction: all of them or none. It returns one outcome for each, in their
+// order; the calls themselves return a zero Outcome, since nothing is decided
+// before collect returns. A batch holds creations, or calls on records. A pick
+// has its own form for many.
+func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+	return m.core.Batch(ctx, func(core *fsm.Machine[Slot]) error { return collect(m.over(core)) })
+}
+
+// over returns the machine over another engine.
+func (m *Machine) over(core *fsm.Machine[Slot]) *Machine {
 	in := *m
 	in.core = core
-	return &in, nil
+	return &in
 }
 
 // Core returns the engine, for what is not particular to this machine.
@@ -475,68 +387,56 @@ var descriptor = fsmimpl.Descriptor[Slot]{
 	},
 }
 
-func (req SubmitRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+func submitCall(op *fsmimpl.Operation[Slot], id string, in SubmitInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op,
-		ID:        req.ID,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
+		ID:        id,
 		Inputs: []driver.Input{
-			{Name: "lane", Value: column(req.Lane), Kind: driver.KindString},
-			{Name: "key", Value: column(req.Key), Kind: driver.KindString},
-			{Name: "rank", Value: req.Rank, Kind: driver.KindInt},
-			{Name: "floor", Value: req.Floor, Kind: driver.KindInt},
-			{Name: "ready_at", Value: columnOf(req.ReadyAt, driver.Time), Kind: driver.KindTime},
-			{Name: "blocked", Value: req.Blocked, Kind: driver.KindBool},
+			{Name: "lane", Value: fsmimpl.Column(in.Lane), Kind: driver.KindString},
+			{Name: "key", Value: fsmimpl.Column(in.Key), Kind: driver.KindString},
+			{Name: "rank", Value: in.Rank, Kind: driver.KindInt},
+			{Name: "floor", Value: in.Floor, Kind: driver.KindInt},
+			{Name: "ready_at", Value: fsmimpl.ColumnOf(in.ReadyAt, driver.Time), Kind: driver.KindTime},
+			{Name: "blocked", Value: in.Blocked, Kind: driver.KindBool},
 		},
 		Decide: func(j *Slot, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			made, e, err := Submit(id, req, now)
+			made, e, err := Submit(id, in, now)
 			*j = made
 			return step(e, err)
 		},
 	}
 }
 
-func (req EditRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+func editCall(op *fsmimpl.Operation[Slot], in EditInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "lane", Value: column(req.Lane), Kind: driver.KindString},
-			{Name: "key", Value: column(req.Key), Kind: driver.KindString},
-			{Name: "rank", Value: req.Rank, Kind: driver.KindInt},
-			{Name: "floor", Value: req.Floor, Kind: driver.KindInt},
-			{Name: "ready_at", Value: columnOf(req.ReadyAt, driver.Time), Kind: driver.KindTime},
-			{Name: "blocked", Value: req.Blocked, Kind: driver.KindBool},
+			{Name: "lane", Value: fsmimpl.Column(in.Lane), Kind: driver.KindString},
+			{Name: "key", Value: fsmimpl.Column(in.Key), Kind: driver.KindString},
+			{Name: "rank", Value: in.Rank, Kind: driver.KindInt},
+			{Name: "floor", Value: in.Floor, Kind: driver.KindInt},
+			{Name: "ready_at", Value: fsmimpl.ColumnOf(in.ReadyAt, driver.Time), Kind: driver.KindTime},
+			{Name: "blocked", Value: in.Blocked, Kind: driver.KindBool},
 		},
 		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Edit(req, now))
+			return step(j.Edit(in, now))
 		},
 	}
 }
 
-func (req ClaimRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+func claimCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Slot, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := ClaimPeers{Few: peers[0]}
-			return step(j.Claim(req, known, now))
+			return step(j.Claim(known, c.Actor, now))
 		},
 		Peers: func(j *Slot, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
-				{Name: "few", Columns: []string{"lane"}, Values: []any{column(j.Lane)}, States: []string{"running"}, Except: id},
+				{Name: "few", Columns: []string{"lane"}, Values: []any{fsmimpl.Column(j.Lane)}, States: []string{"running"}, Except: id},
 			}
 		},
 		Fits: func(j *Slot, now time.Time) bool {
@@ -545,75 +445,55 @@ func (req ClaimRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
 	}
 }
 
-func (req RushRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+func rushCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Rush(req, now))
+			return step(j.Rush(c.Actor, c.Reason, now))
 		},
 	}
 }
 
-func (req ShiftRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+func shiftCall(op *fsmimpl.Operation[Slot], in ShiftInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Inputs: []driver.Input{
-			{Name: "lane", Value: column(req.Lane), Kind: driver.KindString},
+			{Name: "lane", Value: fsmimpl.Column(in.Lane), Kind: driver.KindString},
 		},
 		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Shift(req, now))
-		},
-	}
-}
-
-func (req BackRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
-	return fsmimpl.Call[Slot]{
-		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Back(req, now))
+			return step(j.Shift(in, now))
 		},
 	}
 }
 
-func (req FinishRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+func backCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Finish(req, now))
+			return step(j.Back(now))
 		},
 	}
 }
 
-func (req DropRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+func finishCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
 		Operation: op,
-		RequestID: req.RequestID,
-		Actor:     req.Actor,
-		Reason:    req.Reason,
-		At:        req.At,
-		Labels:    req.Labels,
+		Caller:    fsmimpl.Caller(c),
 		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Drop(req, now))
+			return step(j.Finish(now))
+		},
+	}
+}
+
+func dropCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
+		Operation: op,
+		Caller:    fsmimpl.Caller(c),
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Drop(now))
 		},
 	}
 }
@@ -627,13 +507,13 @@ func encode(j *Slot) driver.Row {
 		CreatedAt: j.CreatedAt,
 		UpdatedAt: j.UpdatedAt,
 		Values: []any{
-			column(j.Lane),
-			column(j.Key),
+			fsmimpl.Column(j.Lane),
+			fsmimpl.Column(j.Key),
 			j.Rank,
 			j.Floor,
-			column(j.ReadyAt),
+			fsmimpl.Column(j.ReadyAt),
 			j.Blocked,
-			column(j.Owner),
+			fsmimpl.Column(j.Owner),
 		},
 	}
 }
@@ -641,22 +521,18 @@ func encode(j *Slot) driver.Row {
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
 func decode(r driver.Row) (Slot, error) {
-	if len(r.Values) != len(schema.Columns) {
-		return Slot{}, fmt.Errorf("slot %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
-	}
 	j := Slot{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	err := errors.Join(
-		j.State.UnmarshalText([]byte(r.State)),
-		readOptional(r, 0, &j.Lane),
-		readOptional(r, 1, &j.Key),
-		read(r, 2, &j.Rank),
-		read(r, 3, &j.Floor),
-		readOptional(r, 4, &j.ReadyAt),
-		read(r, 5, &j.Blocked),
-		readOptional(r, 6, &j.Owner),
-	)
-	if err != nil {
-		return Slot{}, fmt.Errorf("slot %q: %w", r.ID, err)
+	rd := fsmimpl.Read(schema, r)
+	rd.State(&j.State)
+	fsmimpl.PlainOptional(rd, &j.Lane)
+	fsmimpl.PlainOptional(rd, &j.Key)
+	fsmimpl.Plain(rd, &j.Rank)
+	fsmimpl.Plain(rd, &j.Floor)
+	fsmimpl.PlainOptional(rd, &j.ReadyAt)
+	fsmimpl.Plain(rd, &j.Blocked)
+	fsmimpl.PlainOptional(rd, &j.Owner)
+	if err := rd.Err(); err != nil {
+		return Slot{}, err
 	}
 	return j, nil
 }
@@ -671,43 +547,4 @@ func step(e Event, err error) (fsmimpl.Step, error) {
 		s.From = e.From.String()
 	}
 	return s, nil
-}
-
-// column returns an optional value as rows hold it: nil when it is absent.
-func column[T any](o fsm.Optional[T]) any {
-	if v, ok := o.Get(); ok {
-		return v
-	}
-	return nil
-}
-
-// columnOf is column for a value that rows hold in another form.
-func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
-	if v, ok := o.Get(); ok {
-		return form(v)
-	}
-	return nil
-}
-
-// read copies a column that must be there.
-func read[T any](r driver.Row, column int, to *T) error {
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
-	}
-	*to = v
-	return nil
-}
-
-// readOptional copies a column that may be absent.
-func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
-	if r.Values[column] == nil {
-		return nil
-	}
-	v, ok := r.Values[column].(T)
-	if !ok {
-		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
-	}
-	*to = fsm.Some(v)
-	return nil
 }

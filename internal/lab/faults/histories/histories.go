@@ -185,10 +185,10 @@ func play(t *testing.T, store fsm.Store, seats []seat, ops int) histories {
 	for h.ops < ops {
 		id := fmt.Sprintf("j%d", h.records)
 		settled(t, func() (lifecycle.Outcome, error) {
-			return calm.Enqueue(ctx, lifecycle.EnqueueRequest{ID: id, RequestID: "make-" + id})
+			return calm.Enqueue(ctx, id, lifecycle.EnqueueInput{}, fsm.Call{RequestID: "make-" + id})
 		})
 		first := settled(t, func() (lifecycle.Outcome, error) {
-			return calm.ClaimNext(ctx, lifecycle.ClaimNextRequest{RequestID: "claim-" + id, Actor: "w", Lease: lease})
+			return calm.ClaimNext(ctx, lifecycle.ClaimNextInput{Lease: lease}, fsm.Call{RequestID: "claim-" + id, Actor: "w"})
 		})
 		if first.Record.ID != id {
 			t.Fatalf("claimed %s, want %s", first.Record.ID, id)

@@ -76,7 +76,7 @@ func local(t *testing.T, store *faults.Faulty) seat {
 func (p *player) wait() { p.store.Wait() }
 
 func (p *player) ask(q question) answer {
-	out, err := p.m.Heartbeat(faults.Call(p.ctx), p.target(q), lifecycle.HeartbeatRequest{RequestID: q.Request, Actor: "w", Lease: lease})
+	out, err := p.m.Heartbeat(faults.Call(p.ctx), p.target(q), lifecycle.HeartbeatInput{Lease: lease}, fsm.Call{RequestID: q.Request, Actor: "w"})
 	var refused *fsm.Refusal
 	switch {
 	case err == nil:

@@ -135,7 +135,7 @@ func (l *load) old(m *v1.Machine) func(w, n int) {
 		rec, err := m.Record(l.ctx, id(i))
 		if errors.Is(err, fsm.ErrQuarantined) {
 			// Known as one that is not to be touched: a call says so, too.
-			_, err := m.Tag(l.ctx, fsm.Ref{ID: id(i)}, v1.TagRequest{RequestID: request, Word: word})
+			_, err := m.Tag(l.ctx, fsm.Ref{ID: id(i)}, v1.TagInput{Word: word}, fsm.Call{RequestID: request})
 			if errors.Is(err, fsm.ErrQuarantined) {
 				l.foreign.Add(1)
 			} else {
@@ -147,16 +147,16 @@ func (l *load) old(m *v1.Machine) func(w, n int) {
 		var out v1.Outcome
 		switch moved := l.moved.Load(); {
 		case rand.IntN(6) > 0:
-			out, err = m.Tag(l.ctx, rec, v1.TagRequest{RequestID: request, Word: word})
+			out, err = m.Tag(l.ctx, rec, v1.TagInput{Word: word}, fsm.Call{RequestID: request})
 			if err == nil && moved && n%5 == 0 {
 				l.mu.Lock()
 				l.asked = append(l.asked, asked{id(i), request, word, out.Record.Rev})
 				l.mu.Unlock()
 			}
 		case rec.State == v1.StateOpen:
-			out, err = m.Take(l.ctx, rec, v1.TakeRequest{RequestID: request, Actor: fmt.Sprint("old", w)})
+			out, err = m.Take(l.ctx, rec, fsm.Call{RequestID: request, Actor: fmt.Sprint("old", w)})
 		default:
-			out, err = m.GiveBack(l.ctx, rec, v1.GiveBackRequest{RequestID: request})
+			out, err = m.GiveBack(l.ctx, rec, fsm.Call{RequestID: request})
 		}
 		if !l.fits(err, fsm.ErrQuarantined) {
 			return
@@ -180,17 +180,17 @@ func (l *load) next(m *v2.Machine) func(w, n int) {
 		switch {
 		case rec.State == v2.StateWaiting:
 			time.Sleep(time.Millisecond) // for version 1 to find it so
-			_, err = m.Resume(l.ctx, rec, v2.ResumeRequest{RequestID: request})
+			_, err = m.Resume(l.ctx, rec, fsm.Call{RequestID: request})
 		case rand.IntN(3) == 0:
-			if _, err = m.Remark(l.ctx, rec, v2.RemarkRequest{RequestID: request, Note: fmt.Sprint("note ", n)}); err == nil {
+			if _, err = m.Remark(l.ctx, rec, v2.RemarkInput{Note: fmt.Sprint("note ", n)}, fsm.Call{RequestID: request}); err == nil {
 				l.noted[i].Store(true)
 			}
 		case rec.State == v2.StateTaken:
-			_, err = m.GiveBack(l.ctx, rec, v2.GiveBackRequest{RequestID: request})
+			_, err = m.GiveBack(l.ctx, rec, fsm.Call{RequestID: request})
 		case rand.IntN(3) == 0:
-			_, err = m.Wait(l.ctx, rec, v2.WaitRequest{RequestID: request})
+			_, err = m.Wait(l.ctx, rec, fsm.Call{RequestID: request})
 		default:
-			_, err = m.Take(l.ctx, rec, v2.TakeRequest{RequestID: request, Actor: fmt.Sprint("new", w)})
+			_, err = m.Take(l.ctx, rec, fsm.Call{RequestID: request, Actor: fmt.Sprint("new", w)})
 		}
 		if l.fits(err) {
 			l.done[2].Add(1)
@@ -220,9 +220,9 @@ func refused(err error, program, store int) {
 // in the records of version 1, those made before it and those made beside it, and
 // that their requests and logs say the same.
 func ranked(ctx context.Context, one *v1.Machine, two *v2.Machine) {
-	_, err := one.Post(ctx, v1.PostRequest{ID: "beside", RequestID: "beside", Street: "besides"})
+	_, err := one.Post(ctx, "beside", v1.PostInput{Street: "besides"}, fsm.Call{RequestID: "beside"})
 	check(err)
-	again, err := two.Post(ctx, v2.PostRequest{ID: "beside", RequestID: "beside", Street: "besides"})
+	again, err := two.Post(ctx, "beside", v2.PostInput{Street: "besides"}, fsm.Call{RequestID: "beside"})
 	check(err)
 	if !again.Replayed || again.Record.Urgency != 5 {
 		log.Fatalf("a creation of version 1, repeated: %+v", again)
@@ -237,9 +237,9 @@ func ranked(ctx context.Context, one *v1.Machine, two *v2.Machine) {
 			log.Fatalf("repair of %q: %v, %v", id, repaired, err)
 		}
 	}
-	out, err := two.Rank(ctx, fsm.Ref{ID: id(0)}, v2.RankRequest{RequestID: "rank", Urgency: 9})
+	out, err := two.Rank(ctx, fsm.Ref{ID: id(0)}, v2.RankInput{Urgency: 9}, fsm.Call{RequestID: "rank"})
 	check(err)
-	_, err = one.Tag(ctx, fsm.Ref{ID: id(0)}, v1.TagRequest{RequestID: "tag a ranked one", Word: "w"})
+	_, err = one.Tag(ctx, fsm.Ref{ID: id(0)}, v1.TagInput{Word: "w"}, fsm.Call{RequestID: "tag a ranked one"})
 	check(err)
 	rec, err := two.Record(ctx, id(0))
 	check(err)
@@ -254,10 +254,10 @@ var processes = map[string]func(ctx context.Context){
 		m, err := v1.Open(ctx, reached(ctx))
 		check(err)
 		write(func(id string) (int64, error) {
-			out, err := m.Post(ctx, v1.PostRequest{ID: id, RequestID: "post " + id, Street: id})
+			out, err := m.Post(ctx, id, v1.PostInput{Street: id}, fsm.Call{RequestID: "post " + id})
 			return out.Record.Rev, err
 		}, func(id, word string) (int64, error) {
-			out, err := m.Tag(ctx, fsm.Ref{ID: id}, v1.TagRequest{RequestID: "tag " + word, Word: word})
+			out, err := m.Tag(ctx, fsm.Ref{ID: id}, v1.TagInput{Word: word}, fsm.Call{RequestID: "tag " + word})
 			return out.Record.Rev, err
 		})
 	},
@@ -265,10 +265,10 @@ var processes = map[string]func(ctx context.Context){
 		m, err := v2.Open(ctx, reached(ctx))
 		check(err)
 		write(func(id string) (int64, error) {
-			out, err := m.Post(ctx, v2.PostRequest{ID: id, RequestID: "post " + id, Street: id})
+			out, err := m.Post(ctx, id, v2.PostInput{Street: id}, fsm.Call{RequestID: "post " + id})
 			return out.Record.Rev, err
 		}, func(id, word string) (int64, error) {
-			out, err := m.Tag(ctx, fsm.Ref{ID: id}, v2.TagRequest{RequestID: "tag " + word, Word: word})
+			out, err := m.Tag(ctx, fsm.Ref{ID: id}, v2.TagInput{Word: word}, fsm.Call{RequestID: "tag " + word})
 			return out.Record.Rev, err
 		})
 	},
@@ -398,7 +398,7 @@ func main() {
 	one, err := v1.Open(ctx, p.one)
 	check(err)
 	for i := range records {
-		_, err := one.Post(ctx, v1.PostRequest{ID: id(i), RequestID: "post" + id(i), Street: fmt.Sprint("street ", i%4)})
+		_, err := one.Post(ctx, id(i), v1.PostInput{Street: fmt.Sprint("street ", i%4)}, fsm.Call{RequestID: "post" + id(i)})
 		check(err)
 	}
 	if _, err := v2.Open(ctx, p.two); !errors.Is(err, fsm.ErrSchemaMismatch) || errors.As(err, new(*driver.RetiredError)) {
@@ -424,7 +424,7 @@ func main() {
 	l.wg.Wait()
 	for i := range records {
 		if rec, err := two.Record(ctx, id(i)); err == nil && rec.State == v2.StateWaiting {
-			_, err = two.Resume(ctx, rec, v2.ResumeRequest{RequestID: "at last"})
+			_, err = two.Resume(ctx, rec, fsm.Call{RequestID: "at last"})
 			check(err)
 		}
 	}
@@ -438,7 +438,7 @@ func main() {
 		log.Fatalf("version 1 finds: %s", f)
 	}
 	for _, a := range l.asked { // what version 1 was told, version 2 says again
-		out, err := two.Tag(ctx, fsm.Ref{ID: a.id, Rev: a.rev - 1}, v2.TagRequest{RequestID: a.request, Word: a.word})
+		out, err := two.Tag(ctx, fsm.Ref{ID: a.id, Rev: a.rev - 1}, v2.TagInput{Word: a.word}, fsm.Call{RequestID: a.request})
 		check(err)
 		if !out.Replayed || out.Record.Rev != a.rev {
 			log.Fatalf("request %q of %q was told revision %d, and now %d, replayed %v", a.request, a.id, a.rev, out.Record.Rev, out.Replayed)
@@ -470,9 +470,9 @@ func main() {
 	refused(err, 2, 3)
 	refused(v2.Migrate(ctx, p.two), 2, 3)
 	if os.Args[1] == "sqlite" { // programs that should have been stopped write nothing more
-		_, err = one.Post(ctx, v1.PostRequest{ID: "late1", RequestID: "late1", Street: "late"})
+		_, err = one.Post(ctx, "late1", v1.PostInput{Street: "late"}, fsm.Call{RequestID: "late1"})
 		refused(err, 1, 3)
-		_, err = two.Post(ctx, v2.PostRequest{ID: "late2", RequestID: "late2", Street: "late"})
+		_, err = two.Post(ctx, "late2", v2.PostInput{Street: "late"}, fsm.Call{RequestID: "late2"})
 		refused(err, 2, 3)
 	}
 	_, err = v1.Open(ctx, p.one)

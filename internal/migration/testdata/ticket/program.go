@@ -113,33 +113,33 @@ func fill(ctx context.Context, store fsm.Store) {
 			id = `"quoted" \ 'id' ünï`
 		}
 		place := fsm.Some(fmt.Sprint("desk ", i%4))
-		out, err := m.Submit(ctx, v1.SubmitRequest{ID: id, RequestID: request(), Queue: fmt.Sprint("q", i%3), Priority: v1.PriorityLow, Place: place, Colour: fsm.Some("red")})
+		out, err := m.Submit(ctx, id, v1.SubmitInput{Queue: fmt.Sprint("q", i%3), Priority: v1.PriorityLow, Place: place, Colour: fsm.Some("red")}, fsm.Call{RequestID: request()})
 		check(err)
 		do := func(out2 v1.Outcome, err error) {
 			check(err)
 			out = out2
 		}
 		for k := range i % 5 {
-			do(m.Tag(ctx, out, v1.TagRequest{RequestID: request(), Tag: fmt.Sprint("tag", k)}))
+			do(m.Tag(ctx, out, v1.TagInput{Tag: fmt.Sprint("tag", k)}, fsm.Call{RequestID: request()}))
 		}
 		if i%4 == 0 {
 			continue
 		}
-		do(m.Take(ctx, out, v1.TakeRequest{RequestID: request(), Actor: fmt.Sprint("ann", i)}))
+		do(m.Take(ctx, out, fsm.Call{RequestID: request(), Actor: fmt.Sprint("ann", i)}))
 		if i == 11 { // the migration writes revision 64
 			for out.Record.Rev < 62 {
-				do(m.Tag(ctx, out, v1.TagRequest{RequestID: request(), Tag: fmt.Sprint("tag", out.Record.Rev)}))
+				do(m.Tag(ctx, out, v1.TagInput{Tag: fmt.Sprint("tag", out.Record.Rev)}, fsm.Call{RequestID: request()}))
 			}
 		}
 		if i%4 == 1 {
 			continue
 		}
 		if i%4 == 2 {
-			do(m.Solve(ctx, out, v1.SolveRequest{RequestID: request(), Note: "done"}))
-			do(m.Tag(ctx, out, v1.TagRequest{RequestID: request(), Tag: "late"}))
+			do(m.Solve(ctx, out, v1.SolveInput{Note: "done"}, fsm.Call{RequestID: request()}))
+			do(m.Tag(ctx, out, v1.TagInput{Tag: "late"}, fsm.Call{RequestID: request()}))
 			continue
 		}
-		do(m.Hold(ctx, out, v1.HoldRequest{RequestID: request(), Actor: "ann", Reason: "waiting"}))
+		do(m.Hold(ctx, out, fsm.Call{RequestID: request(), Actor: "ann", Reason: "waiting"}))
 	}
 	counts, err := m.Count(ctx)
 	check(err)
@@ -183,9 +183,9 @@ func judge(ctx context.Context, store fsm.Store) {
 		log.Fatalf("repair: %v, %v", repaired, err)
 	}
 	// A retry of an old request is answered from the log, over the moved revision.
-	out, err := m.Take(ctx, rec, v2.TakeRequest{RequestID: "again", Actor: "bob"})
+	out, err := m.Take(ctx, rec, fsm.Call{RequestID: "again", Actor: "bob"})
 	check(err)
-	again, err := m.Take(ctx, rec, v2.TakeRequest{RequestID: "again", Actor: "bob"})
+	again, err := m.Take(ctx, rec, fsm.Call{RequestID: "again", Actor: "bob"})
 	check(err)
 	if !again.Replayed || out.Record.State != v2.StateHeld {
 		log.Fatalf("taken: %+v, again: %+v", out.Record, again)
@@ -197,10 +197,10 @@ func judge(ctx context.Context, store fsm.Store) {
 		log.Fatalf("t11 is at revision %d, want 64", rec.Rev)
 	}
 	for i := range 3 {
-		req := v2.FollowRequest{RequestID: fmt.Sprint("follow", i), Who: fmt.Sprint("w", i)}
-		out, err := m.Follow(ctx, rec, req)
+		in, call := v2.FollowInput{Who: fmt.Sprint("w", i)}, fsm.Call{RequestID: fmt.Sprint("follow", i)}
+		out, err := m.Follow(ctx, rec, in, call)
 		check(err)
-		replayed, err := m.Follow(ctx, rec, req)
+		replayed, err := m.Follow(ctx, rec, in, call)
 		check(err)
 		if !replayed.Replayed || replayed.Record.Watchers.Len() != i+1 {
 			log.Fatalf("replayed: %+v", replayed)
@@ -208,26 +208,26 @@ func judge(ctx context.Context, store fsm.Store) {
 		rec = out.Record
 	}
 	// The sequence goes on where it was.
-	made, err := m.Submit(ctx, v2.SubmitRequest{ID: "fresh", RequestID: "fresh", Queue: "q0", Priority: v2.PriorityUrgent, Place: "desk"})
+	made, err := m.Submit(ctx, "fresh", v2.SubmitInput{Queue: "q0", Priority: v2.PriorityUrgent, Place: "desk"}, fsm.Call{RequestID: "fresh"})
 	check(err)
 	if made.Record.Count != 21 {
 		log.Fatalf("the next number is %d, want 21", made.Record.Count)
 	}
 	// The new rules hold in the database, not only in the program.
-	held, err := m.Take(ctx, made, v2.TakeRequest{RequestID: "take fresh", Actor: "bob"})
+	held, err := m.Take(ctx, made, fsm.Call{RequestID: "take fresh", Actor: "bob"})
 	check(err)
 	for i := range 3 {
-		held, err = m.Remind(ctx, held, v2.RemindRequest{RequestID: fmt.Sprint("remind", i)})
+		held, err = m.Remind(ctx, held, fsm.Call{RequestID: fmt.Sprint("remind", i)})
 		check(err)
 	}
-	if _, err = m.Remind(ctx, held, v2.RemindRequest{RequestID: "remind once more"}); !errors.Is(err, v2.ErrTooManyReminders) {
+	if _, err = m.Remind(ctx, held, fsm.Call{RequestID: "remind once more"}); !errors.Is(err, v2.ErrTooManyReminders) {
 		log.Fatalf("a fourth reminder: %v", err)
 	}
-	weighed, err := m.Weigh(ctx, made, v2.WeighRequest{RequestID: "weigh", Weight: 9, Kind: v2.KindFault, Desk: "d", Since: since, Extra: fsm.MustJSON("1")})
+	weighed, err := m.Weigh(ctx, made, v2.WeighInput{Weight: 9, Kind: v2.KindFault, Desk: "d", Since: since, Extra: fsm.MustJSON("1")}, fsm.Call{RequestID: "weigh"})
 	if !errors.Is(err, fsm.ErrStale) {
 		log.Fatalf("weighed at an old revision: %+v, %v", weighed, err)
 	}
-	_, err = m.Weigh(ctx, held, v2.WeighRequest{RequestID: "weigh", Weight: 9, Kind: v2.KindFault, Desk: "d", Since: since, Extra: fsm.MustJSON("1")})
+	_, err = m.Weigh(ctx, held, v2.WeighInput{Weight: 9, Kind: v2.KindFault, Desk: "d", Since: since, Extra: fsm.MustJSON("1")}, fsm.Call{RequestID: "weigh"})
 	check(err)
 	findings("after more work")
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"example.com/cookbook/payment"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
 // approve gives the approval of one person: the first one, or the second.
@@ -15,10 +17,10 @@ func approve(ctx context.Context, payments *payment.Machine, id, person string) 
 	}
 	switch stored.State {
 	case payment.StateRequested:
-		out, err := payments.Endorse(ctx, stored, payment.EndorseRequest{RequestID: "endorse " + person, Actor: person})
+		out, err := payments.Endorse(ctx, stored, fsm.Call{RequestID: "endorse " + person, Actor: person})
 		return out.Record.State, err
 	default:
-		out, err := payments.Approve(ctx, stored, payment.ApproveRequest{RequestID: "approve " + person, Actor: person})
+		out, err := payments.Approve(ctx, stored, fsm.Call{RequestID: "approve " + person, Actor: person})
 		if errors.Is(err, payment.ErrSamePerson) {
 			return stored.State, err // another one has to approve
 		}

@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"example.com/cookbook/job"
+	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
 // twice is the program of the README.
 func twice(ctx context.Context, jobs *job.Machine) (first, second job.Outcome, err error) {
 	begin := func() error {
-		running, err := jobs.As("worker-1").Claim(ctx, job.ClaimRequest{Lease: time.Now().Add(time.Minute)})
+		lease := job.ClaimInput{Lease: time.Now().Add(time.Minute)}
+		running, err := jobs.As("worker-1").Claim(ctx, lease, fsm.Call{})
 		if err != nil {
 			return err
 		}

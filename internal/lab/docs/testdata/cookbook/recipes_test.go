@@ -64,14 +64,14 @@ func TestLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	jobs := must(job.Open(ctx, store))
-	must(jobs.Submit(ctx, job.SubmitRequest{RequestID: "order-17"}))
-	must(jobs.Submit(ctx, job.SubmitRequest{RequestID: "order-18"}))
+	must(jobs.Submit(ctx, "", fsm.Call{RequestID: "order-17"}))
+	must(jobs.Submit(ctx, "", fsm.Call{RequestID: "order-18"}))
 	if _, _, err := twice(ctx, jobs); err != nil {
 		t.Fatal(err)
 	}
 	counts := must(jobs.Count(ctx))
 	want(t, counts[job.StateDone], 1)
-	lost := must(jobs.As("w1").Claim(ctx, job.ClaimRequest{Lease: time.Now().Add(-time.Second)}))
+	lost := must(jobs.As("w1").Claim(ctx, job.ClaimInput{Lease: time.Now().Add(-time.Second)}, fsm.Call{}))
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
 		defer stop()
@@ -89,7 +89,7 @@ func TestLease(t *testing.T) {
 func TestRetry(t *testing.T) {
 	ctx := t.Context()
 	tasks, clock := open(t, task.Migrate, task.Open)
-	must(tasks.Submit(ctx, task.SubmitRequest{RequestID: "s"}))
+	must(tasks.Submit(ctx, "", fsm.Call{RequestID: "s"}))
 	fails := func(task.Task) error { return errors.New("no answer") }
 	for _, pause := range []time.Duration{30 * time.Second, 5 * time.Minute, time.Hour} {
 		want(t, must(attempt(ctx, tasks, "w1", fails)), task.StateWaiting)
@@ -100,14 +100,14 @@ func TestRetry(t *testing.T) {
 		clock.Advance(time.Second)
 	}
 	want(t, must(attempt(ctx, tasks, "w1", fails)), task.StateFailed)
-	must(tasks.Submit(ctx, task.SubmitRequest{RequestID: "s2"}))
+	must(tasks.Submit(ctx, "", fsm.Call{RequestID: "s2"}))
 	want(t, must(attempt(ctx, tasks, "w1", func(task.Task) error { return nil })), task.StateDone)
 }
 
 func TestApproval(t *testing.T) {
 	ctx := t.Context()
 	payments, _ := open(t, payment.Migrate, payment.Open)
-	must(payments.Request(ctx, payment.RequestRequest{ID: "p", RequestID: "r", Actor: "ann", Amount: 900}))
+	must(payments.Request(ctx, "p", payment.RequestInput{Amount: 900}, fsm.Call{RequestID: "r", Actor: "ann"}))
 	_, err := approve(ctx, payments, "p", "ann")
 	want(t, errors.Is(err, payment.ErrOwnRequest), true)
 	want(t, must(approve(ctx, payments, "p", "ben")), payment.StateEndorsed)
@@ -128,8 +128,8 @@ func TestActive(t *testing.T) {
 		t.Error(first, second, existing, err)
 	}
 	record := must(exports.Record(ctx, first))
-	started := must(exports.Start(ctx, record, export.StartRequest{RequestID: "start"}))
-	must(exports.Finish(ctx, started, export.FinishRequest{RequestID: "finish"}))
+	started := must(exports.Start(ctx, record, fsm.Call{RequestID: "start"}))
+	must(exports.Finish(ctx, started, fsm.Call{RequestID: "finish"}))
 	third, existing, err := request(ctx, exports, "r3", "acme")
 	if err != nil || existing || third == first {
 		t.Error(first, third, existing, err)
@@ -151,7 +151,7 @@ func TestOutbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	notices := must(notice.Open(ctx, store, poster{server.Client()}, fsm.WithBackoff(time.Millisecond, time.Millisecond)))
-	must(notices.Publish(ctx, notice.PublishRequest{ID: "n", RequestID: "r", URL: server.URL, Body: fsm.MustJSON(`{}`)}))
+	must(notices.Publish(ctx, "n", notice.PublishInput{URL: server.URL, Body: fsm.MustJSON(`{}`)}, fsm.Call{RequestID: "r"}))
 	go func() {
 		defer stop()
 		for must(notices.Record(t.Context(), "n")).State != notice.StateDelivered {
@@ -192,7 +192,7 @@ func TestSaga(t *testing.T) {
 	ctx := t.Context()
 	for full, end := range map[bool]trip.State{false: trip.StateBooked, true: trip.StateCancelled} {
 		trips, _ := open(t, trip.Migrate, trip.Open)
-		must(trips.Plan(ctx, trip.PlanRequest{ID: "t", RequestID: "r", Traveller: "ann"}))
+		must(trips.Plan(ctx, "t", trip.PlanInput{Traveller: "ann"}, fsm.Call{RequestID: "r"}))
 		at := &flights{full: full}
 		for range 3 {
 			if err := advance(ctx, trips, at); err != nil {
@@ -210,15 +210,15 @@ func TestProjection(t *testing.T) {
 	want(t, must(order(ctx, parcels, "o")).State, parcel.OrderStateInPacking)
 	var last parcel.Outcome
 	for _, id := range []string{"p1", "p2"} {
-		packed := must(parcels.Pack(ctx, parcel.PackRequest{ID: id, RequestID: "pack " + id, OrderID: "o"}))
-		sent := must(parcels.Send(ctx, packed, parcel.SendRequest{RequestID: "send"}))
+		packed := must(parcels.Pack(ctx, id, parcel.PackInput{OrderID: "o"}, fsm.Call{RequestID: "pack " + id}))
+		sent := must(parcels.Send(ctx, packed, fsm.Call{RequestID: "send"}))
 		want(t, must(order(ctx, parcels, "o")).State, parcel.OrderStateUnderWay)
 		last = sent
 		if id == "p1" {
-			must(parcels.Receive(ctx, sent, parcel.ReceiveRequest{RequestID: "receive"}))
+			must(parcels.Receive(ctx, sent, fsm.Call{RequestID: "receive"}))
 		}
 	}
-	must(parcels.Receive(ctx, last, parcel.ReceiveRequest{RequestID: "receive"}))
+	must(parcels.Receive(ctx, last, fsm.Call{RequestID: "receive"}))
 	want(t, must(order(ctx, parcels, "o")).State, parcel.OrderStateComplete)
 }
 
@@ -226,7 +226,7 @@ func TestScheduled(t *testing.T) {
 	ctx := t.Context()
 	reminders, clock := open(t, reminder.Migrate, reminder.Open)
 	at := clock.Now().Add(time.Hour)
-	out := must(reminders.Schedule(ctx, reminder.ScheduleRequest{RequestID: "s", Text: "call", StartAt: at}))
+	out := must(reminders.Schedule(ctx, "", reminder.ScheduleInput{Text: "call", StartAt: at}, fsm.Call{RequestID: "s"}))
 	if err := postpone(ctx, reminders, out.Record, at.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -244,13 +244,13 @@ func TestScheduled(t *testing.T) {
 func TestCancel(t *testing.T) {
 	ctx := t.Context()
 	builds, _ := open(t, build.Migrate, build.Open)
-	queued := must(builds.As("w1").Submit(ctx, build.SubmitRequest{}))
+	queued := must(builds.As("w1").Submit(ctx, "", fsm.Call{}))
 	running := must(queued.Start(ctx))
-	why := build.CancelRequest{RequestID: "c", Why: "a newer commit"}
-	must(builds.Cancel(ctx, running, why))
+	why, call := build.CancelInput{Why: "a newer commit"}, fsm.Call{RequestID: "c"}
+	must(builds.Cancel(ctx, running, why, call))
 	want(t, must(upload(ctx, running)), true)
-	why.RequestID = "c2"
-	again := must(builds.Cancel(ctx, must(builds.Record(ctx, running.Record().ID)), why))
+	call.RequestID = "c2"
+	again := must(builds.Cancel(ctx, must(builds.Record(ctx, running.Record().ID)), why, call))
 	want(t, again.RecordOnly, true)
 }
 
@@ -262,11 +262,11 @@ func TestRename(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := must(ticket1.Open(ctx, store))
-	must(old.Create(ctx, ticket1.CreateRequest{ID: "t", RequestID: "r", Priority: ticket1.PriorityHigh}))
+	must(old.Create(ctx, "t", ticket1.CreateInput{Priority: ticket1.PriorityHigh}, fsm.Call{RequestID: "r"}))
 	tickets := must(upgrade(ctx, store))
 	record := must(tickets.Record(ctx, "t"))
 	want(t, record.Severity, ticket2.SeverityUrgent)
-	out := must(tickets.Solve(ctx, record, ticket2.SolveRequest{RequestID: "s"}))
+	out := must(tickets.Solve(ctx, record, fsm.Call{RequestID: "s"}))
 	want(t, out.Record.State, ticket2.StateSolved)
 	for f, err := range tickets.Audit(ctx) {
 		t.Error(f, err)

@@ -38,7 +38,7 @@ func step(ctx context.Context, any trip.AnyTrip, at agency) error {
 			case errors.Is(err, errFull):
 				_, err = t.FlightRefused(ctx)
 			case err == nil:
-				_, err = t.FlightBooked(ctx, number)
+				_, err = t.FlightBooked(ctx, trip.FlightBookedInput{Flight: number})
 			}
 			return err
 		},
@@ -48,7 +48,7 @@ func step(ctx context.Context, any trip.AnyTrip, at agency) error {
 			case errors.Is(err, errFull):
 				_, err = t.HotelRefused(ctx) // the flight has to be cancelled
 			case err == nil:
-				_, err = t.HotelBooked(ctx, number)
+				_, err = t.HotelBooked(ctx, trip.HotelBookedInput{Hotel: number})
 			}
 			return err
 		},

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"example.com/cookbook/reminder"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
 // remind sends the reminders whose time has come.
@@ -17,7 +19,7 @@ func remind(ctx context.Context, reminders *reminder.Machine, send func(text str
 			err = send(r.Text)
 		}
 		if err == nil {
-			_, err = reminders.Send(ctx, r, reminder.SendRequest{RequestID: "send"})
+			_, err = reminders.Send(ctx, r, fsm.Call{RequestID: "send"})
 		}
 		if err != nil {
 			return err
@@ -28,6 +30,6 @@ func remind(ctx context.Context, reminders *reminder.Machine, send func(text str
 
 // postpone gives a reminder that has not started another time.
 func postpone(ctx context.Context, reminders *reminder.Machine, r reminder.Reminder, to time.Time) error {
-	_, err := reminders.Move(ctx, r, reminder.MoveRequest{RequestID: "move to " + to.String(), StartAt: to})
+	_, err := reminders.Move(ctx, r, reminder.MoveInput{StartAt: to}, fsm.Call{RequestID: "move to " + to.String()})
 	return err
 }

@@ -1,8 +1,8 @@
-package fsm
+package driver
 
 import (
 	"bytes"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -76,13 +76,13 @@ func (o *Optional[T]) Scan(src any) error {
 }
 
 // Value writes a column; absent is NULL.
-func (o Optional[T]) Value() (driver.Value, error) {
+func (o Optional[T]) Value() (sqldriver.Value, error) {
 	if !o.ok {
 		return nil, nil
 	}
 	v := any(o.value)
-	if valuer, ok := v.(driver.Valuer); ok {
-		if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer && p.IsNil() && p.Type().Elem().Implements(reflect.TypeFor[driver.Valuer]()) {
+	if valuer, ok := v.(sqldriver.Valuer); ok {
+		if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer && p.IsNil() && p.Type().Elem().Implements(reflect.TypeFor[sqldriver.Valuer]()) {
 			return nil, nil // its method would panic
 		}
 		var err error
@@ -90,5 +90,5 @@ func (o Optional[T]) Value() (driver.Value, error) {
 			return v, err
 		}
 	}
-	return driver.DefaultParameterConverter.ConvertValue(v)
+	return sqldriver.DefaultParameterConverter.ConvertValue(v)
 }

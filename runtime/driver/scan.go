@@ -1,8 +1,8 @@
-package fsm
+package driver
 
 import (
 	"bytes"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -25,7 +25,7 @@ func scanInto(to reflect.Value, src any) error {
 			return nil
 		}
 	case *bool:
-		b, err := driver.Bool.ConvertValue(src)
+		b, err := sqldriver.Bool.ConvertValue(src)
 		if err == nil {
 			*p = b.(bool)
 		}

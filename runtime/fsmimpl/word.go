@@ -1,0 +1,69 @@
+package fsmimpl
+
+import (
+	"encoding"
+	"fmt"
+)
+
+// word is a type of generated constants: 1, 2, 3 ... in the order of a table of
+// words, which has nothing at 0.
+type word interface{ ~uint8 | ~uint16 }
+
+// Name returns the word of v, and for what is none the type with the number.
+func Name[T word](words []string, v T, typ string) string {
+	if v == 0 || int(v) >= len(words) {
+		return fmt.Sprintf("%s(%d)", typ, v)
+	}
+	return words[v]
+}
+
+// Text is MarshalText of such a type; the noun says what a value is.
+func Text[T word](words []string, v T, noun string) ([]byte, error) {
+	if v == 0 || int(v) >= len(words) {
+		return nil, fmt.Errorf("%d is no %s", v, noun)
+	}
+	return []byte(words[v]), nil
+}
+
+// Parse is UnmarshalText of such a type.
+func Parse[T word](words []string, text []byte, to *T, noun string) error {
+	for i, w := range words {
+		if i > 0 && w == string(text) {
+			*to = T(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown %s %q; expected %s", noun, text, expected(words[1:]))
+}
+
+// expected lists words, unless they are many.
+func expected(words []string) string {
+	const many = 12
+	if len(words) > many {
+		return fmt.Sprint(len(words), " words that the specification lists")
+	}
+	text := words[0]
+	for i, w := range words[1:] {
+		if i == len(words)-2 {
+			text += " or " + w
+		} else {
+			text += ", " + w
+		}
+	}
+	return text
+}
+
+// All returns the values of such a type.
+func All[T word](words []string) []T {
+	all := make([]T, len(words)-1)
+	for i := range all {
+		all[i] = T(i + 1)
+	}
+	return all
+}
+
+// textual is a type that reads its stored word.
+type textual[T any] interface {
+	*T
+	encoding.TextUnmarshaler
+}
