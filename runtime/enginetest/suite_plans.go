@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -139,8 +140,19 @@ func plans[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 			}
 			return fmt.Errorf("pick from an empty store: %v; expected that there is nothing to do", err)
 		})
-		demand(plans, "ORDER BY ", words.index, words.sorts, 1)
+		sorts := words.sorts
+		if slices.ContainsFunc(deadlines(s.M), func(c string) bool { return equals(plans, c) }) {
+			sorts = "" // the database may sort the few that have this very deadline
+		}
+		demand(plans, "ORDER BY ", words.index, sorts, 1)
 	}
+}
+
+// equals reports whether a query asks for one value of a column.
+func equals(plans map[string]string, column string) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(plans)), func(text string) bool {
+		return strings.Contains(text, quoteName(column)+" = ")
+	})
 }
 
 // deadlines lists the stored names of the columns that triggers wait for.
