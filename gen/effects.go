@@ -14,12 +14,11 @@ import (
 // anything is written, so a refusal leaves the record as it was.
 type change struct {
 	field   *spec.Field
-	operand             // the new value as later facts see it
-	assign  string      // the right side, of the field's own type
-	step    int64       // increment only: how much is added; 0 otherwise
-	before  []jen.Code  // statements that compute a local variable, which assign then names
-	reads   *spec.Field // another field whose stored value assign reads, or nil
-	checked bool        // the value is an input, whose bounds were looked at
+	operand            // the new value as later facts see it
+	assign  string     // the right side, of the field's own type
+	step    int64      // increment only: how much is added; 0 otherwise
+	before  []jen.Code // statements that compute a local variable, which assign then names
+	checked bool       // the value is an input, whose bounds were looked at
 }
 
 // changes are the changes of one step, in the order in which they are written.
@@ -59,25 +58,21 @@ func (c *changes) locals() []jen.Code {
 	return code
 }
 
-// writes lists the assignments. A value that comes out of a field which is
-// written too is kept in a variable first.
+// writes lists the assignments, to the copy that a step is decided on.
 func (c *changes) writes(n *names) []jen.Code {
-	var saved, code []jen.Code
+	var code []jen.Code
 	for _, x := range c.list {
-		target := "j." + n.field(x.field)
+		target := "next." + n.field(x.field)
 		switch {
 		case x.step == 1:
 			code = append(code, raw(target+"++"))
 		case x.step > 1:
 			code = append(code, raw("%s += %d", target, x.step))
-		case x.reads != nil && x.reads != x.field && c.of(x.reads) != nil:
-			saved = append(saved, raw("%s := %s", n.local(x.field), x.assign))
-			code = append(code, raw("%s = %s", target, n.local(x.field)))
-		case x.assign != target:
+		case x.assign != "j."+n.field(x.field):
 			code = append(code, raw("%s = %s", target, x.assign))
 		}
 	}
-	return append(saved, code...)
+	return code
 }
 
 // overflow is the condition that a field cannot hold the value it is about to get.
@@ -93,7 +88,7 @@ func (s scope) overflows(o *spec.Operation, e *spec.Effects, facts []*spec.Fact)
 	var found []overflow
 	for _, a := range e.Set {
 		if a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 {
-			found = append(found, overflow{a.Field, raw("!inYears(now.Add(%s))", durationExpr(a.Value.Plus))})
+			found = append(found, overflow{a.Field, raw("!fsmimpl.InYears(now.Add(%s))", durationExpr(a.Value.Plus))})
 		}
 	}
 	for _, r := range e.Increment {
@@ -185,9 +180,6 @@ func (s scope) set(a spec.Assign) (*change, error) {
 	}
 	src := s.value(a.Value, f)
 	x.checked = a.Value.Input != nil
-	if a.Value.Kind == spec.ValueField {
-		x.reads = a.Value.Field
-	}
 	enum := s.n.fieldEnum(f)
 	if f.Type.Kind == spec.KindEnum && src.enum != enum {
 		if src.here == maybe {
@@ -197,7 +189,6 @@ func (s scope) set(a spec.Assign) (*change, error) {
 				jen.If(raw("v, ok := %s.Get()", src.opt), raw("ok")).Block(raw("%s = fsm.Some(%s)", local, convert(src.enum, enum, "v"))),
 			}
 			src = operand{kind: src.kind, here: maybe, opt: local, val: local + ".Or(0)"}
-			x.reads = nil
 		} else {
 			src.val = convert(src.enum, enum, src.val)
 		}
@@ -271,9 +262,6 @@ func (s scope) add(a spec.Assign, looked bool) *change {
 	f := a.Field
 	code := s.field(f).val + ".With(" + s.value(a.Value, f).val + ")"
 	x := &change{field: f}
-	if a.Value.Kind == spec.ValueField {
-		x.reads = a.Value.Field
-	}
 	if !looked {
 		x.operand, x.assign = plain(spec.KindSet, nil, code), code
 		return x
@@ -285,7 +273,6 @@ func (s scope) add(a spec.Assign, looked bool) *change {
 		x.before = slices.Clone(c.before)
 	}
 	x.before = append(x.before, raw("%s %s %s", local, define, code))
-	x.reads = nil
 	x.operand, x.assign = plain(spec.KindSet, nil, local), local
 	return x
 }

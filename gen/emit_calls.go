@@ -16,30 +16,31 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 	pair := func(name string, value jen.Code) {
 		fields = append(fields, jen.Line().Id(name).Op(":").Add(value))
 	}
-	pair("Name", jen.Lit(o.Name))
-	pair("Stored", jen.Lit(o.Stored()))
-	pair("Event", jen.Lit(o.StoredEvent()))
-	pair("By", raw(map[spec.Actor]string{spec.ByCaller: "fsmimpl.ByCaller", spec.BySystem: "fsmimpl.BySystem", spec.ByOperator: "fsmimpl.ByOperator"}[o.By]))
+	by := map[spec.Actor]string{spec.ByCaller: "fsmimpl.ByCaller", spec.BySystem: "fsmimpl.BySystem", spec.ByOperator: "fsmimpl.ByOperator"}[o.By]
+	fields = append(fields, jen.Line().Add(raw("Name: %q, Stored: %q, Event: %q, By: %s", o.Name, o.Stored(), o.StoredEvent(), by)))
 	if creates(o) {
 		pair("Creates", jen.True())
 	} else {
 		pair("From", raw(stringsExpr(storedStates(states(o.From)))))
 	}
 	pair("Moves", jen.Index().Add(raw("fsmimpl.Move")).ValuesFunc(func(g *jen.Group) {
+		const most = 4 // on one line
 		moves := movesOf(o)
 		for _, mv := range moves {
-			g.Line().Add(raw(moveExpr(mv)))
+			line(g, len(moves) > most).Add(raw(moveExpr(mv)))
 		}
-		if len(moves) > 0 {
+		if len(moves) > most {
 			g.Line()
 		}
 	}))
 	if feeds := s.m.Feeds(o); len(feeds) > 0 {
 		pair("Feeds", jen.Index().Add(raw("fsmimpl.Feed")).ValuesFunc(func(g *jen.Group) {
 			for _, f := range feeds {
-				g.Line().Add(raw("{Input: %q, Column: %q}", f.Input.Name, f.Field.Stored()))
+				line(g, len(feeds) > 2).Add(raw("{Input: %q, Column: %q}", f.Input.Name, f.Field.Stored()))
 			}
-			g.Line()
+			if len(feeds) > 2 {
+				g.Line()
+			}
 		}))
 	}
 	if recorded := recordedIn(s.m, o); len(recorded) > 0 {
@@ -209,17 +210,19 @@ func (s *store) call(f *jen.File, o *spec.Operation) error {
 	pair := func(name string, value jen.Code) {
 		fields = append(fields, jen.Line().Id(name).Op(":").Add(value))
 	}
-	pair("Operation", raw("op"))
-	pair("Caller", raw("fsmimpl.Caller(c)"))
+	head := "Operation: op, Caller: fsmimpl.Caller(c)"
 	if creates(o) {
-		pair("ID", raw("id"))
+		head += ", ID: id"
 	}
+	fields = append(fields, jen.Line().Add(raw(head)))
 	if len(o.Inputs) > 0 {
 		pair("Inputs", jen.Index().Add(raw("driver.Input")).ValuesFunc(func(g *jen.Group) {
 			for _, in := range o.Inputs {
-				g.Line().Add(raw(s.inputExpr(o, in)))
+				line(g, len(o.Inputs) > 1).Add(raw(s.inputExpr(o, in)))
 			}
-			g.Line()
+			if len(o.Inputs) > 1 {
+				g.Line()
+			}
 		}))
 	}
 	pair("Decide", s.decide(o))
@@ -293,6 +296,9 @@ func (s *store) decide(o *spec.Operation) *jen.Statement {
 	id := "_"
 	if creates(o) {
 		id = "id"
+	}
+	if c.Peers == "" && !creates(o) {
+		return raw("func(j *%s, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.%s(%s)) }", s.n.Record, c.Method, args)
 	}
 	return jen.Func().Params(raw("j *%s, %s string, %s []int64, now", s.n.Record, id, peers).Qual("time", "Time")).
 		Params(raw("fsmimpl.Step"), raw("error")).BlockFunc(func(g *jen.Group) {
@@ -427,4 +433,12 @@ func (s *store) condition(a asked) string {
 
 var condOps = map[spec.FactOp]string{
 	spec.Eq: "OpEq", spec.Ne: "OpNe", spec.Lt: "OpLt", spec.Le: "OpLe", spec.Gt: "OpGt", spec.Ge: "OpGe",
+}
+
+// line begins an item of a list, on a line of its own where they are many.
+func line(g *jen.Group, many bool) *jen.Statement {
+	if many {
+		return g.Line()
+	}
+	return g.Null()
 }

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -28,7 +29,6 @@ func (p *pure) can(f *jen.File) {
 		}
 		cases[key] = append(cases[key], raw(p.n.op(o).Const))
 	}
-	p.used["refuseState"] = true
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Can reports whether an operation is possible in the state of the %s: nil, or the refusal that its method returns. Guards and inputs are not looked at; to try these, call the method on a copy.", p.n.Record))).
 		Func().Params(raw("j %s", p.n.Record)).Id("Can").Params(raw("operation string")).Error().BlockFunc(func(g *jen.Group) {
@@ -40,6 +40,11 @@ func (p *pure) can(f *jen.File) {
 				}
 			})
 			g.If(raw("possible")).Block(jen.Return(jen.Nil()))
+		}
+		for _, o := range p.m.Operations {
+			if o.Stored() != o.Name {
+				g.If(raw("operation == %s", p.n.op(o).Const)).Block(raw("operation = %q // as the specification calls it", o.Name))
+			}
 		}
 		g.Return(raw("j.refuseState(operation)"))
 	})
@@ -56,45 +61,101 @@ func check(f *jen.File, m *spec.Machine, n *names) {
 			jen.Return(raw("append(found, fsm.Violation{Rule: %q, Must: true, Message: %q})", "state", "the record is in no state of the machine")),
 		)
 		for _, b := range s.fieldRules(m) {
-			g.Add(violation(b, true))
+			g.Add(jen.If(raw(b.when.String())).Block(raw("found = append(found, fsm.Violation{Rule: %q, Must: true})", b.rule)))
 		}
-		for _, fact := range m.Invariant {
-			if c := s.fact(fact).not(); c.kind != condFalse {
-				g.Add(violation(broken{fact.Text, c}, true))
-			}
-		}
-		var cases []jen.Code
-		for _, st := range m.States {
-			if code := s.stateRules(st); code != nil {
-				cases = append(cases, jen.Case(raw(n.state(st))).Block(code...))
-			}
-		}
-		if cases != nil {
-			g.Switch(raw("j.State")).Block(cases...)
-		}
+		g.Add(raw("j.rules").Call(jen.Func().Params(raw("rule string, must bool")).Bool().Block(
+			raw("found = append(found, fsm.Violation{Rule: rule, Must: must})"),
+			jen.Return(jen.True()),
+		)))
 		g.Return(raw("found"))
 	})
 }
 
-func violation(b broken, must bool) *jen.Statement {
-	weight := ""
-	if must {
-		weight = ", Must: true"
+// ruleList adds the rules that records are held to, written once.
+func ruleList(f *jen.File, m *spec.Machine, n *names) {
+	s := scope{n: n}
+	var texts []string
+	cases := make(map[string][]jen.Code)
+	for _, st := range m.States {
+		text := s.stateRules(m, st)
+		if text == "" {
+			continue
+		}
+		if cases[text] == nil {
+			texts = append(texts, text)
+		}
+		cases[text] = append(cases[text], raw(n.state(st)))
 	}
-	return jen.If(raw(b.when.String())).Block(
-		raw("found = append(found, fsm.Violation{Rule: %q%s})", b.rule, weight),
+	f.Line()
+	f.Add(doc("rules hands over each rule of its state that the record breaks, MUST before SHOULD, until it is told to stop.")).
+		Func().Params(raw("j *%s", n.Record)).Id("rules").Params(raw("broken func(rule string, must bool) bool")).Bool().BlockFunc(func(g *jen.Group) {
+		if texts != nil {
+			g.Switch(raw("j.State")).BlockFunc(func(g *jen.Group) {
+				for _, text := range texts {
+					g.Case(cases[text]...).Block(jen.Return(raw(text)))
+				}
+			})
+		}
+		g.Return(jen.True())
+	})
+	f.Line()
+	f.Add(doc("broken returns the first MUST rule that the record breaks, or nothing.")).
+		Func().Params(raw("j *%s", n.Record)).Id("broken").Params().Params(raw("first string")).Block(
+		raw("j.rules").Call(jen.Func().Params(raw("rule string, must bool")).Bool().Block(
+			jen.If(raw("must")).Block(raw("first = rule")),
+			jen.Return(raw("!must")),
+		)),
+		jen.Return(raw("first")),
 	)
 }
 
-// fieldRules lists what the types of the fields promise in every state.
+// stateRules is one expression that hands over the rules of a state, each when it is
+// broken: bounds, presence, the invariants of the machine and those of the state.
+func (s scope) stateRules(m *spec.Machine, st *spec.State) string {
+	var lines []string
+	add := func(rule string, broken cond, must bool) {
+		if broken.kind == condFalse {
+			return
+		}
+		holds := broken.not()
+		text := holds.String()
+		if holds.kind == condAnd {
+			text = "(" + text + ")"
+		}
+		lines = append(lines, fmt.Sprintf("(%s || broken(%q, %t))", text, rule, must))
+	}
+	presence := func(refs []spec.FieldRef, present, must bool) {
+		for _, r := range refs {
+			c, rule := isPresent(s.stored(r.Field)), r.Field.Name+" is absent"
+			if present {
+				c, rule = c.not(), r.Field.Name+" is present"
+			}
+			add(rule, c, must)
+		}
+	}
+	for _, f := range m.Fields {
+		if f.Type.Kind == spec.KindInt {
+			add(f.Name, s.outside(f), true)
+		}
+	}
+	presence(st.Present, true, true)
+	presence(st.Absent, false, true)
+	for _, f := range slices.Concat(m.Invariant, st.Invariant) {
+		add(f.Text, s.fact(f).not(), true)
+	}
+	presence(st.ShouldPresent, true, false)
+	presence(st.ShouldAbsent, false, false)
+	return strings.Join(lines, " &&\n")
+}
+
+// fieldRules lists what the types of the fields promise in every state, and which no
+// step can break.
 func (s scope) fieldRules(m *spec.Machine) []broken {
 	var found []broken
 	for _, f := range m.Fields {
 		o := s.stored(f)
 		var c cond
 		switch f.Type.Kind {
-		case spec.KindInt:
-			c = s.outside(f)
 		case spec.KindCounter:
 			c = call(o.val + " < 0")
 		case spec.KindSequence:
@@ -107,30 +168,4 @@ func (s scope) fieldRules(m *spec.Machine) []broken {
 		}
 	}
 	return found
-}
-
-// stateRules lists the rules of one state, MUST before SHOULD.
-func (s scope) stateRules(st *spec.State) []jen.Code {
-	var code []jen.Code
-	presence := func(refs []spec.FieldRef, present, must bool) {
-		for _, r := range refs {
-			c, rule := isPresent(s.stored(r.Field)), r.Field.Name+" is absent"
-			if present {
-				c, rule = c.not(), r.Field.Name+" is present"
-			}
-			if c.kind != condFalse {
-				code = append(code, violation(broken{rule, c}, must))
-			}
-		}
-	}
-	presence(st.Present, true, true)
-	presence(st.Absent, false, true)
-	for _, f := range st.Invariant {
-		if c := s.fact(f).not(); c.kind != condFalse {
-			code = append(code, violation(broken{f.Text, c}, true))
-		}
-	}
-	presence(st.ShouldPresent, true, false)
-	presence(st.ShouldAbsent, false, false)
-	return code
 }

@@ -15,11 +15,7 @@ func (s *store) encode(f *jen.File) {
 	f.Add(doc("encode returns the record as a row: stored words, and absent values as nil.")).
 		Func().Id("encode").Params(raw("j *%s", s.n.Record)).Add(raw("driver.Row")).Block(
 		jen.Return(raw("driver.Row").Values(
-			jen.Line().Id("ID").Op(":").Add(raw("j.ID")),
-			jen.Line().Id("State").Op(":").Add(raw("j.State.%s()", s.stateWord())),
-			jen.Line().Id("Rev").Op(":").Add(raw("j.Rev")),
-			jen.Line().Id("CreatedAt").Op(":").Add(raw("j.CreatedAt")),
-			jen.Line().Id("UpdatedAt").Op(":").Add(raw("j.UpdatedAt")),
+			jen.Line().Add(raw("ID: j.ID, State: j.State.%s(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt", s.stateWord())),
 			jen.Line().Id("Values").Op(":").Index().Any().ValuesFunc(func(g *jen.Group) {
 				for _, x := range s.m.Fields {
 					g.Line().Add(raw(s.rows.storedColumn(x)))

@@ -193,9 +193,7 @@ func (s *store) reading(f *jen.File) {
 	f.Line()
 	f.Add(doc("List returns the records in the given states, or all, by id. They are read page by page; the machine may be used meanwhile.")).
 		Func().Params(raw("m *Machine")).Id("List").Params(ctx(), raw("states ...State")).Qual("iter", "Seq2").Index(raw("%s, error", s.n.Record)).Block(
-		raw("var q driver.Query"),
-		jen.For(raw("_, s := range states")).Block(raw("q.States = append(q.States, s.%s())", word)),
-		jen.Return(raw("m.core.List(ctx, q)")),
+		jen.Return(raw("m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.%s, states)})", word)),
 	)
 	f.Line()
 	f.Add(doc("History returns the log of a record, by revision.")).
@@ -216,13 +214,7 @@ func (s *store) reading(f *jen.File) {
 	f.Add(doc("Count returns how many records there are in each of the given states, or in every state, at one instant.")).
 		Func().Params(raw("m *Machine")).Id("Count").Params(ctx(), raw("states ...State")).Params(raw("map[State]int64"), raw("error")).Block(
 		jen.If(raw("len(states) == 0")).Block(raw("states = States()")),
-		raw("words := make([]string, len(states))"),
-		jen.For(raw("i, s := range states")).Block(raw("words[i] = s.%s()", word)),
-		raw("byWord, err := m.core.Count(ctx, words...)"),
-		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
-		raw("counts := make(map[State]int64, len(states))"),
-		jen.For(raw("i, s := range states")).Block(raw("counts[s] = byWord[words[i]]")),
-		jen.Return(raw("counts, nil")),
+		jen.Return(raw("fsmimpl.Count(ctx, m.core.Count, State.%s, states)", word)),
 	)
 }
 

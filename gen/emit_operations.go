@@ -12,12 +12,11 @@ import (
 )
 
 // pure is the pure layer of one machine in the making. used notes which of the
-// small functions at its end the operations call, and grounds on what they refuse.
+// small functions at its end the operations call.
 type pure struct {
-	m       *spec.Machine
-	n       *names
-	used    map[string]bool
-	grounds []ground
+	m    *spec.Machine
+	n    *names
+	used map[string]bool
 }
 
 // operationEmitter writes the pure form of one operation: everything is
@@ -90,20 +89,7 @@ func (e *operationEmitter) add(code ...jen.Code) { e.code = append(e.code, code.
 // fail returns the refusal that a helper makes.
 func (e *operationEmitter) fail(helper, format string, args ...any) *jen.Statement {
 	e.used[helper] = true
-	name := strconv.Quote(e.o.Name)
-	if helper == "refuseState" {
-		name = e.c.Const
-	}
-	call := fmt.Sprintf("j.%s(%s)", helper, name+fmt.Sprintf(format, args...))
-	if creates(e.o) {
-		return jen.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
-	}
-	return jen.Return(raw("Event{}, %s", call))
-}
-
-// refuse returns a refusal on a ground that is known before the call.
-func (e *operationEmitter) refuse(g ground) *jen.Statement {
-	call := fmt.Sprintf("j.refuseOn(&%s)", e.ground(g))
+	call := fmt.Sprintf("j.%s(%q%s)", helper, e.o.Name, fmt.Sprintf(format, args...))
 	if creates(e.o) {
 		return jen.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
 	}
@@ -144,29 +130,30 @@ func (e *operationEmitter) body() error {
 		return e.choose()
 	}
 	if creates(e.o) {
-		e.finish(e.o.Creates[0].State, nil)
+		e.finish(e.o.Creates[0].State)
 	} else if e.o.Same {
-		e.finish(nil, states(e.o.From))
+		e.finish(nil)
 	} else {
-		e.finish(e.o.To.State, nil)
+		e.finish(e.o.To.State)
 	}
 	return nil
 }
 
 // caller checks who asks and why.
 func (e *operationEmitter) caller() {
-	if needsActor(e.o) {
-		e.add(jen.If(raw(`actor == ""`)).Block(e.fail("refuse", ", fsm.ErrActorMissing")))
+	if !needsActor(e.o) {
+		return
 	}
+	helper, args := "asked", "actor"
 	if e.o.By == spec.ByOperator {
-		e.add(jen.If(raw(`reason == ""`)).Block(e.fail("refuse", ", fsm.ErrReasonMissing")))
+		helper, args = "operated", "actor, reason"
 	}
-	if needsActor(e.o) {
-		e.add(jen.If(raw("err := driver.CheckID(actor)"), raw("err != nil")).Block(e.fail("refuseInput", `, "actor", err.Error()`)))
+	e.used[helper] = true
+	result := raw("Event{}, err")
+	if creates(e.o) {
+		result = raw("%s{}, Event{}, err", e.n.Record)
 	}
-	if e.o.By == spec.ByOperator {
-		e.add(jen.If(raw("err := driver.CheckText(reason)"), raw("err != nil")).Block(e.fail("refuseInput", `, "reason", err.Error()`)))
-	}
+	e.add(jen.If(raw("err := j.%s(%q, %s)", helper, e.o.Name, args), raw("err != nil")).Block(jen.Return(result)))
 }
 
 // input checks one input, and brings a time into the form that records hold.
@@ -174,43 +161,24 @@ func (e *operationEmitter) input(in *spec.Input) {
 	name := "in." + e.n.input(in)
 	optional := isOptional(in.Type)
 	refuse := func(problem string) *jen.Statement { return e.fail("refuseInput", ", %q, %q", in.Name, problem) }
-	sent := func(code ...jen.Code) { // runs code with v when the input was sent
-		e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok")).Block(code...))
-	}
-	text := func(value string) *jen.Statement {
-		return jen.If(raw("err := driver.CheckText(%s)", value), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name))
+	bad := func(kind string) {
+		if optional {
+			kind = "Optional" + kind
+		}
+		e.add(jen.If(raw("bad := fsmimpl.Bad%s(%s)", kind, name), raw(`bad != ""`)).Block(e.fail("refuseInput", ", %q, bad", in.Name)))
 	}
 	switch in.Type.Kind {
 	case spec.KindString:
-		if optional {
-			e.add(text(name + `.Or("")`))
-			return
-		}
-		e.add(jen.If(raw(`%s == ""`, name)).Block(refuse("it is required and empty")), text(name))
+		bad("Text")
 	case spec.KindTime:
-		e.used["inYears"] = true
-		const years = "it is outside the years 1 to 9999"
 		if optional {
-			sent(
-				jen.If(raw("!inYears(v)")).Block(refuse(years)),
-				raw("%s = fsm.Some(driver.Time(v))", name),
-			)
-			return
+			e.add(raw("%s = fsmimpl.CutTime(%s)", name, name))
+		} else {
+			e.add(raw("%s = driver.Time(%s)", name, name))
 		}
-		e.add(
-			raw("%s = driver.Time(%s)", name, name),
-			jen.If(raw("%s.IsZero()", name)).Block(refuse("it is required and zero")),
-			jen.If(raw("!inYears(%s)", name)).Block(refuse(years)),
-		)
+		bad("Time")
 	case spec.KindJSON:
-		if optional {
-			sent(
-				jen.If(raw("v.IsZero()")).Block(refuse("it is no JSON text")),
-				text("v.String()"),
-			)
-			return
-		}
-		e.add(jen.If(raw("%s.IsZero()", name)).Block(refuse("it is required and missing")), text(name+".String()"))
+		bad("JSON")
 	case spec.KindEnum:
 		problem := "expected " + list(words(in.Type.Values), "or")
 		if optional {
@@ -219,7 +187,7 @@ func (e *operationEmitter) input(in *spec.Input) {
 		}
 		e.add(jen.If(raw("!%s.Valid()", name)).Block(refuse(problem)))
 	case spec.KindSet:
-		e.add(jen.If(raw("err := driver.CheckSet(%s)", name), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name)))
+		bad("Set")
 	case spec.KindInt, spec.KindCounter, spec.KindSequence:
 		lo, hi := inputBounds(e.o, in)
 		value := name
@@ -288,24 +256,28 @@ func words(values []*spec.EnumValue) []string {
 	return list
 }
 
-// cell adds the switch on the state: what goes on, what is recorded only, and
-// what is refused. A state that no case names is refused, an invalid one too.
+// cell adds what the state decides: what goes on, what is recorded only, and what
+// is refused. A state that is not listed is refused, an invalid one too.
 func (e *operationEmitter) cell() {
-	var moves, records []jen.Code
+	var moves, records []cond
 	for i, class := range e.m.Row(e.o) {
+		in := e.n.state(e.m.States[i])
 		switch class {
 		case spec.Transition:
-			moves = append(moves, raw(e.n.state(e.m.States[i])))
+			moves = append(moves, atom("j.State == "+in, "j.State != "+in))
 		case spec.RecordOnly:
-			records = append(records, raw(e.n.state(e.m.States[i])))
+			records = append(records, atom("j.State == "+in, "j.State != "+in))
 		}
 	}
-	cases := []jen.Code{jen.Case(moves...).Block()}
 	if records != nil {
-		cases = append(cases, jen.Case(records...).Block(jen.Return(e.note("")).Op(",").Nil()))
+		e.add(jen.If(raw(or(records...).String())).Block(jen.Return(e.note("")).Op(",").Nil()))
 	}
-	cases = append(cases, jen.Default().Block(e.fail("refuseState", "")))
-	e.add(jen.Switch(raw("j.State")).Block(cases...))
+	outside := or(moves...).not()
+	if outside.kind == condTrue {
+		e.add(e.fail("refuseState", ""))
+		return
+	}
+	e.add(jen.If(raw(outside.String())).Block(e.fail("refuseState", "")))
 }
 
 // note is the event of a call that is recorded and changes nothing.
@@ -332,7 +304,7 @@ func (e *operationEmitter) require(r *spec.Requirement) (ends bool) {
 	if e.o.OnRefusalRecordOnly && !creates(e.o) {
 		answer = []jen.Code{jen.Return(e.note(g.Name)).Op(",").Nil()}
 	} else {
-		answer = []jen.Code{e.guardRefusal(g.Name, g.Error, g.Message)}
+		answer = []jen.Code{e.guardRefusal(g.Name, g.Error, g.Message, e.guardValues(r))}
 	}
 	if refused.kind == condTrue {
 		e.add(answer...)
@@ -345,23 +317,19 @@ func (e *operationEmitter) require(r *spec.Requirement) (ends bool) {
 
 // guardRefusal refuses by the machine's own error. The message is handed over
 // when another guard gave the error its text.
-func (e *operationEmitter) guardRefusal(guard, name, message string) *jen.Statement {
+func (e *operationEmitter) guardRefusal(guard, name, message, values string) *jen.Statement {
 	x := e.n.error(name)
 	if phrase(message) == phrase(x.Message) {
 		message = ""
 	}
-	g := ground{e.c.Ground + spec.GoName(guard), fmt.Sprintf("Code: fsm.ErrGuard, Machine: %q, Operation: %q, Guard: %q, Cause: %s", e.m.Name, e.o.Name, guard, x.Var)}
-	if message = phrase(message); message != "" {
-		g.fields += fmt.Sprintf(", Message: %q", message)
-	}
-	return e.refuse(g)
+	return e.fail("refuseGuard", ", %q, %q, %s%s", guard, phrase(message), x.Var, values)
 }
 
 // sequences takes over the numbers that the store gave. Where it has none left, it gave 0.
 func (e *operationEmitter) sequences() {
 	for _, f := range sequences(e.m, e.o) {
 		value := "peers." + e.n.sequence(e.m, f)
-		e.refuseIf(call(value+" < 1"), e.fail("refuseOverflow", ", %q", f.Name))
+		e.refuseIf(call(value+" < 1"), e.fail("refuseRule", ", fsm.ErrOverflow, %q", f.Name))
 		e.s.changes.put(&change{field: f, operand: plain(spec.KindSequence, nil, value), assign: value})
 	}
 }
@@ -370,12 +338,11 @@ func (e *operationEmitter) sequences() {
 // value that its field cannot hold. It reports whether every call is refused.
 func (e *operationEmitter) effects(x *spec.Effects, facts []*spec.Fact) (ends bool, err error) {
 	for _, o := range e.s.overflows(e.o, x, facts) {
-		refusal := e.fail("refuseOverflow", ", %q", o.field.Name)
+		refusal := e.fail("refuseRule", ", fsm.ErrOverflow, %q", o.field.Name)
 		if o.when == nil {
 			e.add(refusal)
 			return true, nil
 		}
-		e.used["inYears"] = e.used["inYears"] || o.field.Type.Kind == spec.KindTime
 		e.add(jen.If(o.when).Block(refusal))
 	}
 	return false, e.s.apply(x, e.looked)
@@ -439,7 +406,7 @@ func (e *operationEmitter) choose() error {
 		conds, bodies = append(conds, c), append(bodies, e.code)
 	}
 	if last == nil {
-		last = []jen.Code{e.fail("refuseInvariant", `, "choose"`)}
+		last = []jen.Code{e.fail("refuseRule", `, fsm.ErrInvariant, "choose"`)}
 	}
 	if conds == nil {
 		e.code = append(outer, last...)
@@ -493,7 +460,7 @@ func (e *operationEmitter) inStates(refs []spec.StateRef) cond {
 func (e *operationEmitter) branch(b *spec.Branch) error {
 	switch {
 	case b.Reject != "":
-		e.add(e.guardRefusal(b.Reject, b.Reject, ""))
+		e.add(e.guardRefusal(b.Reject, b.Reject, "", ""))
 		return nil
 	case b.RecordOnly:
 		e.add(jen.Return(e.note("")).Op(",").Nil())
@@ -503,59 +470,35 @@ func (e *operationEmitter) branch(b *spec.Branch) error {
 		return err
 	}
 	if b.Same {
-		from := b.From
-		if from == nil {
-			from = e.o.From
-		}
-		e.finish(nil, states(from))
+		e.finish(nil)
 		return nil
 	}
-	e.finish(b.To.State, nil)
+	e.finish(b.To.State)
 	return nil
 }
 
-// finish checks the invariants of the target, writes, and returns the event.
-// Without a target the record stays in its state, which is one of same.
-func (e *operationEmitter) finish(to *spec.State, same []*spec.State) {
+// finish decides the step on a copy, and takes it unless the copy breaks a rule.
+// Without a target the record stays in its state.
+func (e *operationEmitter) finish(to *spec.State) {
 	e.add(e.s.changes.locals()...)
 	target := "j.State"
 	if to != nil {
 		target = e.n.state(to)
-		same = []*spec.State{to}
 	}
-	e.stamp(same)
-	ends := e.invariants(same)
-	e.s.stamp = ""
-	if ends {
-		return
-	}
-	e.add(e.s.changes.writes(e.n)...)
-	move, result, from := raw("j.move(%s, now)", target), "", "From: from, "
+	copied := "next := *j"
 	if creates(e.o) {
-		result, from = "j, ", ""
-	} else if to == nil {
-		from = "From: j.State, "
-	} else {
-		e.add(raw("from := j.State"))
+		copied = "next := j"
 	}
-	e.add(move, jen.Return(raw("%sEvent{Name: %s, %sTo: %s}, nil", result, e.c.Event, from, target)))
-}
-
-// stamp makes the coming updated_at a variable, where an invariant of a possible
-// target reads it: it is written only when nothing refuses any more.
-func (e *operationEmitter) stamp(possible []*spec.State) {
-	facts := slices.Clone(e.m.Invariant)
-	for _, s := range possible {
-		facts = append(facts, s.Invariant...)
-	}
-	i := slices.IndexFunc(e.m.Builtin, func(f *spec.Field) bool { return f.Name == "updated_at" })
-	reads := func(t spec.Term) bool { return t.Kind == spec.TermField && t.Field == e.m.Builtin[i] }
-	if i < 0 || !slices.ContainsFunc(facts, func(f *spec.Fact) bool { return reads(f.Left) || reads(f.Right) }) {
+	e.add(raw(copied))
+	e.add(e.s.changes.writes(e.n)...)
+	step := raw("j.step(%q, %s, &next, %s, now)", e.o.Name, e.c.Event, target)
+	if !creates(e.o) {
+		e.add(jen.Return(step))
 		return
 	}
-	e.s.stamp = e.n.local(e.m.Builtin[i])
 	e.add(
-		raw("%s := j.UpdatedAt", e.s.stamp),
-		jen.If(raw("now.After(%s)", e.s.stamp)).Block(raw("%s = now", e.s.stamp)),
+		jen.List(raw("e"), raw("err")).Op(":=").Add(step),
+		jen.If(raw("err != nil")).Block(jen.Return(raw("%s{}, Event{}, err", e.n.Record))),
+		jen.Return(raw("j, e, nil")),
 	)
 }

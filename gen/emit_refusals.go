@@ -3,141 +3,123 @@ package gen
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// ground is one variable that holds why a call is refused.
-type ground struct {
-	name   string
-	fields string // what stands between the braces
-}
-
-// ground notes a ground and returns the name of its variable. Two grounds of one
-// name, as those of start with the guard a_b and of start_a with b, are numbered.
-func (p *pure) ground(g ground) string {
-	name := g.name
-	for i := 2; ; i++ {
-		at := slices.IndexFunc(p.grounds, func(x ground) bool { return x.name == g.name })
-		if at < 0 {
-			p.grounds = append(p.grounds, g)
-			return g.name
-		}
-		if p.grounds[at].fields == g.fields {
-			return g.name
-		}
-		g.name = fmt.Sprint(name, i)
-	}
-}
-
-// refusedOn adds the grounds that are known before a call, so that a refusal is
-// small: the states in which each operation is possible, and the guards.
-func (p *pure) refusedOn(f *jen.File) {
-	if p.used["refuseState"] {
-		f.Line()
-		f.Add(doc("The states in which an operation is possible, for refusals.")).
-			Var().DefsFunc(func(g *jen.Group) {
-			for _, o := range p.m.Operations {
-				if creates(o) {
-					continue
-				}
-				g.Add().Id(p.n.op(o).Allowed).Op("=").Index().Id("string").ValuesFunc(func(g *jen.Group) {
-					for i, class := range p.m.Row(o) {
-						if class == spec.Transition {
-							g.Lit(p.m.States[i].Name)
-						}
-					}
-				})
-			}
-		})
-		p.stateGrounds(f, "wrongState", "a state in which it is not possible", "ErrWrongState", p.m.Operations)
-		if ended := refusedAtTheEnd(p.m); ended != nil {
-			p.stateGrounds(f, "terminal", "a terminal state", "ErrTerminal", ended)
-		}
-	}
-	if p.grounds != nil {
-		f.Line()
-		f.Add(doc("The grounds on which guards refuse an operation.")).
-			Var().DefsFunc(func(g *jen.Group) {
-			for _, x := range p.grounds {
-				g.Add(raw("%s = fsm.Ground{%s}", x.name, x.fields))
-			}
-		})
-	}
-}
-
-// stateGrounds adds the table of the grounds on which the operations are refused
-// in such a state.
-func (p *pure) stateGrounds(f *jen.File, name, states, code string, ops []*spec.Operation) {
+// possible adds the states in which each operation is possible, for refusals.
+func (p *pure) possible(f *jen.File) {
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s is why an operation is refused in %s.", name, states))).
-		Var().Id(name).Op("=").Map(jen.String()).Add(raw("*fsm.Ground")).ValuesFunc(func(g *jen.Group) {
-		for _, o := range ops {
-			if c := p.n.op(o); !creates(o) {
-				g.Line().Add(raw("%s: {Code: fsm.%s, Machine: %q, Operation: %q, Allowed: %s}", c.Const, code, p.m.Name, o.Name, c.Allowed))
+	f.Add(doc("possible lists the states in which an operation may move a record.")).
+		Var().Id("possible").Op("=").Map(jen.String()).String().ValuesFunc(func(g *jen.Group) {
+		for _, o := range p.m.Operations {
+			var in []string
+			for i, class := range p.m.Row(o) {
+				if class == spec.Transition && !creates(o) {
+					in = append(in, p.m.States[i].Name)
+				}
+			}
+			if in != nil {
+				g.Line().Lit(o.Name).Op(":").Lit(strings.Join(in, ", "))
 			}
 		}
 		g.Line()
 	})
 }
 
-// refusedAtTheEnd returns the operations that some terminal state refuses. Others
-// are recorded there.
-func refusedAtTheEnd(m *spec.Machine) []*spec.Operation {
-	var list []*spec.Operation
-	for _, o := range m.Operations {
-		if !creates(o) && slices.ContainsFunc(m.States, func(s *spec.State) bool { return s.Terminal && m.Class(s, o) == spec.Reject }) {
-			list = append(list, o)
-		}
-	}
-	return list
+// ends reports whether some state is terminal.
+func ends(m *spec.Machine) bool {
+	return slices.ContainsFunc(m.States, func(s *spec.State) bool { return s.Terminal })
 }
 
-// refusals adds the functions that make refusals, one allocation each.
+// callers adds the functions that look at who calls, and why.
+func (p *pure) callers(f *jen.File) {
+	if p.used["asked"] || p.used["operated"] {
+		f.Line()
+		f.Add(doc("asked refuses a call whose actor cannot be one.")).
+			Func().Params(raw("j *%s", p.n.Record)).Id("asked").Params(raw("op, actor string")).Error().Block(
+			jen.If(raw(`actor == ""`)).Block(jen.Return(raw("j.refuse(op, fsm.ErrActorMissing)"))),
+			jen.If(raw("err := driver.CheckID(actor)"), raw("err != nil")).Block(jen.Return(raw(`j.refuseInput(op, "actor", err.Error())`))),
+			jen.Return(jen.Nil()),
+		)
+		p.used["refuseInput"] = true
+	}
+	if p.used["operated"] {
+		f.Line()
+		f.Add(doc("operated refuses a call of an operator who is nobody, or gives no reason.")).
+			Func().Params(raw("j *%s", p.n.Record)).Id("operated").Params(raw("op, actor, reason string")).Error().Block(
+			jen.If(raw(`actor != "" && reason == ""`)).Block(jen.Return(raw("j.refuse(op, fsm.ErrReasonMissing)"))),
+			jen.If(raw("err := j.asked(op, actor)"), raw("err != nil")).Block(jen.Return(raw("err"))),
+			jen.If(raw("err := driver.CheckText(reason)"), raw("err != nil")).Block(jen.Return(raw(`j.refuseInput(op, "reason", err.Error())`))),
+			jen.Return(jen.Nil()),
+		)
+	}
+}
+
+// refusals adds the functions that make refusals.
 func (p *pure) refusals(f *jen.File) {
 	method := func(text, name, params string, body ...jen.Code) {
 		f.Line()
 		f.Add(doc(text)).
 			Func().Params(raw("j *%s", p.n.Record)).Id(name).Params(raw(params)).Add(raw("*fsm.Refusal")).Block(body...)
 	}
-	if p.used["refuseState"] || p.grounds != nil {
-		names := stateType(p.m, p.n).table("Names")
-		method("refuseOn refuses on a ground that is known before the call.",
-			"refuseOn", "ground *fsm.Ground",
-			jen.If(raw("int(j.State) < len(%s)", names)).Block(jen.Return(raw("ground.Refuse(j.ID, &%s[j.State])", names))),
-			raw("state := j.State.String() // the specification has no such state"),
-			jen.Return(raw("ground.Refuse(j.ID, &state)")))
-	}
-	if p.used["refuseState"] {
-		over := []jen.Code{
-			jen.If(raw("ground := wrongState[op]"), raw("ground != nil")).Block(jen.Return(raw("j.refuseOn(ground)"))),
-			jen.Return(raw("j.refuse(op, fsm.ErrWrongState)")),
-		}
-		if refusedAtTheEnd(p.m) != nil {
-			over = append([]jen.Code{jen.If(raw("ground := terminal[op]"), raw("ground != nil && j.State.Terminal()")).Block(jen.Return(raw("j.refuseOn(ground)")))}, over...)
-		}
-		method("refuseState refuses an operation that is not possible in the record's state.",
-			"refuseState", "op string", over...)
-	}
-	method("refuse refuses on a ground of its own: what is wrong with the call or with the record. A record without a state is one that a creation makes.",
+	method("refuse refuses an operation. A record without a state is one that a creation makes.",
 		"refuse", "op string, code fsm.Code",
-		raw(`state := ""`),
-		jen.If(raw("j.State != 0")).Block(raw("state = j.State.String()")),
-		jen.Return(raw("(&fsm.Ground{Code: code, Machine: %q, Operation: op}).RefuseOnce(j.ID, state)", p.m.Name)))
-	named := func(text, name, params, code string, then *jen.Statement) {
-		method(text, name, params, raw("r := j.refuse(op, %s)", code), then, jen.Return(raw("r")))
+		raw("r := &fsm.Refusal{Code: code, Machine: %q, Operation: op, ID: j.ID}", p.m.Name),
+		jen.If(raw("j.State != 0")).Block(raw("r.State = j.State.String()")),
+		jen.Return(raw("r")))
+	over := []jen.Code{raw("r := j.refuse(op, fsm.ErrWrongState)")}
+	if ends(p.m) {
+		over = append(over, jen.If(raw("j.State.Terminal()")).Block(raw("r.Code = fsm.ErrTerminal")))
+	}
+	method("refuseState refuses an operation that is not possible in the record's state.",
+		"refuseState", "op string", append(over, raw("r.Allowed = possible[op]"), jen.Return(raw("r")))...)
+	if p.used["refuseGuard"] {
+		method("refuseGuard refuses by a guard, with the values that it looked at.",
+			"refuseGuard", "op, guard, message string, cause error, values ...any",
+			raw("r := j.refuse(op, fsm.ErrGuard)"),
+			raw("r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)"),
+			jen.Return(raw("r")))
 	}
 	if p.used["refuseInput"] {
-		named("refuseInput refuses an input that cannot be taken.",
-			"refuseInput", "op, name, problem string", "fsm.ErrInvalidInput", raw("r.Name, r.Message = name, problem"))
+		method("refuseInput refuses an input that cannot be taken.",
+			"refuseInput", "op, name, problem string",
+			raw("r := j.refuse(op, fsm.ErrInvalidInput)"), raw("r.Name, r.Message = name, problem"), jen.Return(raw("r")))
 	}
-	if p.used["refuseInvariant"] {
-		named("refuseInvariant refuses a step after which the record would break a rule: it was stored by somebody else.",
-			"refuseInvariant", "op, rule string", "fsm.ErrInvariant", raw("r.Name = rule"))
-	}
-	if p.used["refuseOverflow"] {
-		named("refuseOverflow refuses a step after which a field would have to hold more than it can.",
-			"refuseOverflow", "op, field string", "fsm.ErrOverflow", raw("r.Name = field"))
-	}
+	method("refuseRule refuses a step after which the record would break a rule, or could not hold a value.",
+		"refuseRule", "op string, code fsm.Code, name string",
+		raw("r := j.refuse(op, code)"), raw("r.Name = name"), jen.Return(raw("r")))
 }
+
+// guardValues are the arguments that tell what a guard looks at.
+func (e *operationEmitter) guardValues(r *spec.Requirement) string {
+	var args []string
+	add := func(name, value string) {
+		if pair := fmt.Sprintf(", %q, %s", name, value); !slices.Contains(args, pair) {
+			args = append(args, pair)
+		}
+	}
+	if g := r.Guard; g.Peers != nil {
+		add("others", "peers."+e.n.peer(g))
+	}
+	for _, f := range r.When {
+		for _, t := range []spec.Term{f.Left, f.Right} {
+			switch {
+			case t.Field != nil && told(t.Field.Type):
+				add(t.Field.Name, "j."+e.n.field(t.Field))
+			case t.Kind == spec.TermInput && told(t.Input.Type):
+				add("input."+t.Input.Name, "in."+e.n.input(t.Input))
+			case t.Kind == spec.TermActor:
+				add("actor", "actor")
+			case t.Kind == spec.TermNow:
+				add("now", "now")
+			}
+		}
+	}
+	return strings.Join(args, "")
+}
+
+// told reports whether values of the type are told in a refusal: none that may be long.
+func told(t spec.Type) bool { return t.Kind != spec.KindJSON && t.Kind != spec.KindSet }

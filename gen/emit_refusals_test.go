@@ -10,9 +10,8 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// Each guard of each operation has a ground of its own, whatever the names come
-// to when they are put together; a guard that refuses twice has one.
-func TestGroundsAreApart(t *testing.T) {
+// Each guard of each operation refuses by its name, with the values that it looked at.
+func TestGuardsRefuse(t *testing.T) {
 	t.Parallel()
 	m, found := spec.Parse("m.yaml", []byte(`fsm: 1
 machine: m
@@ -38,26 +37,17 @@ operations:
 		t.Fatal(found)
 	}
 	src := string(generate(t, m, Options{})[0].Data)
-	var got []string
-	for _, line := range regexp.MustCompile(`(?m)^\tground\w+ += .*Guard: "\w+"`).FindAllString(src, -1) {
-		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		_, rest, _ = strings.Cut(rest, "Operation: ")
-		got = append(got, name+": "+rest)
-	}
+	got := regexp.MustCompile(`refuseGuard\("[^)]*\)`).FindAllString(src, -1)
 	want := []string{
-		`groundStartAB: "start", Guard: "a_b"`,
-		`groundStartAB2: "start_a", Guard: "b"`,
-		`groundStartASpent: "start_a", Guard: "spent"`,
+		`refuseGuard("start", "a_b", "", ErrMany, "n", j.N)`,
+		`refuseGuard("start_a", "b", "", ErrMany, "n", j.N)`,
+		`refuseGuard("start_a", "spent", "", ErrSpent)`,
+		`refuseGuard("start_a", "spent", "", ErrSpent)`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("grounds (-want +got):\n%s", diff)
+		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
-	for _, name := range []string{"groundStartAB", "groundStartAB2", "groundStartASpent"} {
-		if !strings.Contains(src, "refuseOn(&"+name+")") {
-			t.Errorf("nothing refuses on %s", name)
-		}
-	}
-	if strings.Contains(src, "terminal[op]") {
+	if strings.Contains(src, "ErrTerminal") {
 		t.Error("a machine without terminal states refuses because of one")
 	}
 }

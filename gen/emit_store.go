@@ -74,10 +74,11 @@ func (s *store) descriptor(f *jen.File) {
 		jen.Line().Id("Schema").Op(":").Add(raw("schema")),
 		jen.Line().Id("Encode").Op(":").Add(raw("encode")),
 		jen.Line().Id("Decode").Op(":").Add(raw("decode")),
-		jen.Line().Id("Check").Op(":").Func().Params(raw("j *%s", s.n.Record)).Index().Add(raw("fsm.Violation")).Block(jen.Return(raw("Check(*j)"))),
+		jen.Line().Id("Check").Op(":").Add(raw("func(j *%s) []fsm.Violation { return Check(*j) }", s.n.Record)),
 		jen.Line().Id("Operations").Op(":").Index().Add(raw("*fsmimpl.Operation[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
-			for _, o := range s.m.Operations {
-				g.Line().Add(raw(s.n.op(o).Desc))
+			const most = 8 // on one line
+			for i, o := range s.m.Operations {
+				line(g, i%most == 0).Add(raw(s.n.op(o).Desc))
 			}
 			g.Line()
 		}),

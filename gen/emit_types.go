@@ -18,7 +18,7 @@ func sentinels(f *jen.File, n *names) {
 		Var().DefsFunc(func(g *jen.Group) {
 		for _, e := range n.errors {
 			g.Add(docIndented(1, e.doc())).
-				Id(e.Var).Op("=").Qual("errors", "New").Call(jen.Lit(e.text()))
+				Id(e.Var).Op("=").Add(raw("fsmimpl.NewError(%q, %q)", e.Name, e.text()))
 		}
 	})
 }

@@ -75,9 +75,6 @@ type scope struct {
 	// known says of stored fields what the guards that have passed tell: whether
 	// they are present.
 	known map[*spec.Field]presence
-	// stamp is the variable with the updated_at that the step is about to write,
-	// where an invariant of its target looks at it.
-	stamp string
 }
 
 // who is the actor of the call.
@@ -102,8 +99,6 @@ func (s scope) field(f *spec.Field) operand {
 func (s scope) stored(f *spec.Field) operand {
 	o := variable(f.Type, s.n.fieldEnum(f), "j."+s.n.field(f))
 	switch {
-	case s.stamp != "" && f.Builtin && f.Name == "updated_at":
-		o.val = s.stamp
 	case s.fresh && o.here == maybe:
 		o.here = absent
 	case s.fresh && isNumber(f.Type.Kind):

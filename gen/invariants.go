@@ -12,44 +12,6 @@ type broken struct {
 	when cond
 }
 
-// broken lists the rules that a record must fulfil in a state, without those
-// that the pending changes are known to fulfil: bounds, presence, the
-// invariants of the machine and those of the state.
-func (s scope) broken(m *spec.Machine, st *spec.State) []broken {
-	var found []broken
-	seen := make(map[string]bool)
-	add := func(rule string, c cond) {
-		if c.kind == condFalse || seen[c.String()] { // an earlier rule refuses it
-			return
-		}
-		found = append(found, broken{rule, c})
-		seen[c.String()] = true
-		if c.kind == condOr {
-			for _, p := range c.parts {
-				seen[p.String()] = true
-			}
-		}
-	}
-	for _, f := range m.Fields {
-		if f.Type.Kind == spec.KindInt {
-			add(f.Name, s.outside(f))
-		}
-	}
-	for _, r := range st.Present {
-		add(r.Field.Name+" is present", isPresent(s.field(r.Field)).not())
-	}
-	for _, r := range st.Absent {
-		add(r.Field.Name+" is absent", isPresent(s.field(r.Field)))
-	}
-	for _, f := range m.Invariant {
-		add(f.Text, s.fact(f).not())
-	}
-	for _, f := range st.Invariant {
-		add(f.Text, s.fact(f).not())
-	}
-	return found
-}
-
 // outside is the condition that an int field is outside its bounds. A value
 // that comes out of an input was checked with the input.
 func (s scope) outside(f *spec.Field) cond {

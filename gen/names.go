@@ -29,18 +29,16 @@ type names struct {
 
 // opNames are the identifiers of one operation.
 type opNames struct {
-	Const   string // OpComplete
-	Event   string // EventSucceeded
-	Method  string // Complete: of the record, of Machine; for a creation the function
-	Input   string // CompleteInput; empty when the operation has no inputs
-	Peers   string // CompletePeers; empty when the operation needs to know nothing of other records
-	N       string // ClaimNextN, of an operation with next
-	Of      string // ClaimNextOf, of an operation with next
-	Call    string // completeCall: makes the engine's call
-	Desc    string // opComplete: the descriptor
-	Allowed string // completeStates: the states in which it is possible
-	Ground  string // groundComplete: what the grounds on which it is refused begin with
-	Source  string // StallSource, of a triggered operation with inputs
+	Const  string // OpComplete
+	Event  string // EventSucceeded
+	Method string // Complete: of the record, of Machine; for a creation the function
+	Input  string // CompleteInput; empty when the operation has no inputs
+	Peers  string // CompletePeers; empty when the operation needs to know nothing of other records
+	N      string // ClaimNextN, of an operation with next
+	Of     string // ClaimNextOf, of an operation with next
+	Call   string // completeCall: makes the engine's call
+	Desc   string // opComplete: the descriptor
+	Source string // StallSource, of a triggered operation with inputs
 }
 
 // eventNames are the identifiers of one event name. Two operations may share one.
@@ -130,17 +128,15 @@ func newOpNames(o *spec.Operation) *opNames {
 		input = name + "Input"
 	}
 	return &opNames{
-		Input:   input,
-		Const:   "Op" + name,
-		Event:   "Event" + spec.GoName(o.Event),
-		Method:  name,
-		N:       name + "N",
-		Of:      name + "Of",
-		Call:    lowerFirst(name) + "Call",
-		Desc:    "op" + name,
-		Allowed: lowerFirst(name) + "States",
-		Ground:  "ground" + name,
-		Source:  name + "Source",
+		Input:  input,
+		Const:  "Op" + name,
+		Event:  "Event" + spec.GoName(o.Event),
+		Method: name,
+		N:      name + "N",
+		Of:     name + "Of",
+		Call:   lowerFirst(name) + "Call",
+		Desc:   "op" + name,
+		Source: name + "Source",
 	}
 }
 

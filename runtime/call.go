@@ -143,11 +143,11 @@ func systemID[R any](op *fsmimpl.Operation[R], rev int64) string {
 
 // refusal returns a refusal of op. The state is a stored word, empty for none.
 func (m *Machine[R]) refusal(code Code, op *fsmimpl.Operation[R], id, state string) *Refusal {
-	g := Ground{Code: code, Machine: m.schema.Machine}
+	r := &Refusal{Code: code, Machine: m.schema.Machine, ID: id, State: m.schema.StateName(state)}
 	if op != nil {
-		g.Operation = op.Name
+		r.Operation = op.Name
 	}
-	return g.RefuseOnce(id, m.schema.StateName(state))
+	return r
 }
 
 // load makes a record of a row and checks it. A row that breaks a MUST rule

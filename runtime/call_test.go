@@ -134,10 +134,10 @@ func TestRefusalsNameTheState(t *testing.T) {
 	m := open(t, newStore(), schema, fixed())
 	must(t)(m.Create(t.Context(), storetest.Register(meta("r1"), in("p1"))))
 	var r *fsm.Refusal
-	if _, err := m.Create(t.Context(), storetest.Register(meta("r2"), in("p1"))); !errors.As(err, &r) || r.Code != fsm.ErrExists || r.State() != "waiting room" {
+	if _, err := m.Create(t.Context(), storetest.Register(meta("r2"), in("p1"))); !errors.As(err, &r) || r.Code != fsm.ErrExists || r.State != "waiting room" {
 		t.Errorf("got %v, want it refused by what is in the waiting room", err)
 	}
-	if _, err := m.Pick(t.Context(), 1, storetest.Hold(meta("r3"), "nowhere", start)); !errors.As(err, &r) || r.Code != fsm.ErrNothingToDo || r.State() != "" {
+	if _, err := m.Pick(t.Context(), 1, storetest.Hold(meta("r3"), "nowhere", start)); !errors.As(err, &r) || r.Code != fsm.ErrNothingToDo || r.State != "" {
 		t.Errorf("got %v, want it refused in no state", err)
 	}
 }

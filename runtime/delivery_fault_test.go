@@ -151,7 +151,7 @@ func TestBusyAfterTheEffect(t *testing.T) {
 	store := &wrapped{Store: newStore(), update: func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if busy {
 			busy = false
-			return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy, Machine: "parcel"}}
+			return &fsm.Refusal{Code: fsm.ErrBusy, Machine: "parcel"}
 		}
 		return table.Update(ctx, f)
 	}}
@@ -185,7 +185,7 @@ func TestWhatFollowsADeliveryFails(t *testing.T) {
 				decide := c.Decide
 				c.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 					if !*works {
-						return fsmimpl.Step{}, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "parcel", Guard: "open", Cause: no}}
+						return fsmimpl.Step{}, &fsm.Refusal{Code: fsm.ErrGuard, Machine: "parcel", Guard: "open", Cause: no}
 					}
 					return decide(p, id, peers, now)
 				}

@@ -45,39 +45,40 @@ const (
 
 // cause is what is known of a code.
 type cause struct {
-	text   string
-	retry  Retry
-	status int // of HTTP
+	text  string
+	retry Retry
+	http  int // status
+	grpc  int // status
 }
 
 // causes has a line for each code.
 var causes = map[Code]cause{
-	ErrNotFound:       {"no such record", GiveUp, 404},
-	ErrExists:         {"the record exists already", GiveUp, 409},
-	ErrWrongState:     {"not possible in this state", ReadAgain, 409},
-	ErrTerminal:       {"the record is in a terminal state", GiveUp, 409},
-	ErrStale:          {"the record has moved on", ReadAgain, 409},
-	ErrNothingToDo:    {"no record fits", ReadAgain, 404},
-	ErrInvalidInput:   {"the input cannot be taken", GiveUp, 400},
-	ErrActorMissing:   {"the call names no actor", GiveUp, 401},
-	ErrReasonMissing:  {"the call gives no reason", GiveUp, 400},
-	ErrRequestMissing: {"the call has no request id", GiveUp, 400},
-	ErrRequestReused:  {"the request id belongs to another request", GiveUp, 422},
-	ErrSystemActor:    {"the actor system is the engine's own; name who calls", GiveUp, 403},
-	ErrTimeGiven:      {"the call names a time, which decides only where the machine was opened with WithCallerTime", GiveUp, 400},
-	ErrGuard:          {"a guard refuses", ReadAgain, 409},
-	ErrNotUnique:      {"another record holds this place", ReadAgain, 409},
-	ErrInvariant:      {"the record would break an invariant", GiveUp, 422},
-	ErrOverflow:       {"a field cannot hold its new value", GiveUp, 422},
-	ErrEffect:         {"the effect failed", SameCall, 502},
-	ErrQuarantined:    {"the record is quarantined", GiveUp, 500},
-	ErrPurged:         {"the record was purged; its id and its requests are not used again", GiveUp, 410},
-	ErrSchemaMismatch: {"the store's schema is not this machine's", GiveUp, 500},
-	ErrTooLarge:       {"the call is too large", GiveUp, 413},
-	ErrDenied:         {"the database refuses the statement; nothing was applied", GiveUp, 500},
-	ErrPoisoned:       {"the store takes no more writes, since its database failed", GiveUp, 503},
-	ErrBusy:           {"the store is busy; nothing was applied", SameCall, 503},
-	ErrAmbiguous:      {"it is not known whether the call was applied", SameCall, 503},
+	ErrNotFound:       {"no such record", GiveUp, 404, 5},
+	ErrExists:         {"the record exists already", GiveUp, 409, 6},
+	ErrWrongState:     {"not possible in this state", ReadAgain, 409, 9},
+	ErrTerminal:       {"the record is in a terminal state", GiveUp, 409, 9},
+	ErrStale:          {"the record has moved on", ReadAgain, 409, 10},
+	ErrNothingToDo:    {"no record fits", ReadAgain, 404, 5},
+	ErrInvalidInput:   {"the input cannot be taken", GiveUp, 400, 3},
+	ErrActorMissing:   {"the call names no actor", GiveUp, 401, 16},
+	ErrReasonMissing:  {"the call gives no reason", GiveUp, 400, 3},
+	ErrRequestMissing: {"the call has no request id", GiveUp, 400, 3},
+	ErrRequestReused:  {"the request id belongs to another request", GiveUp, 422, 3},
+	ErrSystemActor:    {"the actor system is the engine's own; name who calls", GiveUp, 403, 7},
+	ErrTimeGiven:      {"the call names a time, which decides only where the machine was opened with WithCallerTime", GiveUp, 400, 3},
+	ErrGuard:          {"a guard refuses", ReadAgain, 409, 9},
+	ErrNotUnique:      {"another record holds this place", ReadAgain, 409, 6},
+	ErrInvariant:      {"the record would break an invariant", GiveUp, 422, 9},
+	ErrOverflow:       {"a field cannot hold its new value", GiveUp, 422, 11},
+	ErrEffect:         {"the effect failed", SameCall, 502, 14},
+	ErrQuarantined:    {"the record is quarantined", GiveUp, 500, 15},
+	ErrPurged:         {"the record was purged; its id and its requests are not used again", GiveUp, 410, 5},
+	ErrSchemaMismatch: {"the store's schema is not this machine's", GiveUp, 500, 13},
+	ErrTooLarge:       {"the call is too large", GiveUp, 413, 8},
+	ErrDenied:         {"the database refuses the statement; nothing was applied", GiveUp, 500, 13},
+	ErrPoisoned:       {"the store takes no more writes, since its database failed", GiveUp, 503, 14},
+	ErrBusy:           {"the store is busy; nothing was applied", SameCall, 503, 14},
+	ErrAmbiguous:      {"it is not known whether the call was applied", SameCall, 503, 14},
 }
 
 // Error says what the cause is.
@@ -91,13 +92,13 @@ func (c Code) Error() string {
 // Retry says what a caller does now.
 func (c Code) Retry() Retry { return causes[c].retry }
 
-// HTTPStatus returns the status by which a service answers; 500 for a code that there
-// is not.
-func (c Code) HTTPStatus() int {
+// Status returns the status by which a service answers, of HTTP and of gRPC; 500 and
+// 13 (internal) for a code that there is not.
+func (c Code) Status() (http, grpc int) {
 	if cause, known := causes[c]; known {
-		return cause.status
+		return cause.http, cause.grpc
 	}
-	return 500
+	return 500, 13
 }
 
 // Retry says what a caller does about a refusal now.
@@ -113,61 +114,38 @@ const (
 )
 
 // Refusal is a call that was refused: nothing was written. It is the one type
-// behind all sentinels; take it out of an error with errors.As.
+// behind all sentinels; take it out of an error with errors.As. It belongs to who
+// gets it and shares nothing that can be changed.
 //
-// It is small because a refusal is an everyday answer where callers race: what
-// does not depend on the record stands in its Ground, which is never nil and
-// whose fields are read as the Refusal's own, and which makes it.
+// Operation, State and Allowed are names of the specification. Message is empty where
+// the text follows from the other fields.
 type Refusal struct {
-	*Ground
-	ID    string  // of the record, when there is one
-	state *string // the record's state; nil when there is none
-}
-
-// Ground is why a call is refused. Generated code has one for each guard and for
-// the states of each operation, and all refusals that they make share it: it is
-// read and never changed.
-//
-// Operation, State and Allowed are the names of the specification. A pure method
-// leaves Message empty where the text follows from the other fields.
-type Ground struct {
 	Code      Code
 	Machine   string
 	Operation string
-	Allowed   []string // with ErrWrongState and ErrTerminal: the states that would have been right
-	Guard     string   // with ErrGuard: the guard, or the branch's error
-	Name      string   // the constraint (ErrNotUnique), the invariant (ErrInvariant), the field (ErrOverflow) or the input (ErrInvalidInput)
-	Message   string   // more about the cause; may be empty
-	Rev       int64    // with ErrStale: the current revision
-	Expected  int64    // with ErrStale: the revision that the call expected
-	Cause     error    // the machine's own sentinel (ErrNotOwner of the generated package), or the error behind
+	ID        string // of the record, when there is one
+	State     string // in which the record was; empty when there is none
+	Allowed   string // with ErrWrongState and ErrTerminal: the states that would have been right, with commas between
+	Guard     string // with ErrGuard: the guard, or the branch's error
+	Values    string // with ErrGuard: what the guard looked at: "owner ben, actor ann"
+	Name      string // the constraint (ErrNotUnique), the invariant (ErrInvariant), the field (ErrOverflow) or the input (ErrInvalidInput)
+	Message   string // more about the cause; may be empty
+	Rev       int64  // with ErrStale: the current revision
+	Expected  int64  // with ErrStale: the revision that the call expected
+	Cause     error  // the machine's own sentinel (ErrNotOwner of the generated package), or the error behind
 }
 
-// Refuse makes a refusal on a ground that many share. The state points to its
-// name, which is not changed any more, or is nil when there is none.
-func (g *Ground) Refuse(id string, state *string) *Refusal {
-	return &Refusal{Ground: g, ID: id, state: state}
-}
-
-// RefuseOnce makes a refusal on a copy of the ground, which the caller may still
-// fill in. The id and the state are those of the record, empty when there is none.
-func (g *Ground) RefuseOnce(id, state string) *Refusal {
-	r := &struct { // one allocation for all of it
-		refusal Refusal
-		ground  Ground
-		state   string
-	}{refusal: Refusal{ID: id}, ground: *g, state: state}
-	r.refusal.Ground, r.refusal.state = &r.ground, &r.state
-	return &r.refusal
-}
-
-// State returns the record's state, empty for a creation.
-func (r *Refusal) State() string {
-	if r.state == nil {
-		return ""
+// ErrorName returns the specification's name of the error: that of the machine's own
+// one ("not_owner"), else the code.
+func (r *Refusal) ErrorName() string {
+	if own, ok := r.Cause.(interface{ ErrorName() string }); ok {
+		return own.ErrorName()
 	}
-	return *r.state
+	return string(r.Code)
 }
+
+// Status returns the status by which a service answers, of HTTP and of gRPC.
+func (r *Refusal) Status() (http, grpc int) { return r.Code.Status() }
 
 // Error names machine, record, operation, state, the cause and what would have
 // been allowed.
@@ -180,15 +158,15 @@ func (r *Refusal) Error() string {
 	if r.Operation != "" {
 		b.WriteString(": " + r.Operation)
 	}
-	if state := r.State(); state != "" {
-		b.WriteString(" in state " + state)
+	if r.State != "" {
+		b.WriteString(" in state " + r.State)
 	}
 	b.WriteString(": ")
 	switch r.Code {
 	case ErrWrongState, ErrTerminal:
 		b.WriteString(r.Code.Error())
-		if len(r.Allowed) > 0 {
-			b.WriteString("; possible in " + strings.Join(r.Allowed, ", "))
+		if r.Allowed != "" {
+			b.WriteString("; possible in " + r.Allowed)
 		}
 	case ErrStale:
 		fmt.Fprintf(&b, "the record is at revision %d, the call expected %d", r.Rev, r.Expected)
@@ -210,6 +188,9 @@ func (r *Refusal) Error() string {
 	}
 	if r.Cause != nil && r.Code != ErrGuard && r.Message == "" {
 		b.WriteString(": " + r.Cause.Error())
+	}
+	if r.Values != "" {
+		b.WriteString(" (" + r.Values + ")")
 	}
 	return b.String()
 }
@@ -242,6 +223,9 @@ func (e *AmbiguousError) Error() string {
 // Is reports whether target is ErrAmbiguous.
 func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
 
+// Status returns the status by which a service answers, of HTTP and of gRPC.
+func (e *AmbiguousError) Status() (http, grpc int) { return ErrAmbiguous.Status() }
+
 // Unwrap returns the store's error.
 func (e *AmbiguousError) Unwrap() error { return e.Err }
 
@@ -263,6 +247,9 @@ func (e *EffectError) Error() string {
 
 // Is reports whether target is ErrEffect.
 func (e *EffectError) Is(target error) bool { return target == ErrEffect }
+
+// Status returns the status by which a service answers, of HTTP and of gRPC.
+func (e *EffectError) Status() (http, grpc int) { return ErrEffect.Status() }
 
 // Unwrap returns the effect's own error.
 func (e *EffectError) Unwrap() error { return e.Err }

@@ -2,8 +2,9 @@ package fsm_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
-	"unsafe"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
@@ -45,7 +46,7 @@ var sentinels = []struct {
 func TestSentinels(t *testing.T) {
 	t.Parallel()
 	for _, s := range sentinels {
-		var err error = &fsm.Refusal{Ground: &fsm.Ground{Code: s.code}}
+		var err error = &fsm.Refusal{Code: s.code}
 		for _, other := range sentinels {
 			if got, want := errors.Is(err, other.code), s.code == other.code; got != want {
 				t.Errorf("a refusal with code %q is %q: %v, want %v", string(s.code), string(other.code), got, want)
@@ -59,7 +60,7 @@ func TestSentinels(t *testing.T) {
 		t.Error("after a lost answer the same call is to be made again")
 	}
 	own := errors.New("not owner")
-	err := error(&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Cause: own}})
+	err := error(&fsm.Refusal{Code: fsm.ErrGuard, Cause: own})
 	if !errors.Is(err, own) || !errors.Is(err, fsm.ErrGuard) {
 		t.Error("the machine's own sentinel is not found")
 	}
@@ -72,21 +73,23 @@ func TestErrorTexts(t *testing.T) {
 		err  error
 		want string
 	}{
-		{(&fsm.Ground{Code: fsm.ErrWrongState, Machine: "m", Operation: "op", Allowed: []string{"t", "u"}}).RefuseOnce("a", "s"),
+		{&fsm.Refusal{Code: fsm.ErrWrongState, Machine: "m", Operation: "op", ID: "a", State: "s", Allowed: "t, u"},
 			`m "a": op in state s: not possible in this state; possible in t, u`},
-		{(&fsm.Ground{Code: fsm.ErrTerminal, Machine: "m", Operation: "op"}).RefuseOnce("a", "s"),
+		{&fsm.Refusal{Code: fsm.ErrTerminal, Machine: "m", Operation: "op", ID: "a", State: "s"},
 			`m "a": op in state s: the record is in a terminal state`},
-		{&fsm.Refusal{ID: "a", Ground: &fsm.Ground{Code: fsm.ErrStale, Machine: "m", Operation: "op", Rev: 4, Expected: 2}},
+		{&fsm.Refusal{ID: "a", Code: fsm.ErrStale, Machine: "m", Operation: "op", Rev: 4, Expected: 2},
 			`m "a": op: the record is at revision 4, the call expected 2`},
-		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own}},
+		{&fsm.Refusal{Code: fsm.ErrGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own},
 			`m: op: guard g refuses: somebody else owns it`},
-		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own, Message: "why"}},
+		{&fsm.Refusal{Code: fsm.ErrGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own, Message: "why"},
 			`m: op: guard g refuses: why`},
-		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrNotUnique, Machine: "m", Operation: "op", Name: "u", Cause: own}},
+		{&fsm.Refusal{Code: fsm.ErrGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own, Values: "owner ben, actor ann"},
+			`m: op: guard g refuses: somebody else owns it (owner ben, actor ann)`},
+		{&fsm.Refusal{Code: fsm.ErrNotUnique, Machine: "m", Operation: "op", Name: "u", Cause: own},
 			`m: op: another record holds this place: u: somebody else owns it`},
-		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvalidInput, Machine: "m", Operation: "op", Name: "x", Message: "it is empty"}},
+		{&fsm.Refusal{Code: fsm.ErrInvalidInput, Machine: "m", Operation: "op", Name: "x", Message: "it is empty"},
 			`m: op: the input cannot be taken: x: it is empty`},
-		{&fsm.Refusal{Ground: &fsm.Ground{Code: "odd", Machine: "m"}}, `m: odd`},
+		{&fsm.Refusal{Code: "odd", Machine: "m"}, `m: odd`},
 		{&fsm.AmbiguousError{Machine: "m", ID: "a", Operation: "op", RequestID: "r", Err: own},
 			`m "a": op: it is not known whether the call was applied; ask again with request id "r": somebody else owns it`},
 		{&fsm.EffectError{Machine: "m", ID: "a", Effect: "e", Key: "k", Rev: 3, Err: own},
@@ -120,29 +123,41 @@ func TestSmallTexts(t *testing.T) {
 	}
 }
 
-// A refusal is one allocation, and it says the same on a ground that it shares as
-// on one of its own.
-func TestRefusalsAreSmall(t *testing.T) { // not parallel: it counts allocations
-	ground := fsm.Ground{Code: fsm.ErrWrongState, Machine: "m", Operation: "op", Allowed: []string{"t"}}
-	state := "s"
-	var own, shared *fsm.Refusal
-	if n := testing.AllocsPerRun(100, func() { own = ground.RefuseOnce("a", state) }); n != 1 {
-		t.Errorf("a refusal on a ground of its own takes %v allocations, want 1", n)
+// A refusal names the error as the specification does, and the status of both protocols.
+func TestErrorNames(t *testing.T) {
+	t.Parallel()
+	own := fsmimpl.NewError("not_owner", "not owner")
+	for _, c := range []struct {
+		refusal    fsm.Refusal
+		name       string
+		http, grpc int
+	}{
+		{fsm.Refusal{Code: fsm.ErrGuard, Cause: own}, "not_owner", 409, 9},
+		{fsm.Refusal{Code: fsm.ErrNotUnique}, "not_unique", 409, 6},
+		{fsm.Refusal{Code: "odd"}, "odd", 500, 13},
+	} {
+		http, grpc := c.refusal.Status()
+		if name := c.refusal.ErrorName(); name != c.name || http != c.http || grpc != c.grpc {
+			t.Errorf("%s: name %q, status %d and %d; want %+v", string(c.refusal.Code), name, http, grpc, c)
+		}
 	}
-	if n := testing.AllocsPerRun(100, func() { shared = ground.Refuse("a", &state) }); n != 1 {
-		t.Errorf("a refusal on a shared ground takes %v allocations, want 1", n)
+	if fsmimpl.NewError("not_owner", "not owner") == own {
+		t.Error("two errors of one name are equal")
 	}
-	if size := unsafe.Sizeof(*shared); size > 4*unsafe.Sizeof(uintptr(0)) {
-		t.Errorf("a refusal has %d bytes, at most 4 words are wanted", size)
+	for _, s := range sentinels {
+		if http, grpc := s.code.Status(); http < 400 || http > 599 || grpc < 3 || grpc > 16 {
+			t.Errorf("%s: status %d and %d", string(s.code), http, grpc)
+		}
 	}
-	if own.Error() != shared.Error() || own.State() != state || shared.State() != state {
-		t.Errorf("%q in %q on its own ground, %q in %q on a shared one", own, own.State(), shared, shared.State())
-	}
-	own.Operation = "other"
-	if shared.Operation != "op" {
-		t.Error("a refusal on a ground of its own changes the others")
-	}
-	if created := ground.Refuse("a", nil); created.State() != "" {
-		t.Errorf("a record that is not there yet is in state %q", created.State())
+}
+
+// A refusal tells what a guard looked at, and cuts what is long.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("x", 3600))
+	got := fsmimpl.Values("owner", fsm.Some("ben"), "actor", "ann", "lease", fsm.Some(at), "now", at, "due", fsm.Optional[time.Time]{}, "note", strings.Repeat("é", 100))
+	want := "owner ben, actor ann, lease 2026-01-02T02:04:05.000006Z, now 2026-01-02T02:04:05.000006Z, due absent, note " + strings.Repeat("é", 80) + "…"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -54,7 +54,7 @@ func Example_pure() {
 	fmt.Println(job == before)
 	// Output:
 	// queued -> claimed w1 1
-	// lifecycle "job-1": start in state claimed: guard owner_only refuses: not owner
+	// lifecycle "job-1": start in state claimed: guard owner_only refuses: not owner (owner w1, actor w2)
 	// true
 }
 

@@ -74,7 +74,7 @@ func TestRefusalTakesNoTransaction(t *testing.T) {
 	c.commits = 0
 	_, err := c.Apply(t.Context(), p1, note("s", "x"))
 	var r *fsm.Refusal
-	if !errors.As(err, &r) || r.Code != fsm.ErrStale || r.Rev != 2 || r.Expected != 1 || r.State() != "waiting" || r.Operation != "annotate" || c.tally() != byLook {
+	if !errors.As(err, &r) || r.Code != fsm.ErrStale || r.Rev != 2 || r.Expected != 1 || r.State != "waiting" || r.Operation != "annotate" || c.tally() != byLook {
 		t.Errorf("stale: %v after %+v", err, c.tally())
 	}
 	c = counting(t, nil, nil, nil)

@@ -276,8 +276,8 @@ func TestCommitLandsLate(t *testing.T) {
 // one lands after all, nobody may be told that nothing happened.
 func TestLostThenRefused(t *testing.T) {
 	t.Parallel()
-	poisoned := &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrPoisoned}}
-	for _, then := range []error{poisoned, fsm.ErrClosed, context.DeadlineExceeded, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy}}} {
+	poisoned := &fsm.Refusal{Code: fsm.ErrPoisoned}
+	for _, then := range []error{poisoned, fsm.ErrClosed, context.DeadlineExceeded, &fsm.Refusal{Code: fsm.ErrBusy}} {
 		t.Run(then.Error(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -399,7 +399,7 @@ func TestLandsBetweenTwoLooks(t *testing.T) {
 // A busy store is asked again, within bounds.
 func TestBusy(t *testing.T) {
 	t.Parallel()
-	busy := &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy}}
+	busy := &fsm.Refusal{Code: fsm.ErrBusy}
 	for _, times := range []int{3, 1000} {
 		store := &wrapped{Store: newStore()}
 		m := open(t, store, storetest.Schema())

@@ -155,11 +155,11 @@ func TestManyCallsOfABusyStore(t *testing.T) {
 		then  error // of the next try
 		bulks int64 // tries at once
 	}{
-		"busy":                    {fails: &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy}}, bulks: 1},
-		"busy at the commit":      {fails: &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy}}, ran: true, bulks: 1},
-		"refused":                 {fails: &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvariant}}, ran: true, bulks: 1},
+		"busy":                    {fails: &fsm.Refusal{Code: fsm.ErrBusy}, bulks: 1},
+		"busy at the commit":      {fails: &fsm.Refusal{Code: fsm.ErrBusy}, ran: true, bulks: 1},
+		"refused":                 {fails: &fsm.Refusal{Code: fsm.ErrInvariant}, ran: true, bulks: 1},
 		"not begun":               {fails: errBack, bulks: 1},
-		"not begun, then refused": {fails: errBack, then: &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvariant}}, bulks: 1},
+		"not begun, then refused": {fails: errBack, then: &fsm.Refusal{Code: fsm.ErrInvariant}, bulks: 1},
 		"gone":                    {fails: context.Canceled, gone: true, bulks: 1},
 	} {
 		store := &wrapped{Store: newStore()}

@@ -75,7 +75,7 @@ func TestPickByRefusal(t *testing.T) {
 				decide := call.Decide
 				call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 					if id == "p1" {
-						return fsmimpl.Step{}, &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: c, Machine: "parcel", Operation: "hold"}}
+						return fsmimpl.Step{}, &fsm.Refusal{ID: id, Code: c, Machine: "parcel", Operation: "hold"}
 					}
 					return decide(p, id, peers, now)
 				}
@@ -146,7 +146,7 @@ func TestPickWithTheRequestOfARecord(t *testing.T) {
 	}
 	_, err := m.Pick(t.Context(), 1, call)
 	var r *fsm.Refusal
-	if !errors.As(err, &r) || r.Code != fsm.ErrRequestReused || r.ID != "p1" || r.State() != "waiting" || asked != 2 {
+	if !errors.As(err, &r) || r.Code != fsm.ErrRequestReused || r.ID != "p1" || r.State != "waiting" || asked != 2 {
 		t.Errorf("got %+v after %d decisions, want it refused at p1, which is waiting, after one of the round and one of its own", err, asked)
 	}
 }
@@ -225,7 +225,7 @@ func TestPickWithAThenThatFails(t *testing.T) {
 				"discard": tt.discard,
 			})
 			m, err := fsm.NewMachine(t.Context(), store, d, effects(func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
-				return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "account", Guard: "covered"}}
+				return &fsm.Refusal{Code: fsm.ErrGuard, Machine: "account", Guard: "covered"}
 			}), fixed())
 			if err != nil {
 				t.Fatal(err)

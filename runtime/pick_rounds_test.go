@@ -129,7 +129,7 @@ func TestRoundPassesOver(t *testing.T) {
 	decide := call.Decide
 	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 		if id == "p2" {
-			return fsmimpl.Step{}, &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "parcel", Operation: "hold"}}
+			return fsmimpl.Step{}, &fsm.Refusal{ID: id, Code: fsm.ErrGuard, Machine: "parcel", Operation: "hold"}
 		}
 		return decide(p, id, peers, now)
 	}
@@ -299,7 +299,7 @@ func TestPickThatIsRefusedAsACall(t *testing.T) {
 		decide := call.Decide
 		call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			if id == at {
-				return fsmimpl.Step{}, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvalidInput, Name: "due"}}
+				return fsmimpl.Step{}, &fsm.Refusal{Code: fsm.ErrInvalidInput, Name: "due"}
 			}
 			return decide(p, id, peers, now)
 		}

@@ -98,7 +98,7 @@ func TestPickReturnsRefusalsOfTheCall(t *testing.T) {
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 	call := storetest.Hold(meta("r"), "a", start)
 	call.Decide = func(*storetest.Parcel, string, []int64, time.Time) (fsmimpl.Step, error) {
-		return fsmimpl.Step{}, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvalidInput, Machine: "parcel", Operation: "hold", Name: "due"}}
+		return fsmimpl.Step{}, &fsm.Refusal{Code: fsm.ErrInvalidInput, Machine: "parcel", Operation: "hold", Name: "due"}
 	}
 	_, err := m.Pick(t.Context(), 1, call)
 	code(t, err, fsm.ErrInvalidInput, "due")
@@ -210,7 +210,7 @@ func TestPickWithAnEffectThatIsRefused(t *testing.T) {
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(func(_ context.Context, _ fsm.Tx, p storetest.Parcel, _ string, _ fsm.Event) error {
 		if p.ID == "p1" {
-			return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "account", Guard: "covered"}}
+			return &fsm.Refusal{Code: fsm.ErrGuard, Machine: "account", Guard: "covered"}
 		}
 		return nil
 	}), fixed())

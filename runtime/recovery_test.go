@@ -139,7 +139,7 @@ func TestSweepTellsOfEffects(t *testing.T) {
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(
 		func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
-			return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "other", Guard: "solvent"}}
+			return &fsm.Refusal{Code: fsm.ErrGuard, Machine: "other", Guard: "solvent"}
 		}), fixed())
 	if err != nil {
 		t.Fatal(err)

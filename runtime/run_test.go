@@ -96,7 +96,7 @@ func TestBusyForLong(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := counting(t, nil, func() error {
 				time.Sleep(tt.each)
-				return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy}}
+				return &fsm.Refusal{Code: fsm.ErrBusy}
 			}, nil)
 			_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
 			if !errors.Is(err, fsm.ErrBusy) || errors.Is(err, fsm.ErrAmbiguous) || c.updates != tt.tries {
@@ -110,7 +110,7 @@ func TestBusyForLong(t *testing.T) {
 // is tried again.
 func TestRefusedWriteIsCertain(t *testing.T) {
 	t.Parallel()
-	c := counting(t, func() error { return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrPoisoned}} }, nil, nil)
+	c := counting(t, func() error { return &fsm.Refusal{Code: fsm.ErrPoisoned} }, nil, nil)
 	_, err := c.Apply(t.Context(), p1, note("r", "x"))
 	if !errors.Is(err, fsm.ErrPoisoned) || errors.Is(err, fsm.ErrAmbiguous) || c.commits != 1 || c.updates != 0 || c.views != 0 {
 		t.Errorf("got %v after %d writes, %d transactions and %d looks", err, c.commits, c.updates, c.views)
@@ -142,7 +142,7 @@ func TestNoTryInTheDark(t *testing.T) {
 func TestLostThenRefusedForGood(t *testing.T) {
 	t.Parallel()
 	for _, then := range []fsm.Code{fsm.ErrStale, fsm.ErrWrongState, fsm.ErrTerminal, fsm.ErrExists, fsm.ErrRequestReused} {
-		c := counting(t, func() error { return &fsm.AmbiguousError{Err: errLost} }, func() error { return &fsm.Refusal{Ground: &fsm.Ground{Code: then}} }, nil)
+		c := counting(t, func() error { return &fsm.AmbiguousError{Err: errLost} }, func() error { return &fsm.Refusal{Code: then} }, nil)
 		_, err := c.Apply(t.Context(), p1, note("r", "x"))
 		var r *fsm.Refusal
 		if !errors.As(err, &r) || r.Code != then || errors.Is(err, fsm.ErrAmbiguous) {

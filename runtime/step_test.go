@@ -68,7 +68,7 @@ func TestLastRevision(t *testing.T) {
 	for _, at := range []fsmimpl.Target{p, fsm.Ref{ID: "p1"}} {
 		_, err := m.Apply(t.Context(), at, storetest.Hold(meta(""), "a", start))
 		var r *fsm.Refusal
-		if !errors.As(err, &r) || r.Code != fsm.ErrOverflow || r.Name != "rev" || r.State() != "waiting" {
+		if !errors.As(err, &r) || r.Code != fsm.ErrOverflow || r.Name != "rev" || r.State != "waiting" {
 			t.Errorf("got %v, want an overflow of rev", err)
 		}
 	}

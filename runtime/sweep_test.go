@@ -72,10 +72,10 @@ func TestSweepPassesOver(t *testing.T) {
 		for _, c := range codes {
 			m := sweeping(t, newStore(), func(p *storetest.Parcel) error {
 				if p.ID == "p1" {
-					return &fsm.Refusal{ID: p.ID, Ground: &fsm.Ground{Code: c, Machine: "parcel", Operation: "release"}}
+					return &fsm.Refusal{ID: p.ID, Code: c, Machine: "parcel", Operation: "release"}
 				}
 				return nil
-			}, func(*storetest.Parcel) error { return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard}} }, "p1", "p2")
+			}, func(*storetest.Parcel) error { return &fsm.Refusal{Code: fsm.ErrGuard} }, "p1", "p2")
 			n, err := m.Sweep(t.Context())
 			var r *fsm.Refusal
 			if n != 1 || want != (err == nil) || !want && (!errors.As(err, &r) || r.Code != c) {
@@ -114,7 +114,7 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 // Recovery that was not whole holds delivery back, whichever operation failed.
 func TestStartupThatIsNotWhole(t *testing.T) {
 	t.Parallel()
-	failed := error(&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvariant, Machine: "parcel", Operation: "release"}})
+	failed := error(&fsm.Refusal{Code: fsm.ErrInvariant, Machine: "parcel", Operation: "release"})
 	refuse := func(*storetest.Parcel) error { return failed }
 	wraps := func(*storetest.Parcel) error { return fmt.Errorf("odd: %w", failed) }
 	broken := func(*storetest.Parcel) error { return errors.Join(failed, errLost) }

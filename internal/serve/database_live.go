@@ -119,7 +119,7 @@ func (d *liveDatabase) Overview(ctx context.Context, m *spec.Machine) (Overview,
 		if r.State != nil {
 			one.State = r.State.Name
 		} else if broken != nil {
-			one.State = broken.State()
+			one.State = broken.State
 		}
 		v.Recent = append(v.Recent, one)
 	}

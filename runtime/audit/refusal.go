@@ -7,7 +7,7 @@ import (
 
 // refusal returns a refusal. The state is a stored word, empty for none.
 func refusal[R any](m *inspect.Engine[R], code fsm.Code, id, state string) *fsm.Refusal {
-	return (&fsm.Ground{Code: code, Machine: m.Schema.Machine}).RefuseOnce(id, m.Schema.StateName(state))
+	return &fsm.Refusal{Code: code, Machine: m.Schema.Machine, ID: id, State: m.Schema.StateName(state)}
 }
 
 // quarantined reports whether an error says that a record is, and nothing else.

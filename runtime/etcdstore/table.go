@@ -181,7 +181,7 @@ func (t *table) fault(err error, w *driver.Write) error {
 	if !errors.As(err, &call) {
 		return err
 	}
-	refusal := &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy, Machine: t.schema.Machine, Cause: err}}
+	refusal := &fsm.Refusal{Code: fsm.ErrBusy, Machine: t.schema.Machine, Cause: err}
 	if w != nil {
 		refusal.ID, refusal.Operation = w.Prev.ID, w.Event.Operation
 	}
@@ -206,14 +206,14 @@ func requestOf(w *driver.Write) string {
 }
 
 func (t *table) tooLarge(err error) error {
-	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrTooLarge, Machine: t.schema.Machine, Cause: err,
+	return &fsm.Refusal{Code: fsm.ErrTooLarge, Machine: t.schema.Machine, Cause: err,
 		Message: fmt.Sprintf("etcd takes 1.5 MiB and some thousand keys in a transaction (--max-request-bytes, --max-txn-ops): %v; "+
-			"make the batch or the payload smaller", err)}}
+			"make the batch or the payload smaller", err)}
 }
 
 func (t *table) mismatch(format string, args ...any) error {
-	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine,
-		Message: fmt.Sprintf(format, args...) + "; call Migrate"}}
+	return &fsm.Refusal{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine,
+		Message: fmt.Sprintf(format, args...) + "; call Migrate"}
 }
 
 // sweep removes keys that nothing refers to any more. That it may fail does not

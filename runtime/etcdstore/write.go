@@ -16,7 +16,7 @@ import (
 // check refuses a write that makes no sense or cannot be stored.
 func (t *table) check(w *driver.Write) error {
 	invalid := func(format string, args ...any) error {
-		return &fsm.Refusal{ID: w.Prev.ID, Ground: &fsm.Ground{Code: fsm.ErrInvalidInput, Machine: t.schema.Machine, Message: fmt.Sprintf(format, args...)}}
+		return &fsm.Refusal{ID: w.Prev.ID, Code: fsm.ErrInvalidInput, Machine: t.schema.Machine, Message: fmt.Sprintf(format, args...)}
 	}
 	if w.Row == nil && w.Prev.Rev == 0 {
 		return invalid("a creation without a row")
@@ -44,7 +44,7 @@ func (t *table) check(w *driver.Write) error {
 func (t *table) change(b batch, since int64, w *driver.Write, old *driver.Row, text []byte, before uint32, due *driver.Delivery) error {
 	e, id := &w.Event, w.Prev.ID
 	invalid := func(err error) error {
-		return &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.ErrInvalidInput, Machine: t.schema.Machine, Operation: e.Operation, Cause: err}}
+		return &fsm.Refusal{ID: id, Code: fsm.ErrInvalidInput, Machine: t.schema.Machine, Operation: e.Operation, Cause: err}
 	}
 	chain := driver.Chained(before, e)
 	if err := t.append(b, since, e, chain); err != nil {

@@ -1,6 +1,7 @@
 package fsmimpl
 
 import (
+	"context"
 	"encoding"
 	"fmt"
 )
@@ -60,6 +61,32 @@ func All[T word](words []string) []T {
 		all[i] = T(i + 1)
 	}
 	return all
+}
+
+// Words returns the stored words of values; nil of none.
+func Words[T any](stored func(T) string, values []T) []string {
+	if len(values) == 0 {
+		return nil
+	}
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = stored(v)
+	}
+	return words
+}
+
+// Count counts records by state: count takes and gives stored words.
+func Count[T word](ctx context.Context, count func(context.Context, ...string) (map[string]int64, error), stored func(T) string, states []T) (map[T]int64, error) {
+	words := Words(stored, states)
+	byWord, err := count(ctx, words...)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[T]int64, len(states))
+	for i, s := range states {
+		counts[s] = byWord[words[i]]
+	}
+	return counts, nil
 }
 
 // textual is a type that reads its stored word.

@@ -92,7 +92,7 @@ type faultyTable struct {
 
 // busy says that surely nothing was written.
 func (t *faultyTable) busy() error {
-	return &fsm.Refusal{Ground: &fsm.Ground{Machine: t.machine, Code: fsm.ErrBusy, Cause: ErrInjected}}
+	return &fsm.Refusal{Machine: t.machine, Code: fsm.ErrBusy, Cause: ErrInjected}
 }
 
 func (t *faultyTable) working() error {

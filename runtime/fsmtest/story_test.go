@@ -64,7 +64,7 @@ func TestRetell(t *testing.T) {
 	}
 	shut := StoryStep{Record: "d", Do: "shut"}
 	refused := func(code fsm.Code) error {
-		return &fsm.Refusal{ID: "d", Ground: &fsm.Ground{Code: code, Machine: "door"}}
+		return &fsm.Refusal{ID: "d", Code: code, Machine: "door"}
 	}
 	tests := []struct {
 		name  string
@@ -133,7 +133,7 @@ func gateDriver(out fsm.Outcome[gate], err error) Driver[gate] {
 						return out, err
 					},
 					Pick: func(context.Context, int, Call) ([]fsm.Outcome[gate], error) {
-						return nil, (&fsm.Ground{Code: fsm.ErrNothingToDo}).RefuseOnce("", "")
+						return nil, &fsm.Refusal{Code: fsm.ErrNothingToDo}
 					},
 				}},
 				Deliver: func(context.Context) (int, error) { return 1, nil },
@@ -148,7 +148,7 @@ func TestRetellAsTold(t *testing.T) {
 		return StoryStep{Record: "g", Do: "lift", Rev: 1, Leads: leads, Is: map[string]string{"g": "open@2"}}
 	}
 	with := func(s StoryStep, change func(*StoryStep)) StoryStep { change(&s); return s }
-	guard := (&fsm.Ground{Code: fsm.ErrGuard, Guard: "owner_only"}).RefuseOnce("g", "open")
+	guard := &fsm.Refusal{Code: fsm.ErrGuard, Guard: "owner_only", ID: "g", State: "open"}
 	tests := []struct {
 		name  string
 		out   fsm.Outcome[gate]

@@ -168,7 +168,7 @@ func (s *Store) open(schema *driver.Schema) (*table, error) {
 }
 
 func mismatch(schema *driver.Schema, format string, args ...any) error {
-	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrSchemaMismatch, Machine: schema.Machine, Message: fmt.Sprintf(format, args...)}}
+	return &fsm.Refusal{Code: fsm.ErrSchemaMismatch, Machine: schema.Machine, Message: fmt.Sprintf(format, args...)}
 }
 
 // handle is the fsm.Table of one machine.

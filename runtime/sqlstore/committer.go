@@ -262,7 +262,7 @@ func (j *job) lost(err error) error {
 
 // refuse is the answer of a job that surely wrote nothing.
 func (j *job) refuse(code fsm.Code, err error) error {
-	return &fsm.Refusal{ID: j.w.Prev.ID, Ground: &fsm.Ground{Code: code, Machine: j.t.schema.Machine, Operation: j.w.Event.Operation, Cause: err}}
+	return &fsm.Refusal{ID: j.w.Prev.ID, Code: code, Machine: j.t.schema.Machine, Operation: j.w.Event.Operation, Cause: err}
 }
 
 // gather returns a batch: first, if there is one, and who waits, in the order of

@@ -259,8 +259,8 @@ func (p *postgres) unguarded(ctx context.Context, q querier, t *table, f func() 
 	case err != nil:
 		return err
 	case owned != "true" && t.enforce() != "none":
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrDenied, Machine: t.schema.Machine,
-			Message: "only the owner of the tables repairs and redacts; connect as a role that has the owner's rights"}}
+		return &fsm.Refusal{Code: fsm.ErrDenied, Machine: t.schema.Machine,
+			Message: "only the owner of the tables repairs and redacts; connect as a role that has the owner's rights"}
 	}
 	err = f()
 	if err != nil && strings.HasPrefix(sqlState(err), "FS") {

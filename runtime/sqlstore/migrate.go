@@ -65,8 +65,8 @@ func (t *table) remedy() string {
 }
 
 func (t *table) mismatch(format string, args ...any) error {
-	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine,
-		Message: fmt.Sprintf(format, args...) + "; " + t.remedy()}}
+	return &fsm.Refusal{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine,
+		Message: fmt.Sprintf(format, args...) + "; " + t.remedy()}
 }
 
 // meta is what the database says about a machine's tables.
@@ -228,7 +228,7 @@ func (t *table) ownMeta() meta {
 // them at the same time, this one begins again.
 func (t *table) making(doing string, err error) error {
 	if t.dialect.makingAgain(err) {
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy, Machine: t.schema.Machine, Cause: err}}
+		return &fsm.Refusal{Code: fsm.ErrBusy, Machine: t.schema.Machine, Cause: err}
 	}
 	return t.fault(doing, err)
 }
@@ -318,16 +318,16 @@ func (t *table) metaArgs() []any {
 func (t *table) unfit(m *meta, err error) error {
 	var others *UserObjectError
 	if errors.As(err, &others) {
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine,
-			Message: err.Error() + "; nothing was changed", Cause: err}}
+		return &fsm.Refusal{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine,
+			Message: err.Error() + "; nothing was changed", Cause: err}
 	}
 	if m == nil || t.dialect.makingAgain(err) {
 		return t.making("create the tables", err)
 	}
 	if errors.Is(err, errByScript) { // its rows have not been looked at
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine, Message: fmt.Sprintf(
+		return &fsm.Refusal{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine, Message: fmt.Sprintf(
 			"the tables are those of version %d (hash %.12s, level %s), the program is version %d (hash %.12s, level %s): %v",
-			m.version, m.hash, m.enforce, t.schema.Version, t.schema.Hash, t.enforce(), err)}}
+			m.version, m.hash, m.enforce, t.schema.Version, t.schema.Hash, t.enforce(), err)}
 	}
 	var rows *misfitError
 	if f := t.dialect.failure(err); !errors.As(err, &rows) && (f == failTooLarge || f.class() != definite) {
@@ -337,6 +337,6 @@ func (t *table) unfit(m *meta, err error) error {
 	if m.hash == t.schema.Hash {
 		versions = "the rows do not fit the generated schema"
 	}
-	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine, Cause: err,
-		Message: fmt.Sprintf("%s: %v; nothing was changed; correct the rows first, with the program of version %d", versions, err, m.version)}}
+	return &fsm.Refusal{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine, Cause: err,
+		Message: fmt.Sprintf("%s: %v; nothing was changed; correct the rows first, with the program of version %d", versions, err, m.version)}
 }

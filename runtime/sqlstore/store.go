@@ -252,7 +252,7 @@ func (s *Store) poisoned(machine string) error {
 		return fmt.Errorf("sqlstore: %s: %w", machine, ErrReadOnly)
 	}
 	if cause := s.poison.Load(); cause != nil {
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrPoisoned, Machine: machine, Cause: *cause}}
+		return &fsm.Refusal{Code: fsm.ErrPoisoned, Machine: machine, Cause: *cause}
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (t *table) sequence(name string) string {
 // fault turns an error of the database into what the engine understands.
 func (t *table) fault(doing string, err error) error {
 	refusal := func(code fsm.Code) error {
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: code, Machine: t.schema.Machine, Cause: err}}
+		return &fsm.Refusal{Code: code, Machine: t.schema.Machine, Cause: err}
 	}
 	if err == nil {
 		return fmt.Errorf("sqlstore: %s: %s changed nothing, and the database does not say why", t.schema.Machine, doing)
@@ -73,11 +73,11 @@ func (t *table) fault(doing string, err error) error {
 	}
 	switch t.dialect.failure(err) {
 	case failConstraint:
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvariant, Machine: t.schema.Machine, Name: t.dialect.rule(err, t.schema.Machine), Cause: err}}
+		return &fsm.Refusal{Code: fsm.ErrInvariant, Machine: t.schema.Machine, Name: t.dialect.rule(err, t.schema.Machine), Cause: err}
 	case failBusy, failFull, failSlow, failGone, failLost:
 		return refusal(fsm.ErrBusy)
 	case failDenied:
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrDenied, Machine: t.schema.Machine, Message: doing + ": " + err.Error(), Cause: said(err)}}
+		return &fsm.Refusal{Code: fsm.ErrDenied, Machine: t.schema.Machine, Message: doing + ": " + err.Error(), Cause: said(err)}
 	case failStop:
 		err = damaged(err)
 		t.store.poisonWith(err)
@@ -85,7 +85,7 @@ func (t *table) fault(doing string, err error) error {
 	case failTooLarge:
 		return refusal(fsm.ErrTooLarge)
 	case failSchema:
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine, Message: t.remedy() + " (" + err.Error() + ")", Cause: err}}
+		return &fsm.Refusal{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine, Message: t.remedy() + " (" + err.Error() + ")", Cause: err}
 	}
 	return fmt.Errorf("sqlstore: %s: %s: %w", t.schema.Machine, doing, err)
 }
@@ -222,7 +222,7 @@ func (t *table) transactAs(ctx context.Context, how mode, claim string, f func(*
 		if errors.As(err, &held) {
 			err = t.once(ctx, "", mode{}, held.wait)
 			if again = err == nil || errors.Is(err, fsm.ErrBusy); err == nil {
-				err = &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy, Machine: t.schema.Machine, Cause: held}}
+				err = &fsm.Refusal{Code: fsm.ErrBusy, Machine: t.schema.Machine, Cause: held}
 			}
 		}
 		if errors.As(err, &other) {
@@ -360,7 +360,7 @@ func (t *table) unopened(ctx context.Context, err error) error {
 	if errors.Is(err, ErrTables) {
 		code = fsm.ErrSchemaMismatch
 	}
-	return &fsm.Refusal{Ground: &fsm.Ground{Code: code, Machine: t.schema.Machine, Cause: err}}
+	return &fsm.Refusal{Code: code, Machine: t.schema.Machine, Cause: err}
 }
 
 // lost says what an error of the commit means. It is ambiguous unless the

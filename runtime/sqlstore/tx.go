@@ -338,7 +338,7 @@ func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
 	}
 	if cause == nil && x.t.dialect.writers() != 1 || x.t.dialect.hidden(cause, x.t.schema.Table) {
 		// What stood against it is gone by now. It is busy, whatever the cause was.
-		x.err = &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.ErrBusy, Machine: x.t.schema.Machine, Operation: e.Operation, Cause: cause}}
+		x.err = &fsm.Refusal{ID: id, Code: fsm.ErrBusy, Machine: x.t.schema.Machine, Operation: e.Operation, Cause: cause}
 		return x.err
 	}
 	return x.t.blame(w, cause)

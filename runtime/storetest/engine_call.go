@@ -262,7 +262,7 @@ var callTests = []test{
 		d := b.open()
 		out := d.register("p1", "a")
 		r := d.refused(fsm.ErrWrongState, func() (outcome, error) { return d.Apply(d.ctx, out, Send(Meta{})) })
-		if r.State() != "waiting" || r.Operation != "send" || strings.Join(r.Allowed, " ") != "shelved" {
+		if r.State != "waiting" || r.Operation != "send" || r.Allowed != "shelved" {
 			d.Errorf("got %+v", r)
 		}
 		sent := d.must(d.Apply(d.ctx, d.shelve("p2", "a"), Send(Meta{})))
@@ -290,7 +290,7 @@ var callTests = []test{
 		d.must(d.Apply(d.ctx, d.hold("p1", "a"), Shelve(Meta{}, "s", "t")))
 		held := d.hold("p2", "b")
 		r := d.refused(fsm.ErrNotUnique, func() (outcome, error) { return d.Apply(d.ctx, held, Shelve(Meta{}, "s", "t")) })
-		if r.Name != "one_per_slot" || !errors.Is(r, ErrSlotTaken) || !errors.Is(r, fsm.ErrNotUnique) || r.ID != "p2" || r.State() != "held" {
+		if r.Name != "one_per_slot" || !errors.Is(r, ErrSlotTaken) || !errors.Is(r, fsm.ErrNotUnique) || r.ID != "p2" || r.State != "held" {
 			d.Errorf("got %+v", r)
 		}
 	}},

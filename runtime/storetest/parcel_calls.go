@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -287,7 +288,7 @@ func (p *Parcel) move(op *fsmimpl.Operation[Parcel], to string, now time.Time, c
 			code = fsm.ErrTerminal
 		}
 		r := p.refuse(op, code, "")
-		r.Allowed = op.From
+		r.Allowed = strings.Join(op.From, ", ")
 		return fsmimpl.Step{}, r
 	}
 	from := p.State
@@ -301,5 +302,5 @@ func (p *Parcel) move(op *fsmimpl.Operation[Parcel], to string, now time.Time, c
 }
 
 func (p *Parcel) refuse(op *fsmimpl.Operation[Parcel], code fsm.Code, name string) *fsm.Refusal {
-	return (&fsm.Ground{Code: code, Machine: "parcel", Operation: op.Name, Name: name}).RefuseOnce(p.ID, p.State)
+	return &fsm.Refusal{Code: code, Machine: "parcel", Operation: op.Name, Name: name, ID: p.ID, State: p.State}
 }

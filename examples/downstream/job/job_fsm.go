@@ -8,7 +8,6 @@
 package job
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -102,7 +101,7 @@ const (
 // call returns.
 var (
 	// ErrNotOwner: refused by the guard owner_only.
-	ErrNotOwner = errors.New("not owner")
+	ErrNotOwner = fsmimpl.NewError("not_owner", "not owner")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
@@ -168,18 +167,19 @@ type SubmitInput struct {
 func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if in.Address == "" {
-		return Job{}, Event{}, j.refuseInput("submit", "address", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Address); err != nil {
-		return Job{}, Event{}, j.refuseInput("submit", "address", err.Error())
+	if bad := fsmimpl.BadText(in.Address); bad != "" {
+		return Job{}, Event{}, j.refuseInput("submit", "address", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("submit", "id", err.Error())
 	}
-	j.Address = in.Address
-	j.move(StateQueued, now)
-	return j, Event{Name: EventSubmitted, To: StateQueued}, nil
+	next := j
+	next.Address = in.Address
+	e, err := j.step("submit", EventSubmitted, &next, StateQueued, now)
+	if err != nil {
+		return Job{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // ClaimInput holds the inputs of Claim.
@@ -190,39 +190,24 @@ type ClaimInput struct {
 // Claim moves a Job from queued to running.
 func (j *Job) Claim(in ClaimInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("claim", fsm.ErrActorMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("claim", "actor", err.Error())
+	if err := j.asked("claim", actor); err != nil {
+		return Event{}, err
 	}
 	in.Lease = driver.Time(in.Lease)
-	if in.Lease.IsZero() {
-		return Event{}, j.refuseInput("claim", "lease", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.Lease); bad != "" {
+		return Event{}, j.refuseInput("claim", "lease", bad)
 	}
-	if !inYears(in.Lease) {
-		return Event{}, j.refuseInput("claim", "lease", "it is outside the years 1 to 9999")
-	}
-	switch j.State {
-	case StateQueued:
-	default:
-		return Event{}, j.refuseState(OpClaim)
+	if j.State != StateQueued {
+		return Event{}, j.refuseState("claim")
 	}
 	if j.Attempts == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("claim", "attempts")
+		return Event{}, j.refuseRule("claim", fsm.ErrOverflow, "attempts")
 	}
-	if j.Problem.Present() {
-		return Event{}, j.refuseInvariant("claim", "problem is absent")
-	}
-	if j.Attempts+1 < 1 {
-		return Event{}, j.refuseInvariant("claim", "attempts >= 1")
-	}
-	j.Owner = fsm.Some(actor)
-	j.Lease = fsm.Some(in.Lease)
-	j.Attempts++
-	from := j.State
-	j.move(StateRunning, now)
-	return Event{Name: EventClaimed, From: from, To: StateRunning}, nil
+	next := *j
+	next.Owner = fsm.Some(actor)
+	next.Lease = fsm.Some(in.Lease)
+	next.Attempts++
+	return j.step("claim", EventClaimed, &next, StateRunning, now)
 }
 
 // HeartbeatInput holds the inputs of Heartbeat.
@@ -236,36 +221,22 @@ type HeartbeatInput struct {
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("heartbeat", fsm.ErrActorMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("heartbeat", "actor", err.Error())
+	if err := j.asked("heartbeat", actor); err != nil {
+		return Event{}, err
 	}
 	in.Lease = driver.Time(in.Lease)
-	if in.Lease.IsZero() {
-		return Event{}, j.refuseInput("heartbeat", "lease", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.Lease); bad != "" {
+		return Event{}, j.refuseInput("heartbeat", "lease", bad)
 	}
-	if !inYears(in.Lease) {
-		return Event{}, j.refuseInput("heartbeat", "lease", "it is outside the years 1 to 9999")
-	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpHeartbeat)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("heartbeat")
 	}
 	if j.Owner != fsm.Some(actor) {
-		return Event{}, j.refuseOn(&groundHeartbeatOwnerOnly)
+		return Event{}, j.refuseGuard("heartbeat", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
-	if j.Problem.Present() {
-		return Event{}, j.refuseInvariant("heartbeat", "problem is absent")
-	}
-	if j.Attempts < 1 {
-		return Event{}, j.refuseInvariant("heartbeat", "attempts >= 1")
-	}
-	j.Lease = fsm.Some(in.Lease)
-	j.move(j.State, now)
-	return Event{Name: EventHeartbeat, From: j.State, To: j.State}, nil
+	next := *j
+	next.Lease = fsm.Some(in.Lease)
+	return j.step("heartbeat", EventHeartbeat, &next, j.State, now)
 }
 
 // Finish moves a Job from running to done.
@@ -274,28 +245,19 @@ func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, 
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Finish(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("finish", fsm.ErrActorMissing)
+	if err := j.asked("finish", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("finish", "actor", err.Error())
-	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpFinish)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("finish")
 	}
 	if j.Owner != fsm.Some(actor) {
-		return Event{}, j.refuseOn(&groundFinishOwnerOnly)
+		return Event{}, j.refuseGuard("finish", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
-	if j.Problem.Present() {
-		return Event{}, j.refuseInvariant("finish", "problem is absent")
-	}
-	j.Owner = fsm.Optional[string]{}
-	j.Lease = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateDone, now)
-	return Event{Name: EventFinished, From: from, To: StateDone}, nil
+	next := *j
+	next.Owner = fsm.Optional[string]{}
+	next.Lease = fsm.Optional[time.Time]{}
+	return j.step("finish", EventFinished, &next, StateDone, now)
 }
 
 // FailInput holds the inputs of Fail.
@@ -309,32 +271,23 @@ type FailInput struct {
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("fail", fsm.ErrActorMissing)
+	if err := j.asked("fail", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("fail", "actor", err.Error())
+	if bad := fsmimpl.BadText(in.Problem); bad != "" {
+		return Event{}, j.refuseInput("fail", "problem", bad)
 	}
-	if in.Problem == "" {
-		return Event{}, j.refuseInput("fail", "problem", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Problem); err != nil {
-		return Event{}, j.refuseInput("fail", "problem", err.Error())
-	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpFail)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("fail")
 	}
 	if j.Owner != fsm.Some(actor) {
-		return Event{}, j.refuseOn(&groundFailOwnerOnly)
+		return Event{}, j.refuseGuard("fail", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
-	j.Problem = fsm.Some(in.Problem)
-	j.Owner = fsm.Optional[string]{}
-	j.Lease = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventFailed, From: from, To: StateFailed}, nil
+	next := *j
+	next.Problem = fsm.Some(in.Problem)
+	next.Owner = fsm.Optional[string]{}
+	next.Lease = fsm.Optional[time.Time]{}
+	return j.step("fail", EventFailed, &next, StateFailed, now)
 }
 
 // Reclaim moves a Job from running to queued.
@@ -342,19 +295,13 @@ func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Job) Reclaim(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpReclaim)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("reclaim")
 	}
-	if j.Problem.Present() {
-		return Event{}, j.refuseInvariant("reclaim", "problem is absent")
-	}
-	j.Owner = fsm.Optional[string]{}
-	j.Lease = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateQueued, now)
-	return Event{Name: EventReclaimed, From: from, To: StateQueued}, nil
+	next := *j
+	next.Owner = fsm.Optional[string]{}
+	next.Lease = fsm.Optional[time.Time]{}
+	return j.step("reclaim", EventReclaimed, &next, StateQueued, now)
 }
 
 // Can reports whether an operation is possible in the state of the Job: nil, or
@@ -384,79 +331,97 @@ func Check(j Job) []fsm.Violation {
 	if j.Attempts < 0 {
 		found = append(found, fsm.Violation{Rule: "attempts", Must: true})
 	}
-	switch j.State {
-	case StateQueued:
-		if j.Owner.Present() {
-			found = append(found, fsm.Violation{Rule: "owner is absent", Must: true})
-		}
-		if j.Lease.Present() {
-			found = append(found, fsm.Violation{Rule: "lease is absent", Must: true})
-		}
-		if j.Problem.Present() {
-			found = append(found, fsm.Violation{Rule: "problem is absent", Must: true})
-		}
-	case StateRunning:
-		if !j.Owner.Present() {
-			found = append(found, fsm.Violation{Rule: "owner is present", Must: true})
-		}
-		if !j.Lease.Present() {
-			found = append(found, fsm.Violation{Rule: "lease is present", Must: true})
-		}
-		if j.Problem.Present() {
-			found = append(found, fsm.Violation{Rule: "problem is absent", Must: true})
-		}
-		if j.Attempts < 1 {
-			found = append(found, fsm.Violation{Rule: "attempts >= 1", Must: true})
-		}
-	case StateDone:
-		if j.Problem.Present() {
-			found = append(found, fsm.Violation{Rule: "problem is absent", Must: true})
-		}
-	case StateFailed:
-		if !j.Problem.Present() {
-			found = append(found, fsm.Violation{Rule: "problem is present", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Job) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Job) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateQueued:
+		return (!j.Owner.Present() || broken("owner is absent", true)) &&
+			(!j.Lease.Present() || broken("lease is absent", true)) &&
+			(!j.Problem.Present() || broken("problem is absent", true))
+	case StateRunning:
+		return (j.Owner.Present() || broken("owner is present", true)) &&
+			(j.Lease.Present() || broken("lease is present", true)) &&
+			(!j.Problem.Present() || broken("problem is absent", true)) &&
+			(j.Attempts >= 1 || broken("attempts >= 1", true))
+	case StateDone:
+		return (!j.Problem.Present() || broken("problem is absent", true))
+	case StateFailed:
+		return (j.Problem.Present() || broken("problem is present", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Job) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// asked refuses a call whose actor cannot be one.
+func (j *Job) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
+	}
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "job", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Job) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "job", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Job) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -466,59 +431,19 @@ func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Job) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	claimStates     = []string{"queued"}
-	heartbeatStates = []string{"running"}
-	finishStates    = []string{"running"}
-	failStates      = []string{"running"}
-	reclaimStates   = []string{"running"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpClaim:     {Code: fsm.ErrWrongState, Machine: "job", Operation: "claim", Allowed: claimStates},
-	OpHeartbeat: {Code: fsm.ErrWrongState, Machine: "job", Operation: "heartbeat", Allowed: heartbeatStates},
-	OpFinish:    {Code: fsm.ErrWrongState, Machine: "job", Operation: "finish", Allowed: finishStates},
-	OpFail:      {Code: fsm.ErrWrongState, Machine: "job", Operation: "fail", Allowed: failStates},
-	OpReclaim:   {Code: fsm.ErrWrongState, Machine: "job", Operation: "reclaim", Allowed: reclaimStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpClaim:     {Code: fsm.ErrTerminal, Machine: "job", Operation: "claim", Allowed: claimStates},
-	OpHeartbeat: {Code: fsm.ErrTerminal, Machine: "job", Operation: "heartbeat", Allowed: heartbeatStates},
-	OpFinish:    {Code: fsm.ErrTerminal, Machine: "job", Operation: "finish", Allowed: finishStates},
-	OpFail:      {Code: fsm.ErrTerminal, Machine: "job", Operation: "fail", Allowed: failStates},
-	OpReclaim:   {Code: fsm.ErrTerminal, Machine: "job", Operation: "reclaim", Allowed: reclaimStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundHeartbeatOwnerOnly = fsm.Ground{Code: fsm.ErrGuard, Machine: "job", Operation: "heartbeat", Guard: "owner_only", Cause: ErrNotOwner}
-	groundFinishOwnerOnly    = fsm.Ground{Code: fsm.ErrGuard, Machine: "job", Operation: "finish", Guard: "owner_only", Cause: ErrNotOwner}
-	groundFailOwnerOnly      = fsm.Ground{Code: fsm.ErrGuard, Machine: "job", Operation: "fail", Guard: "owner_only", Cause: ErrNotOwner}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"claim":     "queued",
+	"heartbeat": "running",
+	"finish":    "running",
+	"fail":      "running",
+	"reclaim":   "running",
 }

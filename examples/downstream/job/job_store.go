@@ -141,11 +141,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -171,19 +167,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -238,87 +222,49 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opSubmit = &fsmimpl.Operation[Job]{
-		Name:    "submit",
-		Stored:  "submit",
-		Event:   "submitted",
-		By:      fsmimpl.ByCaller,
+		Name: "submit", Stored: "submit", Event: "submitted", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "queued"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "address", Column: "address"},
-		},
+		Moves:   []fsmimpl.Move{{To: "queued"}},
+		Feeds:   []fsmimpl.Feed{{Input: "address", Column: "address"}},
 	}
 
 	opClaim = &fsmimpl.Operation[Job]{
-		Name:   "claim",
-		Stored: "claim",
-		Event:  "claimed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"queued"},
-		Moves: []fsmimpl.Move{
-			{From: "queued", To: "running"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "lease", Column: "lease"},
-		},
+		Name: "claim", Stored: "claim", Event: "claimed", By: fsmimpl.ByCaller,
+		From:      []string{"queued"},
+		Moves:     []fsmimpl.Move{{From: "queued", To: "running"}},
+		Feeds:     []fsmimpl.Feed{{Input: "lease", Column: "lease"}},
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "created_at"}},
 	}
 
 	opHeartbeat = &fsmimpl.Operation[Job]{
-		Name:   "heartbeat",
-		Stored: "heartbeat",
-		Event:  "heartbeat",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "running"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "lease", Column: "lease"},
-		},
+		Name: "heartbeat", Stored: "heartbeat", Event: "heartbeat", By: fsmimpl.ByCaller,
+		From:      []string{"running"},
+		Moves:     []fsmimpl.Move{{From: "running", To: "running"}},
+		Feeds:     []fsmimpl.Feed{{Input: "lease", Column: "lease"}},
 		NeedActor: true,
 	}
 
 	opFinish = &fsmimpl.Operation[Job]{
-		Name:   "finish",
-		Stored: "finish",
-		Event:  "finished",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "done"},
-		},
+		Name: "finish", Stored: "finish", Event: "finished", By: fsmimpl.ByCaller,
+		From:      []string{"running"},
+		Moves:     []fsmimpl.Move{{From: "running", To: "done"}},
 		NeedActor: true,
 	}
 
 	opFail = &fsmimpl.Operation[Job]{
-		Name:   "fail",
-		Stored: "fail",
-		Event:  "failed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "problem", Column: "problem"},
-		},
+		Name: "fail", Stored: "fail", Event: "failed", By: fsmimpl.ByCaller,
+		From:      []string{"running"},
+		Moves:     []fsmimpl.Move{{From: "running", To: "failed"}},
+		Feeds:     []fsmimpl.Feed{{Input: "problem", Column: "problem"}},
 		NeedActor: true,
 	}
 
 	opReclaim = &fsmimpl.Operation[Job]{
-		Name:   "reclaim",
-		Stored: "reclaim",
-		Event:  "reclaimed",
-		By:     fsmimpl.BySystem,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "queued"},
-		},
+		Name: "reclaim", Stored: "reclaim", Event: "reclaimed", By: fsmimpl.BySystem,
+		From:     []string{"running"},
+		Moves:    []fsmimpl.Move{{From: "running", To: "queued"}},
 		Triggers: []fsmimpl.Trigger{{After: "lease"}},
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return reclaimCall(nil, fsm.Call{}), nil
@@ -331,27 +277,16 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Job) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Job) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Job]{
-		opSubmit,
-		opClaim,
-		opHeartbeat,
-		opFinish,
-		opFail,
-		opReclaim,
+		opSubmit, opClaim, opHeartbeat, opFinish, opFail, opReclaim,
 	},
 }
 
 func submitCall(op *fsmimpl.Operation[Job], id string, in SubmitInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
-		Inputs: []driver.Input{
-			{Name: "address", Value: in.Address, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
+		Inputs: []driver.Input{{Name: "address", Value: in.Address, Kind: driver.KindString}},
 		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Submit(id, in, now)
 			*j = made
@@ -362,11 +297,8 @@ func submitCall(op *fsmimpl.Operation[Job], id string, in SubmitInput, c fsm.Cal
 
 func claimCall(op *fsmimpl.Operation[Job], in ClaimInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "lease", Value: driver.Time(in.Lease), Kind: driver.KindTime, Loose: true},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "lease", Value: driver.Time(in.Lease), Kind: driver.KindTime, Loose: true}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Claim(in, c.Actor, now))
 		},
@@ -375,11 +307,8 @@ func claimCall(op *fsmimpl.Operation[Job], in ClaimInput, c fsm.Call) fsmimpl.Ca
 
 func heartbeatCall(op *fsmimpl.Operation[Job], in HeartbeatInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "lease", Value: driver.Time(in.Lease), Kind: driver.KindTime, Loose: true},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "lease", Value: driver.Time(in.Lease), Kind: driver.KindTime, Loose: true}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Heartbeat(in, c.Actor, now))
 		},
@@ -388,8 +317,7 @@ func heartbeatCall(op *fsmimpl.Operation[Job], in HeartbeatInput, c fsm.Call) fs
 
 func finishCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Finish(c.Actor, now))
 		},
@@ -398,11 +326,8 @@ func finishCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 
 func failCall(op *fsmimpl.Operation[Job], in FailInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "problem", Value: in.Problem, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "problem", Value: in.Problem, Kind: driver.KindString}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Fail(in, c.Actor, now))
 		},
@@ -411,22 +336,15 @@ func failCall(op *fsmimpl.Operation[Job], in FailInput, c fsm.Call) fsmimpl.Call
 
 func reclaimCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Reclaim(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Reclaim(now)) },
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Job) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Address,
 			fsmimpl.Column(j.Owner),

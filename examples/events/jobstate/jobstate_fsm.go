@@ -9,7 +9,6 @@
 package jobstate
 
 import (
-	"errors"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -176,9 +175,9 @@ func (c *CompensationEventDecision) UnmarshalText(text []byte) error {
 // call returns.
 var (
 	// ErrEmptyPlan: refused by the guard has_plan.
-	ErrEmptyPlan = errors.New("the plan expects no event, so the job could never be done")
+	ErrEmptyPlan = fsmimpl.NewError("empty_plan", "the plan expects no event, so the job could never be done")
 	// ErrNotExpected: refused by the guard is_expected.
-	ErrNotExpected = errors.New("the plan does not expect this event")
+	ErrNotExpected = fsmimpl.NewError("not_expected", "the plan does not expect this event")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
@@ -244,25 +243,26 @@ type CreateInput struct {
 func Create(id string, in CreateInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if err := driver.CheckSet(in.Expected); err != nil {
-		return Job{}, Event{}, j.refuseInput("create", "expected", err.Error())
+	if bad := fsmimpl.BadSet(in.Expected); bad != "" {
+		return Job{}, Event{}, j.refuseInput("create", "expected", bad)
 	}
-	if err := driver.CheckText(in.CompensationPolicy.Or("")); err != nil {
-		return Job{}, Event{}, j.refuseInput("create", "compensation_policy", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.CompensationPolicy); bad != "" {
+		return Job{}, Event{}, j.refuseInput("create", "compensation_policy", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
 	if in.Expected.IsZero() {
-		return Job{}, Event{}, j.refuseOn(&groundCreateHasPlan)
+		return Job{}, Event{}, j.refuseGuard("create", "has_plan", "", ErrEmptyPlan)
 	}
-	if in.Expected.IsZero() {
-		return Job{}, Event{}, j.refuseInvariant("create", "expected is present")
+	next := j
+	next.Expected = in.Expected
+	next.CompensationPolicy = in.CompensationPolicy
+	e, err := j.step("create", EventCreated, &next, StateCreated, now)
+	if err != nil {
+		return Job{}, Event{}, err
 	}
-	j.Expected = in.Expected
-	j.CompensationPolicy = in.CompensationPolicy
-	j.move(StateCreated, now)
-	return j, Event{Name: EventCreated, To: StateCreated}, nil
+	return j, e, nil
 }
 
 // JobKick moves a Job from created to running.
@@ -274,16 +274,17 @@ func Create(id string, in CreateInput, now time.Time) (Job, Event, error) {
 // nothing.
 func (j *Job) JobKick(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateCreated:
-	case StateRunning, StateCompensating, StateDone, StateFailed:
+	if j.State == StateRunning ||
+		j.State == StateCompensating ||
+		j.State == StateDone ||
+		j.State == StateFailed {
 		return j.note(EventJobKick, ""), nil
-	default:
-		return Event{}, j.refuseState(OpJobKick)
 	}
-	from := j.State
-	j.move(StateRunning, now)
-	return Event{Name: EventJobKick, From: from, To: StateRunning}, nil
+	if j.State != StateCreated {
+		return Event{}, j.refuseState("job_kick")
+	}
+	next := *j
+	return j.step("job_kick", EventJobKick, &next, StateRunning, now)
 }
 
 // ExpectedEventInput holds the inputs of ExpectedEvent.
@@ -306,18 +307,17 @@ type ExpectedEventInput struct {
 // nothing.
 func (j *Job) ExpectedEvent(in ExpectedEventInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.Name == "" {
-		return Event{}, j.refuseInput("expected_event", "name", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Name); bad != "" {
+		return Event{}, j.refuseInput("expected_event", "name", bad)
 	}
-	if err := driver.CheckText(in.Name); err != nil {
-		return Event{}, j.refuseInput("expected_event", "name", err.Error())
-	}
-	switch j.State {
-	case StateRunning:
-	case StateCreated, StateCompensating, StateDone, StateFailed:
+	if j.State == StateCreated ||
+		j.State == StateCompensating ||
+		j.State == StateDone ||
+		j.State == StateFailed {
 		return j.note(EventExpectedEvent, ""), nil
-	default:
-		return Event{}, j.refuseState(OpExpectedEvent)
+	}
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("expected_event")
 	}
 	if !j.Expected.Has(in.Name) {
 		return j.note(EventExpectedEvent, "is_expected"), nil
@@ -325,15 +325,13 @@ func (j *Job) ExpectedEvent(in ExpectedEventInput, now time.Time) (Event, error)
 	newSatisfied := j.Satisfied.With(in.Name)
 	switch {
 	case newSatisfied.Covers(j.Expected):
-		j.Satisfied = newSatisfied
-		from := j.State
-		j.move(StateDone, now)
-		return Event{Name: EventExpectedEvent, From: from, To: StateDone}, nil
+		next := *j
+		next.Satisfied = newSatisfied
+		return j.step("expected_event", EventExpectedEvent, &next, StateDone, now)
 	default:
-		j.Satisfied = newSatisfied
-		from := j.State
-		j.move(StateRunning, now)
-		return Event{Name: EventExpectedEvent, From: from, To: StateRunning}, nil
+		next := *j
+		next.Satisfied = newSatisfied
+		return j.step("expected_event", EventExpectedEvent, &next, StateRunning, now)
 	}
 }
 
@@ -359,24 +357,24 @@ func (j *Job) ErrorEvent(in ErrorEventInput, now time.Time) (Event, error) {
 	if v, ok := in.Verdict.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput("error_event", "verdict", "expected stands or ignored")
 	}
-	switch j.State {
-	case StateRunning:
-	case StateCreated, StateCompensating, StateDone, StateFailed:
+	if j.State == StateCreated ||
+		j.State == StateCompensating ||
+		j.State == StateDone ||
+		j.State == StateFailed {
 		return j.note(EventErrorEvent, ""), nil
-	default:
-		return Event{}, j.refuseState(OpErrorEvent)
+	}
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("error_event")
 	}
 	switch {
 	case in.Verdict == fsm.Some(ErrorEventVerdictIgnored):
 		return j.note(EventErrorEvent, ""), nil
 	case j.CompensationPolicy.Present():
-		from := j.State
-		j.move(StateCompensating, now)
-		return Event{Name: EventErrorEvent, From: from, To: StateCompensating}, nil
+		next := *j
+		return j.step("error_event", EventErrorEvent, &next, StateCompensating, now)
 	default:
-		from := j.State
-		j.move(StateFailed, now)
-		return Event{Name: EventErrorEvent, From: from, To: StateFailed}, nil
+		next := *j
+		return j.step("error_event", EventErrorEvent, &next, StateFailed, now)
 	}
 }
 
@@ -401,22 +399,19 @@ func (j *Job) CompensationEvent(in CompensationEventInput, now time.Time) (Event
 	if v, ok := in.Decision.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput("compensation_event", "decision", "expected done, failed or undecided")
 	}
-	switch j.State {
-	case StateCompensating:
-	case StateCreated, StateRunning, StateDone, StateFailed:
+	if j.State == StateCreated || j.State == StateRunning || j.State == StateDone || j.State == StateFailed {
 		return j.note(EventCompensationEvent, ""), nil
-	default:
-		return Event{}, j.refuseState(OpCompensationEvent)
+	}
+	if j.State != StateCompensating {
+		return Event{}, j.refuseState("compensation_event")
 	}
 	switch in.Decision {
 	case fsm.Some(CompensationEventDecisionDone):
-		from := j.State
-		j.move(StateDone, now)
-		return Event{Name: EventCompensationEvent, From: from, To: StateDone}, nil
+		next := *j
+		return j.step("compensation_event", EventCompensationEvent, &next, StateDone, now)
 	case fsm.Some(CompensationEventDecisionFailed):
-		from := j.State
-		j.move(StateFailed, now)
-		return Event{Name: EventCompensationEvent, From: from, To: StateFailed}, nil
+		next := *j
+		return j.step("compensation_event", EventCompensationEvent, &next, StateFailed, now)
 	default:
 		return j.note(EventCompensationEvent, ""), nil
 	}
@@ -444,26 +439,50 @@ func Check(j Job) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	switch j.State {
-	case StateCreated:
-		if j.Expected.IsZero() {
-			found = append(found, fsm.Violation{Rule: "expected is present", Must: true})
-		}
-	case StateCompensating:
-		if !j.CompensationPolicy.Present() {
-			found = append(found, fsm.Violation{Rule: "compensation_policy is present", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Job) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Job) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateCreated:
+		return (!j.Expected.IsZero() || broken("expected is present", true))
+	case StateCompensating:
+		return (j.CompensationPolicy.Present() || broken("compensation_policy is present", true))
 	}
+	return true
+}
+
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Job) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
+	}
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -472,31 +491,31 @@ func (j *Job) note(name, guard string) Event {
 	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "jobstate", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Job) refuseState(op string) *fsm.Refusal {
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "jobstate", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Job) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -506,32 +525,18 @@ func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	jobKickStates           = []string{"created"}
-	expectedEventStates     = []string{"running"}
-	errorEventStates        = []string{"running"}
-	compensationEventStates = []string{"compensating"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpJobKick:           {Code: fsm.ErrWrongState, Machine: "jobstate", Operation: "job_kick", Allowed: jobKickStates},
-	OpExpectedEvent:     {Code: fsm.ErrWrongState, Machine: "jobstate", Operation: "expected_event", Allowed: expectedEventStates},
-	OpErrorEvent:        {Code: fsm.ErrWrongState, Machine: "jobstate", Operation: "error_event", Allowed: errorEventStates},
-	OpCompensationEvent: {Code: fsm.ErrWrongState, Machine: "jobstate", Operation: "compensation_event", Allowed: compensationEventStates},
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"job_kick":           "created",
+	"expected_event":     "running",
+	"error_event":        "running",
+	"compensation_event": "compensating",
 }
-
-// The grounds on which guards refuse an operation.
-var (
-	groundCreateHasPlan = fsm.Ground{Code: fsm.ErrGuard, Machine: "jobstate", Operation: "create", Guard: "has_plan", Cause: ErrEmptyPlan}
-)

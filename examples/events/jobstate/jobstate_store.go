@@ -114,11 +114,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -144,19 +140,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // In returns the machine within a transaction of the caller's own, which
@@ -205,72 +189,38 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[Job]{
-		Name:    "create",
-		Stored:  "create",
-		Event:   "created",
-		By:      fsmimpl.ByCaller,
+		Name: "create", Stored: "create", Event: "created", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "created"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "expected", Column: "expected"},
-			{Input: "compensation_policy", Column: "compensation_policy"},
-		},
+		Moves:   []fsmimpl.Move{{To: "created"}},
+		Feeds:   []fsmimpl.Feed{{Input: "expected", Column: "expected"}, {Input: "compensation_policy", Column: "compensation_policy"}},
 	}
 
 	opJobKick = &fsmimpl.Operation[Job]{
-		Name:   "job_kick",
-		Stored: "job_kick",
-		Event:  "job_kick",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"created"},
-		Moves: []fsmimpl.Move{
-			{From: "created", To: "running"},
-		},
+		Name: "job_kick", Stored: "job_kick", Event: "job_kick", By: fsmimpl.ByCaller,
+		From:     []string{"created"},
+		Moves:    []fsmimpl.Move{{From: "created", To: "running"}},
 		Recorded: []string{"running", "compensating", "done", "failed"},
 	}
 
 	opExpectedEvent = &fsmimpl.Operation[Job]{
-		Name:   "expected_event",
-		Stored: "expected_event",
-		Event:  "expected_event",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "done"},
-			{From: "running", To: "running"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "name", Column: "expected"},
-			{Input: "name", Column: "satisfied"},
-		},
+		Name: "expected_event", Stored: "expected_event", Event: "expected_event", By: fsmimpl.ByCaller,
+		From:     []string{"running"},
+		Moves:    []fsmimpl.Move{{From: "running", To: "done"}, {From: "running", To: "running"}},
+		Feeds:    []fsmimpl.Feed{{Input: "name", Column: "expected"}, {Input: "name", Column: "satisfied"}},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 	}
 
 	opErrorEvent = &fsmimpl.Operation[Job]{
-		Name:   "error_event",
-		Stored: "error_event",
-		Event:  "error_event",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "compensating"},
-			{From: "running", To: "failed"},
-		},
+		Name: "error_event", Stored: "error_event", Event: "error_event", By: fsmimpl.ByCaller,
+		From:     []string{"running"},
+		Moves:    []fsmimpl.Move{{From: "running", To: "compensating"}, {From: "running", To: "failed"}},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 	}
 
 	opCompensationEvent = &fsmimpl.Operation[Job]{
-		Name:   "compensation_event",
-		Stored: "compensation_event",
-		Event:  "compensation_event",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"compensating"},
-		Moves: []fsmimpl.Move{
-			{From: "compensating", To: "done"},
-			{From: "compensating", To: "failed"},
-		},
+		Name: "compensation_event", Stored: "compensation_event", Event: "compensation_event", By: fsmimpl.ByCaller,
+		From:     []string{"compensating"},
+		Moves:    []fsmimpl.Move{{From: "compensating", To: "done"}, {From: "compensating", To: "failed"}},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 	}
 )
@@ -280,23 +230,15 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Job) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Job) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Job]{
-		opCreate,
-		opJobKick,
-		opExpectedEvent,
-		opErrorEvent,
-		opCompensationEvent,
+		opCreate, opJobKick, opExpectedEvent, opErrorEvent, opCompensationEvent,
 	},
 }
 
 func createCall(op *fsmimpl.Operation[Job], id string, in CreateInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "expected", Value: in.Expected.Text(), Kind: driver.KindSet},
 			{Name: "compensation_policy", Value: fsmimpl.Column(in.CompensationPolicy), Kind: driver.KindString},
@@ -311,21 +253,15 @@ func createCall(op *fsmimpl.Operation[Job], id string, in CreateInput, c fsm.Cal
 
 func jobKickCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.JobKick(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.JobKick(now)) },
 	}
 }
 
 func expectedEventCall(op *fsmimpl.Operation[Job], in ExpectedEventInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "name", Value: in.Name, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "name", Value: in.Name, Kind: driver.KindString}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ExpectedEvent(in, now))
 		},
@@ -334,11 +270,8 @@ func expectedEventCall(op *fsmimpl.Operation[Job], in ExpectedEventInput, c fsm.
 
 func errorEventCall(op *fsmimpl.Operation[Job], in ErrorEventInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "verdict", Value: fsmimpl.ColumnOf(in.Verdict, ErrorEventVerdict.String), Kind: driver.KindEnum},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "verdict", Value: fsmimpl.ColumnOf(in.Verdict, ErrorEventVerdict.String), Kind: driver.KindEnum}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ErrorEvent(in, now))
 		},
@@ -347,11 +280,8 @@ func errorEventCall(op *fsmimpl.Operation[Job], in ErrorEventInput, c fsm.Call) 
 
 func compensationEventCall(op *fsmimpl.Operation[Job], in CompensationEventInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "decision", Value: fsmimpl.ColumnOf(in.Decision, CompensationEventDecision.String), Kind: driver.KindEnum},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "decision", Value: fsmimpl.ColumnOf(in.Decision, CompensationEventDecision.String), Kind: driver.KindEnum}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.CompensationEvent(in, now))
 		},
@@ -361,11 +291,7 @@ func compensationEventCall(op *fsmimpl.Operation[Job], in CompensationEventInput
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Job) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Expected.Text(),
 			j.Satisfied.Text(),

@@ -9,7 +9,6 @@
 package naive
 
 import (
-	"errors"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -101,7 +100,7 @@ const (
 // call returns.
 var (
 	// ErrLeaseStillLive: refused by the guard lease_over.
-	ErrLeaseStillLive = errors.New("lease still live")
+	ErrLeaseStillLive = fsmimpl.NewError("lease_still_live", "lease still live")
 )
 
 // Execution is one record of the machine. Change it by its methods only: they
@@ -172,73 +171,53 @@ type LeasePeers struct {
 func Lease(id string, in LeaseInput, peers LeasePeers, actor string, now time.Time) (Execution, Event, error) {
 	now = driver.Time(now)
 	j := Execution{ID: id, CreatedAt: now}
-	if actor == "" {
-		return Execution{}, Event{}, j.refuse("lease", fsm.ErrActorMissing)
+	if err := j.asked("lease", actor); err != nil {
+		return Execution{}, Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Execution{}, Event{}, j.refuseInput("lease", "actor", err.Error())
-	}
-	if in.JobID == "" {
-		return Execution{}, Event{}, j.refuseInput("lease", "job_id", "it is required and empty")
-	}
-	if err := driver.CheckText(in.JobID); err != nil {
-		return Execution{}, Event{}, j.refuseInput("lease", "job_id", err.Error())
+	if bad := fsmimpl.BadText(in.JobID); bad != "" {
+		return Execution{}, Event{}, j.refuseInput("lease", "job_id", bad)
 	}
 	in.LeaseExpiresAt = driver.Time(in.LeaseExpiresAt)
-	if in.LeaseExpiresAt.IsZero() {
-		return Execution{}, Event{}, j.refuseInput("lease", "lease_expires_at", "it is required and zero")
-	}
-	if !inYears(in.LeaseExpiresAt) {
-		return Execution{}, Event{}, j.refuseInput("lease", "lease_expires_at", "it is outside the years 1 to 9999")
+	if bad := fsmimpl.BadTime(in.LeaseExpiresAt); bad != "" {
+		return Execution{}, Event{}, j.refuseInput("lease", "lease_expires_at", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Execution{}, Event{}, j.refuseInput("lease", "id", err.Error())
 	}
 	if peers.Attempt < 1 {
-		return Execution{}, Event{}, j.refuseOverflow("lease", "attempt")
+		return Execution{}, Event{}, j.refuseRule("lease", fsm.ErrOverflow, "attempt")
 	}
-	j.Attempt = peers.Attempt
-	j.JobID = in.JobID
-	j.LeaseOwner = actor
-	j.LeaseExpiresAt = in.LeaseExpiresAt
-	j.move(StateLeased, now)
-	return j, Event{Name: EventLeased, To: StateLeased}, nil
+	next := j
+	next.Attempt = peers.Attempt
+	next.JobID = in.JobID
+	next.LeaseOwner = actor
+	next.LeaseExpiresAt = in.LeaseExpiresAt
+	e, err := j.step("lease", EventLeased, &next, StateLeased, now)
+	if err != nil {
+		return Execution{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // Start moves an Execution from leased to in_progress.
 func (j *Execution) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateLeased:
-	default:
-		return Event{}, j.refuseState(OpStart)
+	if j.State != StateLeased {
+		return Event{}, j.refuseState("start")
 	}
-	if j.FinishedAt.Present() {
-		return Event{}, j.refuseInvariant("start", "finished_at is absent")
-	}
-	j.StartedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateInProgress, now)
-	return Event{Name: EventStarted, From: from, To: StateInProgress}, nil
+	next := *j
+	next.StartedAt = fsm.Some(now)
+	return j.step("start", EventStarted, &next, StateInProgress, now)
 }
 
 // Commit moves an Execution from in_progress to committed.
 func (j *Execution) Commit(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateInProgress:
-	default:
-		return Event{}, j.refuseState(OpCommit)
+	if j.State != StateInProgress {
+		return Event{}, j.refuseState("commit")
 	}
-	if !j.StartedAt.Present() {
-		return Event{}, j.refuseInvariant("commit", "started_at is present")
-	}
-	if j.FinishedAt.Present() {
-		return Event{}, j.refuseInvariant("commit", "finished_at is absent")
-	}
-	from := j.State
-	j.move(StateCommitted, now)
-	return Event{Name: EventCommitted, From: from, To: StateCommitted}, nil
+	next := *j
+	return j.step("commit", EventCommitted, &next, StateCommitted, now)
 }
 
 // Finish moves an Execution from committed to done.
@@ -246,18 +225,12 @@ func (j *Execution) Commit(now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Execution) Finish(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateCommitted:
-	default:
-		return Event{}, j.refuseState(OpFinish)
+	if j.State != StateCommitted {
+		return Event{}, j.refuseState("finish")
 	}
-	if !j.StartedAt.Present() {
-		return Event{}, j.refuseInvariant("finish", "started_at is present")
-	}
-	j.FinishedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateDone, now)
-	return Event{Name: EventDone, From: from, To: StateDone}, nil
+	next := *j
+	next.FinishedAt = fsm.Some(now)
+	return j.step("finish", EventDone, &next, StateDone, now)
 }
 
 // Expire moves an Execution from leased or in_progress to aborted.
@@ -268,18 +241,15 @@ func (j *Execution) Finish(now time.Time) (Event, error) {
 //   - lease_over: lease_expires_at <= now (ErrLeaseStillLive)
 func (j *Execution) Expire(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateLeased, StateInProgress:
-	default:
-		return Event{}, j.refuseState(OpExpire)
+	if j.State != StateLeased && j.State != StateInProgress {
+		return Event{}, j.refuseState("expire")
 	}
 	if j.LeaseExpiresAt.After(now) {
-		return Event{}, j.refuseOn(&groundExpireLeaseOver)
+		return Event{}, j.refuseGuard("expire", "lease_over", "", ErrLeaseStillLive, "lease_expires_at", j.LeaseExpiresAt, "now", now)
 	}
-	j.FinishedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateAborted, now)
-	return Event{Name: EventAborted, From: from, To: StateAborted}, nil
+	next := *j
+	next.FinishedAt = fsm.Some(now)
+	return j.step("expire", EventAborted, &next, StateAborted, now)
 }
 
 // Can reports whether an operation is possible in the state of the Execution:
@@ -313,80 +283,95 @@ func Check(j Execution) []fsm.Violation {
 	if j.Attempt < 1 {
 		found = append(found, fsm.Violation{Rule: "attempt", Must: true})
 	}
-	switch j.State {
-	case StateLeased:
-		if j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is absent", Must: true})
-		}
-		if j.FinishedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finished_at is absent", Must: true})
-		}
-	case StateInProgress:
-		if !j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is present", Must: true})
-		}
-		if j.FinishedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finished_at is absent", Must: true})
-		}
-	case StateCommitted:
-		if !j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is present", Must: true})
-		}
-		if j.FinishedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finished_at is absent", Must: true})
-		}
-	case StateDone:
-		if !j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is present", Must: true})
-		}
-		if !j.FinishedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finished_at is present", Must: true})
-		}
-	case StateAborted:
-		if !j.FinishedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finished_at is present", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Execution) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Execution) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateLeased:
+		return (!j.StartedAt.Present() || broken("started_at is absent", true)) &&
+			(!j.FinishedAt.Present() || broken("finished_at is absent", true))
+	case StateInProgress, StateCommitted:
+		return (j.StartedAt.Present() || broken("started_at is present", true)) &&
+			(!j.FinishedAt.Present() || broken("finished_at is absent", true))
+	case StateDone:
+		return (j.StartedAt.Present() || broken("started_at is present", true)) &&
+			(j.FinishedAt.Present() || broken("finished_at is present", true))
+	case StateAborted:
+		return (j.FinishedAt.Present() || broken("finished_at is present", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Execution) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Execution) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Execution) step(op, event string, next *Execution, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// asked refuses a call whose actor cannot be one.
+func (j *Execution) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
+	}
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Execution) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "naive", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Execution) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Execution) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "naive", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Execution) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -396,54 +381,18 @@ func (j *Execution) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Execution) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Execution) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Execution) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	startStates  = []string{"leased"}
-	commitStates = []string{"in_progress"}
-	finishStates = []string{"committed"}
-	expireStates = []string{"leased", "in_progress"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpStart:  {Code: fsm.ErrWrongState, Machine: "naive", Operation: "start", Allowed: startStates},
-	OpCommit: {Code: fsm.ErrWrongState, Machine: "naive", Operation: "commit", Allowed: commitStates},
-	OpFinish: {Code: fsm.ErrWrongState, Machine: "naive", Operation: "finish", Allowed: finishStates},
-	OpExpire: {Code: fsm.ErrWrongState, Machine: "naive", Operation: "expire", Allowed: expireStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpStart:  {Code: fsm.ErrTerminal, Machine: "naive", Operation: "start", Allowed: startStates},
-	OpCommit: {Code: fsm.ErrTerminal, Machine: "naive", Operation: "commit", Allowed: commitStates},
-	OpFinish: {Code: fsm.ErrTerminal, Machine: "naive", Operation: "finish", Allowed: finishStates},
-	OpExpire: {Code: fsm.ErrTerminal, Machine: "naive", Operation: "expire", Allowed: expireStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundExpireLeaseOver = fsm.Ground{Code: fsm.ErrGuard, Machine: "naive", Operation: "expire", Guard: "lease_over", Cause: ErrLeaseStillLive}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"start":  "leased",
+	"commit": "in_progress",
+	"finish": "committed",
+	"expire": "leased, in_progress",
 }

@@ -144,11 +144,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Execution, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Execution, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -174,19 +170,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -248,41 +232,23 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opLease = &fsmimpl.Operation[Execution]{
-		Name:    "lease",
-		Stored:  "lease",
-		Event:   "leased",
-		By:      fsmimpl.ByCaller,
-		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "leased"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "job_id", Column: "job_id"},
-			{Input: "lease_expires_at", Column: "lease_expires_at"},
-		},
+		Name: "lease", Stored: "lease", Event: "leased", By: fsmimpl.ByCaller,
+		Creates:   true,
+		Moves:     []fsmimpl.Move{{To: "leased"}},
+		Feeds:     []fsmimpl.Feed{{Input: "job_id", Column: "job_id"}, {Input: "lease_expires_at", Column: "lease_expires_at"}},
 		NeedActor: true,
 	}
 
 	opStart = &fsmimpl.Operation[Execution]{
-		Name:   "start",
-		Stored: "start",
-		Event:  "started",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"leased"},
-		Moves: []fsmimpl.Move{
-			{From: "leased", To: "in_progress"},
-		},
+		Name: "start", Stored: "start", Event: "started", By: fsmimpl.ByCaller,
+		From:  []string{"leased"},
+		Moves: []fsmimpl.Move{{From: "leased", To: "in_progress"}},
 	}
 
 	opCommit = &fsmimpl.Operation[Execution]{
-		Name:   "commit",
-		Stored: "commit",
-		Event:  "committed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"in_progress"},
-		Moves: []fsmimpl.Move{
-			{From: "in_progress", To: "committed"},
-		},
+		Name: "commit", Stored: "commit", Event: "committed", By: fsmimpl.ByCaller,
+		From:  []string{"in_progress"},
+		Moves: []fsmimpl.Move{{From: "in_progress", To: "committed"}},
 		Effect: &fsmimpl.EffectInfo[Execution]{
 			Name:   "apply_result",
 			Atomic: true,
@@ -293,14 +259,9 @@ var (
 	}
 
 	opFinish = &fsmimpl.Operation[Execution]{
-		Name:   "finish",
-		Stored: "finish",
-		Event:  "done",
-		By:     fsmimpl.BySystem,
-		From:   []string{"committed"},
-		Moves: []fsmimpl.Move{
-			{From: "committed", To: "done"},
-		},
+		Name: "finish", Stored: "finish", Event: "done", By: fsmimpl.BySystem,
+		From:     []string{"committed"},
+		Moves:    []fsmimpl.Move{{From: "committed", To: "done"}},
 		Triggers: []fsmimpl.Trigger{{Startup: true}, {After: "lease_expires_at"}},
 		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
 			return finishCall(nil, fsm.Call{}), nil
@@ -308,15 +269,9 @@ var (
 	}
 
 	opExpire = &fsmimpl.Operation[Execution]{
-		Name:   "expire",
-		Stored: "expire",
-		Event:  "aborted",
-		By:     fsmimpl.BySystem,
-		From:   []string{"leased", "in_progress"},
-		Moves: []fsmimpl.Move{
-			{From: "leased", To: "aborted"},
-			{From: "in_progress", To: "aborted"},
-		},
+		Name: "expire", Stored: "expire", Event: "aborted", By: fsmimpl.BySystem,
+		From:     []string{"leased", "in_progress"},
+		Moves:    []fsmimpl.Move{{From: "leased", To: "aborted"}, {From: "in_progress", To: "aborted"}},
 		Triggers: []fsmimpl.Trigger{{After: "lease_expires_at"}},
 		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
 			return expireCall(nil, fsm.Call{}), nil
@@ -329,23 +284,15 @@ var descriptor = fsmimpl.Descriptor[Execution]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Execution) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Execution) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Execution]{
-		opLease,
-		opStart,
-		opCommit,
-		opFinish,
-		opExpire,
+		opLease, opStart, opCommit, opFinish, opExpire,
 	},
 }
 
 func leaseCall(op *fsmimpl.Operation[Execution], id string, in LeaseInput, c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "job_id", Value: in.JobID, Kind: driver.KindString},
 			{Name: "lease_expires_at", Value: driver.Time(in.LeaseExpiresAt), Kind: driver.KindTime, Loose: true},
@@ -366,8 +313,7 @@ func leaseCall(op *fsmimpl.Operation[Execution], id string, in LeaseInput, c fsm
 
 func startCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(now))
 		},
@@ -376,8 +322,7 @@ func startCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execut
 
 func commitCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Commit(now))
 		},
@@ -386,8 +331,7 @@ func commitCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execu
 
 func finishCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Finish(now))
 		},
@@ -396,8 +340,7 @@ func finishCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execu
 
 func expireCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execution] {
 	return fsmimpl.Call[Execution]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Expire(now))
 		},
@@ -407,11 +350,7 @@ func expireCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execu
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Execution) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.JobID,
 			j.Attempt,

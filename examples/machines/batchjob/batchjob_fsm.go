@@ -215,20 +215,14 @@ type SubmitInput struct {
 func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if in.JobQueue == "" {
-		return Job{}, Event{}, j.refuseInput("submit", "job_queue", "it is required and empty")
+	if bad := fsmimpl.BadText(in.JobQueue); bad != "" {
+		return Job{}, Event{}, j.refuseInput("submit", "job_queue", bad)
 	}
-	if err := driver.CheckText(in.JobQueue); err != nil {
-		return Job{}, Event{}, j.refuseInput("submit", "job_queue", err.Error())
+	if bad := fsmimpl.BadText(in.ArrayJob); bad != "" {
+		return Job{}, Event{}, j.refuseInput("submit", "array_job", bad)
 	}
-	if in.ArrayJob == "" {
-		return Job{}, Event{}, j.refuseInput("submit", "array_job", "it is required and empty")
-	}
-	if err := driver.CheckText(in.ArrayJob); err != nil {
-		return Job{}, Event{}, j.refuseInput("submit", "array_job", err.Error())
-	}
-	if err := driver.CheckSet(in.DependsOn); err != nil {
-		return Job{}, Event{}, j.refuseInput("submit", "depends_on", err.Error())
+	if bad := fsmimpl.BadSet(in.DependsOn); bad != "" {
+		return Job{}, Event{}, j.refuseInput("submit", "depends_on", bad)
 	}
 	if in.Attempts < 1 || in.Attempts > 10 {
 		return Job{}, Event{}, j.refuseInput("submit", "attempts", "expected 1 to 10")
@@ -236,21 +230,16 @@ func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("submit", "id", err.Error())
 	}
-	if !j.Satisfied.IsZero() {
-		return Job{}, Event{}, j.refuseInvariant("submit", "satisfied is absent")
+	next := j
+	next.JobQueue = in.JobQueue
+	next.ArrayJob = in.ArrayJob
+	next.DependsOn = in.DependsOn
+	next.Attempts = in.Attempts
+	e, err := j.step("submit", EventSubmitted, &next, StateSubmitted, now)
+	if err != nil {
+		return Job{}, Event{}, err
 	}
-	if 0 > in.Attempts {
-		return Job{}, Event{}, j.refuseInvariant("submit", "attempt <= attempts")
-	}
-	if 0 >= in.Attempts {
-		return Job{}, Event{}, j.refuseInvariant("submit", "attempt < attempts")
-	}
-	j.JobQueue = in.JobQueue
-	j.ArrayJob = in.ArrayJob
-	j.DependsOn = in.DependsOn
-	j.Attempts = in.Attempts
-	j.move(StateSubmitted, now)
-	return j, Event{Name: EventSubmitted, To: StateSubmitted}, nil
+	return j, e, nil
 }
 
 // Evaluate moves a Job from submitted to runnable or pending.
@@ -264,56 +253,16 @@ func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 //   - otherwise: to pending
 func (j *Job) Evaluate(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateSubmitted:
-	default:
-		return Event{}, j.refuseState(OpEvaluate)
+	if j.State != StateSubmitted {
+		return Event{}, j.refuseState("evaluate")
 	}
 	switch {
 	case j.Satisfied.Covers(j.DependsOn):
-		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant("evaluate", "attempts")
-		}
-		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant("evaluate", "stopped_at is absent")
-		}
-		if j.TimeoutAt.Present() {
-			return Event{}, j.refuseInvariant("evaluate", "timeout_at is absent")
-		}
-		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant("evaluate", "attempt <= attempts")
-		}
-		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant("evaluate", "attempt < attempts")
-		}
-		if !j.Satisfied.Covers(j.DependsOn) {
-			return Event{}, j.refuseInvariant("evaluate", "satisfied covers depends_on")
-		}
-		from := j.State
-		j.move(StateRunnable, now)
-		return Event{Name: EventEvaluated, From: from, To: StateRunnable}, nil
+		next := *j
+		return j.step("evaluate", EventEvaluated, &next, StateRunnable, now)
 	default:
-		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant("evaluate", "attempts")
-		}
-		if j.DependsOn.IsZero() {
-			return Event{}, j.refuseInvariant("evaluate", "depends_on is present")
-		}
-		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant("evaluate", "stopped_at is absent")
-		}
-		if j.TimeoutAt.Present() {
-			return Event{}, j.refuseInvariant("evaluate", "timeout_at is absent")
-		}
-		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant("evaluate", "attempt <= attempts")
-		}
-		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant("evaluate", "attempt < attempts")
-		}
-		from := j.State
-		j.move(StatePending, now)
-		return Event{Name: EventEvaluated, From: from, To: StatePending}, nil
+		next := *j
+		return j.step("evaluate", EventEvaluated, &next, StatePending, now)
 	}
 }
 
@@ -331,64 +280,22 @@ type DependencySucceededInput struct {
 //   - otherwise: it stays where it is
 func (j *Job) DependencySucceeded(in DependencySucceededInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.Job == "" {
-		return Event{}, j.refuseInput("dependency_succeeded", "job", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Job); bad != "" {
+		return Event{}, j.refuseInput("dependency_succeeded", "job", bad)
 	}
-	if err := driver.CheckText(in.Job); err != nil {
-		return Event{}, j.refuseInput("dependency_succeeded", "job", err.Error())
-	}
-	switch j.State {
-	case StatePending:
-	default:
-		return Event{}, j.refuseState(OpDependencySucceeded)
+	if j.State != StatePending {
+		return Event{}, j.refuseState("dependency_succeeded")
 	}
 	newSatisfied := j.Satisfied.With(in.Job)
 	switch {
 	case newSatisfied.Covers(j.DependsOn):
-		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant("dependency_succeeded", "attempts")
-		}
-		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant("dependency_succeeded", "stopped_at is absent")
-		}
-		if j.TimeoutAt.Present() {
-			return Event{}, j.refuseInvariant("dependency_succeeded", "timeout_at is absent")
-		}
-		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant("dependency_succeeded", "attempt <= attempts")
-		}
-		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant("dependency_succeeded", "attempt < attempts")
-		}
-		if !newSatisfied.Covers(j.DependsOn) {
-			return Event{}, j.refuseInvariant("dependency_succeeded", "satisfied covers depends_on")
-		}
-		j.Satisfied = newSatisfied
-		from := j.State
-		j.move(StateRunnable, now)
-		return Event{Name: EventDependencySucceeded, From: from, To: StateRunnable}, nil
+		next := *j
+		next.Satisfied = newSatisfied
+		return j.step("dependency_succeeded", EventDependencySucceeded, &next, StateRunnable, now)
 	default:
-		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant("dependency_succeeded", "attempts")
-		}
-		if j.DependsOn.IsZero() {
-			return Event{}, j.refuseInvariant("dependency_succeeded", "depends_on is present")
-		}
-		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant("dependency_succeeded", "stopped_at is absent")
-		}
-		if j.TimeoutAt.Present() {
-			return Event{}, j.refuseInvariant("dependency_succeeded", "timeout_at is absent")
-		}
-		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant("dependency_succeeded", "attempt <= attempts")
-		}
-		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant("dependency_succeeded", "attempt < attempts")
-		}
-		j.Satisfied = newSatisfied
-		j.move(j.State, now)
-		return Event{Name: EventDependencySucceeded, From: j.State, To: j.State}, nil
+		next := *j
+		next.Satisfied = newSatisfied
+		return j.step("dependency_succeeded", EventDependencySucceeded, &next, j.State, now)
 	}
 }
 
@@ -402,31 +309,16 @@ type DependencyFailedInput struct {
 // A job that this one waits for has failed, so this one fails, too.
 func (j *Job) DependencyFailed(in DependencyFailedInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.StatusReason == "" {
-		return Event{}, j.refuseInput("dependency_failed", "status_reason", "it is required and empty")
+	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
+		return Event{}, j.refuseInput("dependency_failed", "status_reason", bad)
 	}
-	if err := driver.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("dependency_failed", "status_reason", err.Error())
+	if j.State != StatePending {
+		return Event{}, j.refuseState("dependency_failed")
 	}
-	switch j.State {
-	case StatePending:
-	default:
-		return Event{}, j.refuseState(OpDependencyFailed)
-	}
-	if j.Attempts < 1 || j.Attempts > 10 {
-		return Event{}, j.refuseInvariant("dependency_failed", "attempts")
-	}
-	if j.TimeoutAt.Present() {
-		return Event{}, j.refuseInvariant("dependency_failed", "timeout_at is absent")
-	}
-	if j.Attempt > j.Attempts {
-		return Event{}, j.refuseInvariant("dependency_failed", "attempt <= attempts")
-	}
-	j.StoppedAt = fsm.Some(now)
-	j.StatusReason = fsm.Some(in.StatusReason)
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventDependencyFailed, From: from, To: StateFailed}, nil
+	next := *j
+	next.StoppedAt = fsm.Some(now)
+	next.StatusReason = fsm.Some(in.StatusReason)
+	return j.step("dependency_failed", EventDependencyFailed, &next, StateFailed, now)
 }
 
 // Start moves a Job from runnable to starting.
@@ -436,32 +328,11 @@ func (j *Job) DependencyFailed(in DependencyFailedInput, now time.Time) (Event, 
 // It is run by the system, never on a caller's behalf.
 func (j *Job) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunnable:
-	default:
-		return Event{}, j.refuseState(OpStart)
+	if j.State != StateRunnable {
+		return Event{}, j.refuseState("start")
 	}
-	if j.Attempts < 1 || j.Attempts > 10 {
-		return Event{}, j.refuseInvariant("start", "attempts")
-	}
-	if j.StoppedAt.Present() {
-		return Event{}, j.refuseInvariant("start", "stopped_at is absent")
-	}
-	if j.TimeoutAt.Present() {
-		return Event{}, j.refuseInvariant("start", "timeout_at is absent")
-	}
-	if j.Attempt > j.Attempts {
-		return Event{}, j.refuseInvariant("start", "attempt <= attempts")
-	}
-	if j.Attempt >= j.Attempts {
-		return Event{}, j.refuseInvariant("start", "attempt < attempts")
-	}
-	if !j.Satisfied.Covers(j.DependsOn) {
-		return Event{}, j.refuseInvariant("start", "satisfied covers depends_on")
-	}
-	from := j.State
-	j.move(StateStarting, now)
-	return Event{Name: EventStarting, From: from, To: StateStarting}, nil
+	next := *j
+	return j.step("start", EventStarting, &next, StateStarting, now)
 }
 
 // FailToStartInput holds the inputs of FailToStart.
@@ -479,56 +350,22 @@ type FailToStartInput struct {
 //   - otherwise: to failed
 func (j *Job) FailToStart(in FailToStartInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.StatusReason == "" {
-		return Event{}, j.refuseInput("fail_to_start", "status_reason", "it is required and empty")
+	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
+		return Event{}, j.refuseInput("fail_to_start", "status_reason", bad)
 	}
-	if err := driver.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("fail_to_start", "status_reason", err.Error())
-	}
-	switch j.State {
-	case StateStarting:
-	default:
-		return Event{}, j.refuseState(OpFailToStart)
+	if j.State != StateStarting {
+		return Event{}, j.refuseState("fail_to_start")
 	}
 	switch {
 	case in.Retry:
-		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant("fail_to_start", "attempts")
-		}
-		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant("fail_to_start", "stopped_at is absent")
-		}
-		if j.TimeoutAt.Present() {
-			return Event{}, j.refuseInvariant("fail_to_start", "timeout_at is absent")
-		}
-		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant("fail_to_start", "attempt <= attempts")
-		}
-		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant("fail_to_start", "attempt < attempts")
-		}
-		if !j.Satisfied.Covers(j.DependsOn) {
-			return Event{}, j.refuseInvariant("fail_to_start", "satisfied covers depends_on")
-		}
-		j.StatusReason = fsm.Some(in.StatusReason)
-		from := j.State
-		j.move(StateRunnable, now)
-		return Event{Name: EventStartFailed, From: from, To: StateRunnable}, nil
+		next := *j
+		next.StatusReason = fsm.Some(in.StatusReason)
+		return j.step("fail_to_start", EventStartFailed, &next, StateRunnable, now)
 	default:
-		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant("fail_to_start", "attempts")
-		}
-		if j.TimeoutAt.Present() {
-			return Event{}, j.refuseInvariant("fail_to_start", "timeout_at is absent")
-		}
-		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant("fail_to_start", "attempt <= attempts")
-		}
-		j.StatusReason = fsm.Some(in.StatusReason)
-		j.StoppedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateFailed, now)
-		return Event{Name: EventStartFailed, From: from, To: StateFailed}, nil
+		next := *j
+		next.StatusReason = fsm.Some(in.StatusReason)
+		next.StoppedAt = fsm.Some(now)
+		return j.step("fail_to_start", EventStartFailed, &next, StateFailed, now)
 	}
 }
 
@@ -542,42 +379,22 @@ type RunInput struct {
 // The container is up. This is what counts as an attempt.
 func (j *Job) Run(in RunInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if v, ok := in.TimeoutAt.Get(); ok {
-		if !inYears(v) {
-			return Event{}, j.refuseInput("run", "timeout_at", "it is outside the years 1 to 9999")
-		}
-		in.TimeoutAt = fsm.Some(driver.Time(v))
+	in.TimeoutAt = fsmimpl.CutTime(in.TimeoutAt)
+	if bad := fsmimpl.BadOptionalTime(in.TimeoutAt); bad != "" {
+		return Event{}, j.refuseInput("run", "timeout_at", bad)
 	}
-	switch j.State {
-	case StateStarting:
-	default:
-		return Event{}, j.refuseState(OpRun)
+	if j.State != StateStarting {
+		return Event{}, j.refuseState("run")
 	}
 	if j.Attempt == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("run", "attempt")
+		return Event{}, j.refuseRule("run", fsm.ErrOverflow, "attempt")
 	}
-	if j.Attempts < 1 || j.Attempts > 10 {
-		return Event{}, j.refuseInvariant("run", "attempts")
-	}
-	if j.StoppedAt.Present() {
-		return Event{}, j.refuseInvariant("run", "stopped_at is absent")
-	}
-	if j.Attempt+1 > j.Attempts {
-		return Event{}, j.refuseInvariant("run", "attempt <= attempts")
-	}
-	if j.Attempt+1 < 1 {
-		return Event{}, j.refuseInvariant("run", "attempt >= 1")
-	}
-	if !j.Satisfied.Covers(j.DependsOn) {
-		return Event{}, j.refuseInvariant("run", "satisfied covers depends_on")
-	}
-	j.StartedAt = fsm.Some(now)
-	j.TimeoutAt = in.TimeoutAt
-	j.ExitCode = fsm.Optional[int64]{}
-	j.Attempt++
-	from := j.State
-	j.move(StateRunning, now)
-	return Event{Name: EventRunning, From: from, To: StateRunning}, nil
+	next := *j
+	next.StartedAt = fsm.Some(now)
+	next.TimeoutAt = in.TimeoutAt
+	next.ExitCode = fsm.Optional[int64]{}
+	next.Attempt++
+	return j.step("run", EventRunning, &next, StateRunning, now)
 }
 
 // FinishInput holds the inputs of Finish.
@@ -596,68 +413,27 @@ type FinishInput struct {
 //   - otherwise: to failed
 func (j *Job) Finish(in FinishInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpFinish)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("finish")
 	}
 	switch {
 	case in.ExitCode == 0:
-		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant("finish", "attempts")
-		}
-		if !j.StartedAt.Present() {
-			return Event{}, j.refuseInvariant("finish", "started_at is present")
-		}
-		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant("finish", "attempt <= attempts")
-		}
-		if in.ExitCode != 0 {
-			return Event{}, j.refuseInvariant("finish", "exit_code == 0")
-		}
-		if j.Attempt < 1 {
-			return Event{}, j.refuseInvariant("finish", "attempt >= 1")
-		}
-		j.ExitCode = fsm.Some(in.ExitCode)
-		j.TimeoutAt = fsm.Optional[time.Time]{}
-		j.StoppedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateSucceeded, now)
-		return Event{Name: EventFinished, From: from, To: StateSucceeded}, nil
+		next := *j
+		next.ExitCode = fsm.Some(in.ExitCode)
+		next.TimeoutAt = fsm.Optional[time.Time]{}
+		next.StoppedAt = fsm.Some(now)
+		return j.step("finish", EventFinished, &next, StateSucceeded, now)
 	case j.Attempt < j.Attempts && in.Retry:
-		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant("finish", "attempts")
-		}
-		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant("finish", "stopped_at is absent")
-		}
-		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant("finish", "attempt <= attempts")
-		}
-		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant("finish", "attempt < attempts")
-		}
-		if !j.Satisfied.Covers(j.DependsOn) {
-			return Event{}, j.refuseInvariant("finish", "satisfied covers depends_on")
-		}
-		j.ExitCode = fsm.Some(in.ExitCode)
-		j.TimeoutAt = fsm.Optional[time.Time]{}
-		from := j.State
-		j.move(StateRunnable, now)
-		return Event{Name: EventFinished, From: from, To: StateRunnable}, nil
+		next := *j
+		next.ExitCode = fsm.Some(in.ExitCode)
+		next.TimeoutAt = fsm.Optional[time.Time]{}
+		return j.step("finish", EventFinished, &next, StateRunnable, now)
 	default:
-		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant("finish", "attempts")
-		}
-		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant("finish", "attempt <= attempts")
-		}
-		j.ExitCode = fsm.Some(in.ExitCode)
-		j.TimeoutAt = fsm.Optional[time.Time]{}
-		j.StoppedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateFailed, now)
-		return Event{Name: EventFinished, From: from, To: StateFailed}, nil
+		next := *j
+		next.ExitCode = fsm.Some(in.ExitCode)
+		next.TimeoutAt = fsm.Optional[time.Time]{}
+		next.StoppedAt = fsm.Some(now)
+		return j.step("finish", EventFinished, &next, StateFailed, now)
 	}
 }
 
@@ -675,52 +451,24 @@ type LoseHostInput struct {
 //   - otherwise: to failed
 func (j *Job) LoseHost(in LoseHostInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.StatusReason == "" {
-		return Event{}, j.refuseInput("lose_host", "status_reason", "it is required and empty")
+	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
+		return Event{}, j.refuseInput("lose_host", "status_reason", bad)
 	}
-	if err := driver.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("lose_host", "status_reason", err.Error())
-	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpLoseHost)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("lose_host")
 	}
 	switch {
 	case j.Attempt < j.Attempts:
-		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant("lose_host", "attempts")
-		}
-		if j.StoppedAt.Present() {
-			return Event{}, j.refuseInvariant("lose_host", "stopped_at is absent")
-		}
-		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant("lose_host", "attempt <= attempts")
-		}
-		if j.Attempt >= j.Attempts {
-			return Event{}, j.refuseInvariant("lose_host", "attempt < attempts")
-		}
-		if !j.Satisfied.Covers(j.DependsOn) {
-			return Event{}, j.refuseInvariant("lose_host", "satisfied covers depends_on")
-		}
-		j.StatusReason = fsm.Some(in.StatusReason)
-		j.TimeoutAt = fsm.Optional[time.Time]{}
-		from := j.State
-		j.move(StateRunnable, now)
-		return Event{Name: EventHostLost, From: from, To: StateRunnable}, nil
+		next := *j
+		next.StatusReason = fsm.Some(in.StatusReason)
+		next.TimeoutAt = fsm.Optional[time.Time]{}
+		return j.step("lose_host", EventHostLost, &next, StateRunnable, now)
 	default:
-		if j.Attempts < 1 || j.Attempts > 10 {
-			return Event{}, j.refuseInvariant("lose_host", "attempts")
-		}
-		if j.Attempt > j.Attempts {
-			return Event{}, j.refuseInvariant("lose_host", "attempt <= attempts")
-		}
-		j.StatusReason = fsm.Some(in.StatusReason)
-		j.TimeoutAt = fsm.Optional[time.Time]{}
-		j.StoppedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateFailed, now)
-		return Event{Name: EventHostLost, From: from, To: StateFailed}, nil
+		next := *j
+		next.StatusReason = fsm.Some(in.StatusReason)
+		next.TimeoutAt = fsm.Optional[time.Time]{}
+		next.StoppedAt = fsm.Some(now)
+		return j.step("lose_host", EventHostLost, &next, StateFailed, now)
 	}
 }
 
@@ -736,29 +484,17 @@ type TimeOutInput struct {
 // It is run by the system, never on a caller's behalf.
 func (j *Job) TimeOut(in TimeOutInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.StatusReason == "" {
-		return Event{}, j.refuseInput("time_out", "status_reason", "it is required and empty")
+	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
+		return Event{}, j.refuseInput("time_out", "status_reason", bad)
 	}
-	if err := driver.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("time_out", "status_reason", err.Error())
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("time_out")
 	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpTimeOut)
-	}
-	if j.Attempts < 1 || j.Attempts > 10 {
-		return Event{}, j.refuseInvariant("time_out", "attempts")
-	}
-	if j.Attempt > j.Attempts {
-		return Event{}, j.refuseInvariant("time_out", "attempt <= attempts")
-	}
-	j.StoppedAt = fsm.Some(now)
-	j.StatusReason = fsm.Some(in.StatusReason)
-	j.TimeoutAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventTimedOut, From: from, To: StateFailed}, nil
+	next := *j
+	next.StoppedAt = fsm.Some(now)
+	next.StatusReason = fsm.Some(in.StatusReason)
+	next.TimeoutAt = fsm.Optional[time.Time]{}
+	return j.step("time_out", EventTimedOut, &next, StateFailed, now)
 }
 
 // CancelInput holds the inputs of Cancel.
@@ -773,33 +509,19 @@ type CancelInput struct {
 // In failed the call is recorded and changes nothing.
 func (j *Job) Cancel(in CancelInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.StatusReason == "" {
-		return Event{}, j.refuseInput("cancel", "status_reason", "it is required and empty")
+	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
+		return Event{}, j.refuseInput("cancel", "status_reason", bad)
 	}
-	if err := driver.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("cancel", "status_reason", err.Error())
-	}
-	switch j.State {
-	case StateSubmitted, StatePending, StateRunnable:
-	case StateFailed:
+	if j.State == StateFailed {
 		return j.note(EventCancelled, ""), nil
-	default:
-		return Event{}, j.refuseState(OpCancel)
 	}
-	if j.Attempts < 1 || j.Attempts > 10 {
-		return Event{}, j.refuseInvariant("cancel", "attempts")
+	if j.State != StateSubmitted && j.State != StatePending && j.State != StateRunnable {
+		return Event{}, j.refuseState("cancel")
 	}
-	if j.TimeoutAt.Present() {
-		return Event{}, j.refuseInvariant("cancel", "timeout_at is absent")
-	}
-	if j.Attempt > j.Attempts {
-		return Event{}, j.refuseInvariant("cancel", "attempt <= attempts")
-	}
-	j.StoppedAt = fsm.Some(now)
-	j.StatusReason = fsm.Some(in.StatusReason)
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventCancelled, From: from, To: StateFailed}, nil
+	next := *j
+	next.StoppedAt = fsm.Some(now)
+	next.StatusReason = fsm.Some(in.StatusReason)
+	return j.step("cancel", EventCancelled, &next, StateFailed, now)
 }
 
 // TerminateInput holds the inputs of Terminate.
@@ -815,31 +537,24 @@ type TerminateInput struct {
 // In failed the call is recorded and changes nothing.
 func (j *Job) Terminate(in TerminateInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.StatusReason == "" {
-		return Event{}, j.refuseInput("terminate", "status_reason", "it is required and empty")
+	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
+		return Event{}, j.refuseInput("terminate", "status_reason", bad)
 	}
-	if err := driver.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("terminate", "status_reason", err.Error())
-	}
-	switch j.State {
-	case StateSubmitted, StatePending, StateRunnable, StateStarting, StateRunning:
-	case StateFailed:
+	if j.State == StateFailed {
 		return j.note(EventTerminated, ""), nil
-	default:
-		return Event{}, j.refuseState(OpTerminate)
 	}
-	if j.Attempts < 1 || j.Attempts > 10 {
-		return Event{}, j.refuseInvariant("terminate", "attempts")
+	if j.State != StateSubmitted &&
+		j.State != StatePending &&
+		j.State != StateRunnable &&
+		j.State != StateStarting &&
+		j.State != StateRunning {
+		return Event{}, j.refuseState("terminate")
 	}
-	if j.Attempt > j.Attempts {
-		return Event{}, j.refuseInvariant("terminate", "attempt <= attempts")
-	}
-	j.StoppedAt = fsm.Some(now)
-	j.StatusReason = fsm.Some(in.StatusReason)
-	j.TimeoutAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventTerminated, From: from, To: StateFailed}, nil
+	next := *j
+	next.StoppedAt = fsm.Some(now)
+	next.StatusReason = fsm.Some(in.StatusReason)
+	next.TimeoutAt = fsm.Optional[time.Time]{}
+	return j.step("terminate", EventTerminated, &next, StateFailed, now)
 }
 
 // Can reports whether an operation is possible in the state of the Job: nil, or
@@ -876,109 +591,75 @@ func Check(j Job) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Attempts < 1 || j.Attempts > 10 {
-		found = append(found, fsm.Violation{Rule: "attempts", Must: true})
-	}
 	if j.Attempt < 0 {
 		found = append(found, fsm.Violation{Rule: "attempt", Must: true})
 	}
-	if j.Attempt > j.Attempts {
-		found = append(found, fsm.Violation{Rule: "attempt <= attempts", Must: true})
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
+	return found
+}
+
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 	switch j.State {
 	case StateSubmitted:
-		if j.StoppedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "stopped_at is absent", Must: true})
-		}
-		if j.TimeoutAt.Present() {
-			found = append(found, fsm.Violation{Rule: "timeout_at is absent", Must: true})
-		}
-		if !j.Satisfied.IsZero() {
-			found = append(found, fsm.Violation{Rule: "satisfied is absent", Must: true})
-		}
-		if j.Attempt >= j.Attempts {
-			found = append(found, fsm.Violation{Rule: "attempt < attempts", Must: true})
-		}
+		return ((j.Attempts >= 1 && j.Attempts <= 10) || broken("attempts", true)) &&
+			(!j.StoppedAt.Present() || broken("stopped_at is absent", true)) &&
+			(!j.TimeoutAt.Present() || broken("timeout_at is absent", true)) &&
+			(j.Satisfied.IsZero() || broken("satisfied is absent", true)) &&
+			(j.Attempt <= j.Attempts || broken("attempt <= attempts", true)) &&
+			(j.Attempt < j.Attempts || broken("attempt < attempts", true))
 	case StatePending:
-		if j.DependsOn.IsZero() {
-			found = append(found, fsm.Violation{Rule: "depends_on is present", Must: true})
-		}
-		if j.StoppedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "stopped_at is absent", Must: true})
-		}
-		if j.TimeoutAt.Present() {
-			found = append(found, fsm.Violation{Rule: "timeout_at is absent", Must: true})
-		}
-		if j.Attempt >= j.Attempts {
-			found = append(found, fsm.Violation{Rule: "attempt < attempts", Must: true})
-		}
-	case StateRunnable:
-		if j.StoppedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "stopped_at is absent", Must: true})
-		}
-		if j.TimeoutAt.Present() {
-			found = append(found, fsm.Violation{Rule: "timeout_at is absent", Must: true})
-		}
-		if j.Attempt >= j.Attempts {
-			found = append(found, fsm.Violation{Rule: "attempt < attempts", Must: true})
-		}
-		if !j.Satisfied.Covers(j.DependsOn) {
-			found = append(found, fsm.Violation{Rule: "satisfied covers depends_on", Must: true})
-		}
-	case StateStarting:
-		if j.StoppedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "stopped_at is absent", Must: true})
-		}
-		if j.TimeoutAt.Present() {
-			found = append(found, fsm.Violation{Rule: "timeout_at is absent", Must: true})
-		}
-		if j.Attempt >= j.Attempts {
-			found = append(found, fsm.Violation{Rule: "attempt < attempts", Must: true})
-		}
-		if !j.Satisfied.Covers(j.DependsOn) {
-			found = append(found, fsm.Violation{Rule: "satisfied covers depends_on", Must: true})
-		}
+		return ((j.Attempts >= 1 && j.Attempts <= 10) || broken("attempts", true)) &&
+			(!j.DependsOn.IsZero() || broken("depends_on is present", true)) &&
+			(!j.StoppedAt.Present() || broken("stopped_at is absent", true)) &&
+			(!j.TimeoutAt.Present() || broken("timeout_at is absent", true)) &&
+			(j.Attempt <= j.Attempts || broken("attempt <= attempts", true)) &&
+			(j.Attempt < j.Attempts || broken("attempt < attempts", true))
+	case StateRunnable, StateStarting:
+		return ((j.Attempts >= 1 && j.Attempts <= 10) || broken("attempts", true)) &&
+			(!j.StoppedAt.Present() || broken("stopped_at is absent", true)) &&
+			(!j.TimeoutAt.Present() || broken("timeout_at is absent", true)) &&
+			(j.Attempt <= j.Attempts || broken("attempt <= attempts", true)) &&
+			(j.Attempt < j.Attempts || broken("attempt < attempts", true)) &&
+			(j.Satisfied.Covers(j.DependsOn) || broken("satisfied covers depends_on", true))
 	case StateRunning:
-		if !j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is present", Must: true})
-		}
-		if j.StoppedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "stopped_at is absent", Must: true})
-		}
-		if j.Attempt < 1 {
-			found = append(found, fsm.Violation{Rule: "attempt >= 1", Must: true})
-		}
-		if !j.Satisfied.Covers(j.DependsOn) {
-			found = append(found, fsm.Violation{Rule: "satisfied covers depends_on", Must: true})
-		}
+		return ((j.Attempts >= 1 && j.Attempts <= 10) || broken("attempts", true)) &&
+			(j.StartedAt.Present() || broken("started_at is present", true)) &&
+			(!j.StoppedAt.Present() || broken("stopped_at is absent", true)) &&
+			(j.Attempt <= j.Attempts || broken("attempt <= attempts", true)) &&
+			(j.Attempt >= 1 || broken("attempt >= 1", true)) &&
+			(j.Satisfied.Covers(j.DependsOn) || broken("satisfied covers depends_on", true))
 	case StateSucceeded:
-		if !j.StoppedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "stopped_at is present", Must: true})
-		}
-		if !j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is present", Must: true})
-		}
-		if !j.ExitCode.Present() {
-			found = append(found, fsm.Violation{Rule: "exit_code is present", Must: true})
-		}
-		if j.TimeoutAt.Present() {
-			found = append(found, fsm.Violation{Rule: "timeout_at is absent", Must: true})
-		}
-		if j.ExitCode != fsm.Some(int64(0)) {
-			found = append(found, fsm.Violation{Rule: "exit_code == 0", Must: true})
-		}
-		if j.Attempt < 1 {
-			found = append(found, fsm.Violation{Rule: "attempt >= 1", Must: true})
-		}
+		return ((j.Attempts >= 1 && j.Attempts <= 10) || broken("attempts", true)) &&
+			(j.StoppedAt.Present() || broken("stopped_at is present", true)) &&
+			(j.StartedAt.Present() || broken("started_at is present", true)) &&
+			(j.ExitCode.Present() || broken("exit_code is present", true)) &&
+			(!j.TimeoutAt.Present() || broken("timeout_at is absent", true)) &&
+			(j.Attempt <= j.Attempts || broken("attempt <= attempts", true)) &&
+			(j.ExitCode == fsm.Some(int64(0)) || broken("exit_code == 0", true)) &&
+			(j.Attempt >= 1 || broken("attempt >= 1", true))
 	case StateFailed:
-		if !j.StoppedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "stopped_at is present", Must: true})
-		}
-		if j.TimeoutAt.Present() {
-			found = append(found, fsm.Violation{Rule: "timeout_at is absent", Must: true})
-		}
+		return ((j.Attempts >= 1 && j.Attempts <= 10) || broken("attempts", true)) &&
+			(j.StoppedAt.Present() || broken("stopped_at is present", true)) &&
+			(!j.TimeoutAt.Present() || broken("timeout_at is absent", true)) &&
+			(j.Attempt <= j.Attempts || broken("attempt <= attempts", true))
 	}
-	return found
+	return true
+}
+
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Job) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
 }
 
 // ArrayJobState is the derived state of an ArrayJob. The zero ArrayJobState is
@@ -1073,13 +754,20 @@ func Project(records []Job) ArrayJob {
 	return p
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Job) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -1088,34 +776,24 @@ func (j *Job) note(name, guard string) Event {
 	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "batchjob", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Job) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
-}
-
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "batchjob", Operation: op}).RefuseOnce(j.ID, state)
+	r.Allowed = possible[op]
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -1125,70 +803,25 @@ func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Job) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	evaluateStates            = []string{"submitted"}
-	dependencySucceededStates = []string{"pending"}
-	dependencyFailedStates    = []string{"pending"}
-	startStates               = []string{"runnable"}
-	failToStartStates         = []string{"starting"}
-	runStates                 = []string{"starting"}
-	finishStates              = []string{"running"}
-	loseHostStates            = []string{"running"}
-	timeOutStates             = []string{"running"}
-	cancelStates              = []string{"submitted", "pending", "runnable"}
-	terminateStates           = []string{"submitted", "pending", "runnable", "starting", "running"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpEvaluate:            {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "evaluate", Allowed: evaluateStates},
-	OpDependencySucceeded: {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "dependency_succeeded", Allowed: dependencySucceededStates},
-	OpDependencyFailed:    {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "dependency_failed", Allowed: dependencyFailedStates},
-	OpStart:               {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "start", Allowed: startStates},
-	OpFailToStart:         {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "fail_to_start", Allowed: failToStartStates},
-	OpRun:                 {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "run", Allowed: runStates},
-	OpFinish:              {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "finish", Allowed: finishStates},
-	OpLoseHost:            {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "lose_host", Allowed: loseHostStates},
-	OpTimeOut:             {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "time_out", Allowed: timeOutStates},
-	OpCancel:              {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "cancel", Allowed: cancelStates},
-	OpTerminate:           {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "terminate", Allowed: terminateStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpEvaluate:            {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "evaluate", Allowed: evaluateStates},
-	OpDependencySucceeded: {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "dependency_succeeded", Allowed: dependencySucceededStates},
-	OpDependencyFailed:    {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "dependency_failed", Allowed: dependencyFailedStates},
-	OpStart:               {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "start", Allowed: startStates},
-	OpFailToStart:         {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "fail_to_start", Allowed: failToStartStates},
-	OpRun:                 {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "run", Allowed: runStates},
-	OpFinish:              {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "finish", Allowed: finishStates},
-	OpLoseHost:            {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "lose_host", Allowed: loseHostStates},
-	OpTimeOut:             {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "time_out", Allowed: timeOutStates},
-	OpCancel:              {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "cancel", Allowed: cancelStates},
-	OpTerminate:           {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "terminate", Allowed: terminateStates},
-}
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"evaluate":             "submitted",
+	"dependency_succeeded": "pending",
+	"dependency_failed":    "pending",
+	"start":                "runnable",
+	"fail_to_start":        "starting",
+	"run":                  "starting",
+	"finish":               "running",
+	"lose_host":            "running",
+	"time_out":             "running",
+	"cancel":               "submitted, pending, runnable",
+	"terminate":            "submitted, pending, runnable, starting, running",
 }

@@ -187,11 +187,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -217,19 +213,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -284,14 +268,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opSubmit = &fsmimpl.Operation[Job]{
-		Name:    "submit",
-		Stored:  "submit",
-		Event:   "submitted",
-		By:      fsmimpl.ByCaller,
+		Name: "submit", Stored: "submit", Event: "submitted", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "submitted"},
-		},
+		Moves:   []fsmimpl.Move{{To: "submitted"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "job_queue", Column: "job_queue"},
 			{Input: "array_job", Column: "array_job"},
@@ -301,155 +280,78 @@ var (
 	}
 
 	opEvaluate = &fsmimpl.Operation[Job]{
-		Name:   "evaluate",
-		Stored: "evaluate",
-		Event:  "evaluated",
-		By:     fsmimpl.BySystem,
-		From:   []string{"submitted"},
-		Moves: []fsmimpl.Move{
-			{From: "submitted", To: "runnable"},
-			{From: "submitted", To: "pending"},
-		},
+		Name: "evaluate", Stored: "evaluate", Event: "evaluated", By: fsmimpl.BySystem,
+		From:  []string{"submitted"},
+		Moves: []fsmimpl.Move{{From: "submitted", To: "runnable"}, {From: "submitted", To: "pending"}},
 	}
 
 	opDependencySucceeded = &fsmimpl.Operation[Job]{
-		Name:   "dependency_succeeded",
-		Stored: "dependency_succeeded",
-		Event:  "dependency_succeeded",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"pending"},
-		Moves: []fsmimpl.Move{
-			{From: "pending", To: "runnable"},
-			{From: "pending", To: "pending"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "job", Column: "satisfied"},
-		},
+		Name: "dependency_succeeded", Stored: "dependency_succeeded", Event: "dependency_succeeded", By: fsmimpl.ByCaller,
+		From:  []string{"pending"},
+		Moves: []fsmimpl.Move{{From: "pending", To: "runnable"}, {From: "pending", To: "pending"}},
+		Feeds: []fsmimpl.Feed{{Input: "job", Column: "satisfied"}},
 	}
 
 	opDependencyFailed = &fsmimpl.Operation[Job]{
-		Name:   "dependency_failed",
-		Stored: "dependency_failed",
-		Event:  "dependency_failed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"pending"},
-		Moves: []fsmimpl.Move{
-			{From: "pending", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "status_reason", Column: "status_reason"},
-		},
+		Name: "dependency_failed", Stored: "dependency_failed", Event: "dependency_failed", By: fsmimpl.ByCaller,
+		From:  []string{"pending"},
+		Moves: []fsmimpl.Move{{From: "pending", To: "failed"}},
+		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 	}
 
 	opStart = &fsmimpl.Operation[Job]{
-		Name:   "start",
-		Stored: "start",
-		Event:  "starting",
-		By:     fsmimpl.BySystem,
-		From:   []string{"runnable"},
-		Moves: []fsmimpl.Move{
-			{From: "runnable", To: "starting"},
-		},
+		Name: "start", Stored: "start", Event: "starting", By: fsmimpl.BySystem,
+		From:  []string{"runnable"},
+		Moves: []fsmimpl.Move{{From: "runnable", To: "starting"}},
 	}
 
 	opFailToStart = &fsmimpl.Operation[Job]{
-		Name:   "fail_to_start",
-		Stored: "fail_to_start",
-		Event:  "start_failed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"starting"},
-		Moves: []fsmimpl.Move{
-			{From: "starting", To: "runnable"},
-			{From: "starting", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "status_reason", Column: "status_reason"},
-		},
+		Name: "fail_to_start", Stored: "fail_to_start", Event: "start_failed", By: fsmimpl.ByCaller,
+		From:  []string{"starting"},
+		Moves: []fsmimpl.Move{{From: "starting", To: "runnable"}, {From: "starting", To: "failed"}},
+		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 	}
 
 	opRun = &fsmimpl.Operation[Job]{
-		Name:   "run",
-		Stored: "run",
-		Event:  "running",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"starting"},
-		Moves: []fsmimpl.Move{
-			{From: "starting", To: "running"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "timeout_at", Column: "timeout_at"},
-		},
+		Name: "run", Stored: "run", Event: "running", By: fsmimpl.ByCaller,
+		From:  []string{"starting"},
+		Moves: []fsmimpl.Move{{From: "starting", To: "running"}},
+		Feeds: []fsmimpl.Feed{{Input: "timeout_at", Column: "timeout_at"}},
 	}
 
 	opFinish = &fsmimpl.Operation[Job]{
-		Name:   "finish",
-		Stored: "finish",
-		Event:  "finished",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "succeeded"},
-			{From: "running", To: "runnable"},
-			{From: "running", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "exit_code", Column: "exit_code"},
-		},
+		Name: "finish", Stored: "finish", Event: "finished", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "succeeded"}, {From: "running", To: "runnable"}, {From: "running", To: "failed"}},
+		Feeds: []fsmimpl.Feed{{Input: "exit_code", Column: "exit_code"}},
 	}
 
 	opLoseHost = &fsmimpl.Operation[Job]{
-		Name:   "lose_host",
-		Stored: "lose_host",
-		Event:  "host_lost",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "runnable"},
-			{From: "running", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "status_reason", Column: "status_reason"},
-		},
+		Name: "lose_host", Stored: "lose_host", Event: "host_lost", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "runnable"}, {From: "running", To: "failed"}},
+		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 	}
 
 	opTimeOut = &fsmimpl.Operation[Job]{
-		Name:   "time_out",
-		Stored: "time_out",
-		Event:  "timed_out",
-		By:     fsmimpl.BySystem,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "status_reason", Column: "status_reason"},
-		},
+		Name: "time_out", Stored: "time_out", Event: "timed_out", By: fsmimpl.BySystem,
+		From:     []string{"running"},
+		Moves:    []fsmimpl.Move{{From: "running", To: "failed"}},
+		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Triggers: []fsmimpl.Trigger{{After: "timeout_at"}},
 	}
 
 	opCancel = &fsmimpl.Operation[Job]{
-		Name:   "cancel",
-		Stored: "cancel",
-		Event:  "cancelled",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"submitted", "pending", "runnable"},
-		Moves: []fsmimpl.Move{
-			{From: "submitted", To: "failed"},
-			{From: "pending", To: "failed"},
-			{From: "runnable", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "status_reason", Column: "status_reason"},
-		},
+		Name: "cancel", Stored: "cancel", Event: "cancelled", By: fsmimpl.ByCaller,
+		From:     []string{"submitted", "pending", "runnable"},
+		Moves:    []fsmimpl.Move{{From: "submitted", To: "failed"}, {From: "pending", To: "failed"}, {From: "runnable", To: "failed"}},
+		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Recorded: []string{"failed"},
 	}
 
 	opTerminate = &fsmimpl.Operation[Job]{
-		Name:   "terminate",
-		Stored: "terminate",
-		Event:  "terminated",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"submitted", "pending", "runnable", "starting", "running"},
+		Name: "terminate", Stored: "terminate", Event: "terminated", By: fsmimpl.ByCaller,
+		From: []string{"submitted", "pending", "runnable", "starting", "running"},
 		Moves: []fsmimpl.Move{
 			{From: "submitted", To: "failed"},
 			{From: "pending", To: "failed"},
@@ -457,9 +359,7 @@ var (
 			{From: "starting", To: "failed"},
 			{From: "running", To: "failed"},
 		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "status_reason", Column: "status_reason"},
-		},
+		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Recorded: []string{"failed"},
 	}
 )
@@ -469,22 +369,10 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Job) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Job) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Job]{
-		opSubmit,
-		opEvaluate,
-		opDependencySucceeded,
-		opDependencyFailed,
-		opStart,
-		opFailToStart,
-		opRun,
-		opFinish,
-		opLoseHost,
-		opTimeOut,
-		opCancel,
-		opTerminate,
+		opSubmit, opEvaluate, opDependencySucceeded, opDependencyFailed, opStart, opFailToStart, opRun, opFinish,
+		opLoseHost, opTimeOut, opCancel, opTerminate,
 	},
 	Projection: &fsmimpl.Projection{
 		Entity: "ArrayJob",
@@ -501,9 +389,7 @@ var descriptor = fsmimpl.Descriptor[Job]{
 
 func submitCall(op *fsmimpl.Operation[Job], id string, in SubmitInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "job_queue", Value: in.JobQueue, Kind: driver.KindString},
 			{Name: "array_job", Value: in.ArrayJob, Kind: driver.KindString},
@@ -520,21 +406,15 @@ func submitCall(op *fsmimpl.Operation[Job], id string, in SubmitInput, c fsm.Cal
 
 func evaluateCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Evaluate(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Evaluate(now)) },
 	}
 }
 
 func dependencySucceededCall(op *fsmimpl.Operation[Job], in DependencySucceededInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "job", Value: in.Job, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "job", Value: in.Job, Kind: driver.KindString}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.DependencySucceeded(in, now))
 		},
@@ -543,11 +423,8 @@ func dependencySucceededCall(op *fsmimpl.Operation[Job], in DependencySucceededI
 
 func dependencyFailedCall(op *fsmimpl.Operation[Job], in DependencyFailedInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.DependencyFailed(in, now))
 		},
@@ -556,18 +433,14 @@ func dependencyFailedCall(op *fsmimpl.Operation[Job], in DependencyFailedInput, 
 
 func startCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Start(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Start(now)) },
 	}
 }
 
 func failToStartCall(op *fsmimpl.Operation[Job], in FailToStartInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "retry", Value: in.Retry, Kind: driver.KindBool},
 			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
@@ -580,38 +453,27 @@ func failToStartCall(op *fsmimpl.Operation[Job], in FailToStartInput, c fsm.Call
 
 func runCall(op *fsmimpl.Operation[Job], in RunInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "timeout_at", Value: fsmimpl.ColumnOf(in.TimeoutAt, driver.Time), Kind: driver.KindTime, Loose: true},
-		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Run(in, now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "timeout_at", Value: fsmimpl.ColumnOf(in.TimeoutAt, driver.Time), Kind: driver.KindTime, Loose: true}},
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Run(in, now)) },
 	}
 }
 
 func finishCall(op *fsmimpl.Operation[Job], in FinishInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "retry", Value: in.Retry, Kind: driver.KindBool},
 			{Name: "exit_code", Value: in.ExitCode, Kind: driver.KindInt},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Finish(in, now))
-		},
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Finish(in, now)) },
 	}
 }
 
 func loseHostCall(op *fsmimpl.Operation[Job], in LoseHostInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.LoseHost(in, now))
 		},
@@ -620,11 +482,8 @@ func loseHostCall(op *fsmimpl.Operation[Job], in LoseHostInput, c fsm.Call) fsmi
 
 func timeOutCall(op *fsmimpl.Operation[Job], in TimeOutInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString, Loose: true},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString, Loose: true}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.TimeOut(in, now))
 		},
@@ -633,24 +492,16 @@ func timeOutCall(op *fsmimpl.Operation[Job], in TimeOutInput, c fsm.Call) fsmimp
 
 func cancelCall(op *fsmimpl.Operation[Job], in CancelInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
-		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Cancel(in, now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString}},
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Cancel(in, now)) },
 	}
 }
 
 func terminateCall(op *fsmimpl.Operation[Job], in TerminateInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Terminate(in, now))
 		},
@@ -660,11 +511,7 @@ func terminateCall(op *fsmimpl.Operation[Job], in TerminateInput, c fsm.Call) fs
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Job) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.JobQueue,
 			j.ArrayJob,

@@ -9,7 +9,6 @@
 package checkrun
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -179,11 +178,11 @@ func (c *Conclusion) UnmarshalText(text []byte) error {
 // call returns.
 var (
 	// ErrNotOwnApp: refused by the guard own_app.
-	ErrNotOwnApp = errors.New("only the app that made a check run may write it")
+	ErrNotOwnApp = fsmimpl.NewError("not_own_app", "only the app that made a check run may write it")
 	// ErrActionsOnly: refused by the guard actions_only.
-	ErrActionsOnly = errors.New("only GitHub Actions uses this status")
+	ErrActionsOnly = fsmimpl.NewError("actions_only", "only GitHub Actions uses this status")
 	// ErrStaleIsReserved: refused by the guard set_by_github.
-	ErrStaleIsReserved = errors.New("only GitHub says that a check run is stale")
+	ErrStaleIsReserved = fsmimpl.NewError("stale_is_reserved", "only GitHub says that a check run is stale")
 )
 
 // CheckRun is one record of the machine. Change it by its methods only: they
@@ -272,63 +271,51 @@ type CreateInput struct {
 func Create(id string, in CreateInput, actor string, now time.Time) (CheckRun, Event, error) {
 	now = driver.Time(now)
 	j := CheckRun{ID: id, CreatedAt: now}
-	if actor == "" {
-		return CheckRun{}, Event{}, j.refuse("create", fsm.ErrActorMissing)
+	if err := j.asked("create", actor); err != nil {
+		return CheckRun{}, Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput("create", "actor", err.Error())
+	if bad := fsmimpl.BadText(in.Suite); bad != "" {
+		return CheckRun{}, Event{}, j.refuseInput("create", "suite", bad)
 	}
-	if in.Suite == "" {
-		return CheckRun{}, Event{}, j.refuseInput("create", "suite", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Name); bad != "" {
+		return CheckRun{}, Event{}, j.refuseInput("create", "name", bad)
 	}
-	if err := driver.CheckText(in.Suite); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput("create", "suite", err.Error())
+	if bad := fsmimpl.BadText(in.HeadSha); bad != "" {
+		return CheckRun{}, Event{}, j.refuseInput("create", "head_sha", bad)
 	}
-	if in.Name == "" {
-		return CheckRun{}, Event{}, j.refuseInput("create", "name", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Name); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput("create", "name", err.Error())
-	}
-	if in.HeadSha == "" {
-		return CheckRun{}, Event{}, j.refuseInput("create", "head_sha", "it is required and empty")
-	}
-	if err := driver.CheckText(in.HeadSha); err != nil {
-		return CheckRun{}, Event{}, j.refuseInput("create", "head_sha", err.Error())
-	}
-	if v, ok := in.Output.Get(); ok {
-		if v.IsZero() {
-			return CheckRun{}, Event{}, j.refuseInput("create", "output", "it is no JSON text")
-		}
-		if err := driver.CheckText(v.String()); err != nil {
-			return CheckRun{}, Event{}, j.refuseInput("create", "output", err.Error())
-		}
+	if bad := fsmimpl.BadOptionalJSON(in.Output); bad != "" {
+		return CheckRun{}, Event{}, j.refuseInput("create", "output", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return CheckRun{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
 	switch {
 	case in.IsActions:
-		if !in.IsActions {
-			return CheckRun{}, Event{}, j.refuseInvariant("create", "is_actions == true")
+		next := j
+		next.Suite = in.Suite
+		next.App = actor
+		next.Name = in.Name
+		next.HeadSha = in.HeadSha
+		next.IsActions = in.IsActions
+		next.Output = in.Output
+		e, err := j.step("create", EventCreated, &next, StateRequested, now)
+		if err != nil {
+			return CheckRun{}, Event{}, err
 		}
-		j.Suite = in.Suite
-		j.App = actor
-		j.Name = in.Name
-		j.HeadSha = in.HeadSha
-		j.IsActions = in.IsActions
-		j.Output = in.Output
-		j.move(StateRequested, now)
-		return j, Event{Name: EventCreated, To: StateRequested}, nil
+		return j, e, nil
 	default:
-		j.Suite = in.Suite
-		j.App = actor
-		j.Name = in.Name
-		j.HeadSha = in.HeadSha
-		j.IsActions = in.IsActions
-		j.Output = in.Output
-		j.move(StateQueued, now)
-		return j, Event{Name: EventCreated, To: StateQueued}, nil
+		next := j
+		next.Suite = in.Suite
+		next.App = actor
+		next.Name = in.Name
+		next.HeadSha = in.HeadSha
+		next.IsActions = in.IsActions
+		next.Output = in.Output
+		e, err := j.step("create", EventCreated, &next, StateQueued, now)
+		if err != nil {
+			return CheckRun{}, Event{}, err
+		}
+		return j, e, nil
 	}
 }
 
@@ -340,32 +327,17 @@ func Create(id string, in CreateInput, actor string, now time.Time) (CheckRun, E
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Queue(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("queue", fsm.ErrActorMissing)
+	if err := j.asked("queue", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("queue", "actor", err.Error())
-	}
-	switch j.State {
-	case StateRequested, StateWaiting, StatePending:
-	default:
-		return Event{}, j.refuseState(OpQueue)
+	if j.State != StateRequested && j.State != StateWaiting && j.State != StatePending {
+		return Event{}, j.refuseState("queue")
 	}
 	if j.App != actor {
-		return Event{}, j.refuseOn(&groundQueueOwnApp)
+		return Event{}, j.refuseGuard("queue", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
-	if j.Conclusion.Present() {
-		return Event{}, j.refuseInvariant("queue", "conclusion is absent")
-	}
-	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant("queue", "completed_at is absent")
-	}
-	if j.StartedAt.Present() {
-		return Event{}, j.refuseInvariant("queue", "started_at is absent")
-	}
-	from := j.State
-	j.move(StateQueued, now)
-	return Event{Name: EventQueued, From: from, To: StateQueued}, nil
+	next := *j
+	return j.step("queue", EventQueued, &next, StateQueued, now)
 }
 
 // Wait moves a CheckRun from requested, queued or pending to waiting.
@@ -377,38 +349,20 @@ func (j *CheckRun) Queue(actor string, now time.Time) (Event, error) {
 //   - actions_only: is_actions == true (ErrActionsOnly)
 func (j *CheckRun) Wait(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("wait", fsm.ErrActorMissing)
+	if err := j.asked("wait", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("wait", "actor", err.Error())
-	}
-	switch j.State {
-	case StateRequested, StatePending, StateQueued:
-	default:
-		return Event{}, j.refuseState(OpWait)
+	if j.State != StateRequested && j.State != StatePending && j.State != StateQueued {
+		return Event{}, j.refuseState("wait")
 	}
 	if j.App != actor {
-		return Event{}, j.refuseOn(&groundWaitOwnApp)
+		return Event{}, j.refuseGuard("wait", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
 	if !j.IsActions {
-		return Event{}, j.refuseOn(&groundWaitActionsOnly)
+		return Event{}, j.refuseGuard("wait", "actions_only", "", ErrActionsOnly, "is_actions", j.IsActions)
 	}
-	if j.Conclusion.Present() {
-		return Event{}, j.refuseInvariant("wait", "conclusion is absent")
-	}
-	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant("wait", "completed_at is absent")
-	}
-	if j.StartedAt.Present() {
-		return Event{}, j.refuseInvariant("wait", "started_at is absent")
-	}
-	if !j.IsActions {
-		return Event{}, j.refuseInvariant("wait", "is_actions == true")
-	}
-	from := j.State
-	j.move(StateWaiting, now)
-	return Event{Name: EventWaiting, From: from, To: StateWaiting}, nil
+	next := *j
+	return j.step("wait", EventWaiting, &next, StateWaiting, now)
 }
 
 // Hold moves a CheckRun from requested, queued or waiting to pending.
@@ -420,38 +374,20 @@ func (j *CheckRun) Wait(actor string, now time.Time) (Event, error) {
 //   - actions_only: is_actions == true (ErrActionsOnly)
 func (j *CheckRun) Hold(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("hold", fsm.ErrActorMissing)
+	if err := j.asked("hold", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("hold", "actor", err.Error())
-	}
-	switch j.State {
-	case StateRequested, StateWaiting, StateQueued:
-	default:
-		return Event{}, j.refuseState(OpHold)
+	if j.State != StateRequested && j.State != StateWaiting && j.State != StateQueued {
+		return Event{}, j.refuseState("hold")
 	}
 	if j.App != actor {
-		return Event{}, j.refuseOn(&groundHoldOwnApp)
+		return Event{}, j.refuseGuard("hold", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
 	if !j.IsActions {
-		return Event{}, j.refuseOn(&groundHoldActionsOnly)
+		return Event{}, j.refuseGuard("hold", "actions_only", "", ErrActionsOnly, "is_actions", j.IsActions)
 	}
-	if j.Conclusion.Present() {
-		return Event{}, j.refuseInvariant("hold", "conclusion is absent")
-	}
-	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant("hold", "completed_at is absent")
-	}
-	if j.StartedAt.Present() {
-		return Event{}, j.refuseInvariant("hold", "started_at is absent")
-	}
-	if !j.IsActions {
-		return Event{}, j.refuseInvariant("hold", "is_actions == true")
-	}
-	from := j.State
-	j.move(StatePending, now)
-	return Event{Name: EventPending, From: from, To: StatePending}, nil
+	next := *j
+	return j.step("hold", EventPending, &next, StatePending, now)
 }
 
 // Start moves a CheckRun from queued to in_progress.
@@ -462,30 +398,18 @@ func (j *CheckRun) Hold(actor string, now time.Time) (Event, error) {
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Start(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("start", fsm.ErrActorMissing)
+	if err := j.asked("start", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("start", "actor", err.Error())
-	}
-	switch j.State {
-	case StateQueued:
-	default:
-		return Event{}, j.refuseState(OpStart)
+	if j.State != StateQueued {
+		return Event{}, j.refuseState("start")
 	}
 	if j.App != actor {
-		return Event{}, j.refuseOn(&groundStartOwnApp)
+		return Event{}, j.refuseGuard("start", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
-	if j.Conclusion.Present() {
-		return Event{}, j.refuseInvariant("start", "conclusion is absent")
-	}
-	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant("start", "completed_at is absent")
-	}
-	j.StartedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateInProgress, now)
-	return Event{Name: EventStarted, From: from, To: StateInProgress}, nil
+	next := *j
+	next.StartedAt = fsm.Some(now)
+	return j.step("start", EventStarted, &next, StateInProgress, now)
 }
 
 // DescribeInput holds the inputs of Describe.
@@ -502,68 +426,29 @@ type DescribeInput struct {
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Describe(in DescribeInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("describe", fsm.ErrActorMissing)
+	if err := j.asked("describe", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("describe", "actor", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Name); bad != "" {
+		return Event{}, j.refuseInput("describe", "name", bad)
 	}
-	if err := driver.CheckText(in.Name.Or("")); err != nil {
-		return Event{}, j.refuseInput("describe", "name", err.Error())
+	if bad := fsmimpl.BadOptionalJSON(in.Output); bad != "" {
+		return Event{}, j.refuseInput("describe", "output", bad)
 	}
-	if v, ok := in.Output.Get(); ok {
-		if v.IsZero() {
-			return Event{}, j.refuseInput("describe", "output", "it is no JSON text")
-		}
-		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput("describe", "output", err.Error())
-		}
-	}
-	switch j.State {
-	case StateQueued, StateInProgress, StateCompleted:
-	default:
-		return Event{}, j.refuseState(OpDescribe)
+	if j.State != StateQueued && j.State != StateInProgress && j.State != StateCompleted {
+		return Event{}, j.refuseState("describe")
 	}
 	if j.App != actor {
-		return Event{}, j.refuseOn(&groundDescribeOwnApp)
+		return Event{}, j.refuseGuard("describe", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
 	newOutput := j.Output
 	if in.Output.Present() {
 		newOutput = in.Output
 	}
-	switch j.State {
-	case StateQueued:
-		if j.Conclusion.Present() {
-			return Event{}, j.refuseInvariant("describe", "conclusion is absent")
-		}
-		if j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant("describe", "completed_at is absent")
-		}
-		if j.StartedAt.Present() {
-			return Event{}, j.refuseInvariant("describe", "started_at is absent")
-		}
-	case StateInProgress:
-		if !j.StartedAt.Present() {
-			return Event{}, j.refuseInvariant("describe", "started_at is present")
-		}
-		if j.Conclusion.Present() {
-			return Event{}, j.refuseInvariant("describe", "conclusion is absent")
-		}
-		if j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant("describe", "completed_at is absent")
-		}
-	case StateCompleted:
-		if !j.Conclusion.Present() {
-			return Event{}, j.refuseInvariant("describe", "conclusion is present")
-		}
-		if !j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant("describe", "completed_at is present")
-		}
-	}
-	j.Name = in.Name.Or(j.Name)
-	j.Output = newOutput
-	j.move(j.State, now)
-	return Event{Name: EventDescribed, From: j.State, To: j.State}, nil
+	next := *j
+	next.Name = in.Name.Or(j.Name)
+	next.Output = newOutput
+	return j.step("describe", EventDescribed, &next, j.State, now)
 }
 
 // CompleteInput holds the inputs of Complete.
@@ -582,44 +467,37 @@ type CompleteInput struct {
 //   - set_by_github: input.conclusion != stale (ErrStaleIsReserved)
 func (j *CheckRun) Complete(in CompleteInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("complete", fsm.ErrActorMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("complete", "actor", err.Error())
+	if err := j.asked("complete", actor); err != nil {
+		return Event{}, err
 	}
 	if !in.Conclusion.Valid() {
 		return Event{}, j.refuseInput("complete", "conclusion", "expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out")
 	}
-	if v, ok := in.Output.Get(); ok {
-		if v.IsZero() {
-			return Event{}, j.refuseInput("complete", "output", "it is no JSON text")
-		}
-		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput("complete", "output", err.Error())
-		}
+	if bad := fsmimpl.BadOptionalJSON(in.Output); bad != "" {
+		return Event{}, j.refuseInput("complete", "output", bad)
 	}
-	switch j.State {
-	case StateRequested, StateWaiting, StatePending, StateQueued, StateInProgress:
-	default:
-		return Event{}, j.refuseState(OpComplete)
+	if j.State != StateRequested &&
+		j.State != StateWaiting &&
+		j.State != StatePending &&
+		j.State != StateQueued &&
+		j.State != StateInProgress {
+		return Event{}, j.refuseState("complete")
 	}
 	if j.App != actor {
-		return Event{}, j.refuseOn(&groundCompleteOwnApp)
+		return Event{}, j.refuseGuard("complete", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
 	if in.Conclusion == ConclusionStale {
-		return Event{}, j.refuseOn(&groundCompleteSetByGithub)
+		return Event{}, j.refuseGuard("complete", "set_by_github", "", ErrStaleIsReserved, "input.conclusion", in.Conclusion)
 	}
 	newOutput := j.Output
 	if in.Output.Present() {
 		newOutput = in.Output
 	}
-	j.Conclusion = fsm.Some(in.Conclusion)
-	j.Output = newOutput
-	j.CompletedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateCompleted, now)
-	return Event{Name: EventCompleted, From: from, To: StateCompleted}, nil
+	next := *j
+	next.Conclusion = fsm.Some(in.Conclusion)
+	next.Output = newOutput
+	next.CompletedAt = fsm.Some(now)
+	return j.step("complete", EventCompleted, &next, StateCompleted, now)
 }
 
 // ConcludeAgainInput holds the inputs of ConcludeAgain.
@@ -637,43 +515,33 @@ type ConcludeAgainInput struct {
 //   - set_by_github: input.conclusion != stale (ErrStaleIsReserved)
 func (j *CheckRun) ConcludeAgain(in ConcludeAgainInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("conclude_again", fsm.ErrActorMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("conclude_again", "actor", err.Error())
+	if err := j.asked("conclude_again", actor); err != nil {
+		return Event{}, err
 	}
 	if !in.Conclusion.Valid() {
 		return Event{}, j.refuseInput("conclude_again", "conclusion", "expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out")
 	}
-	if v, ok := in.Output.Get(); ok {
-		if v.IsZero() {
-			return Event{}, j.refuseInput("conclude_again", "output", "it is no JSON text")
-		}
-		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput("conclude_again", "output", err.Error())
-		}
+	if bad := fsmimpl.BadOptionalJSON(in.Output); bad != "" {
+		return Event{}, j.refuseInput("conclude_again", "output", bad)
 	}
-	switch j.State {
-	case StateCompleted:
-	default:
-		return Event{}, j.refuseState(OpConcludeAgain)
+	if j.State != StateCompleted {
+		return Event{}, j.refuseState("conclude_again")
 	}
 	if j.App != actor {
-		return Event{}, j.refuseOn(&groundConcludeAgainOwnApp)
+		return Event{}, j.refuseGuard("conclude_again", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
 	if in.Conclusion == ConclusionStale {
-		return Event{}, j.refuseOn(&groundConcludeAgainSetByGithub)
+		return Event{}, j.refuseGuard("conclude_again", "set_by_github", "", ErrStaleIsReserved, "input.conclusion", in.Conclusion)
 	}
 	newOutput := j.Output
 	if in.Output.Present() {
 		newOutput = in.Output
 	}
-	j.Conclusion = fsm.Some(in.Conclusion)
-	j.Output = newOutput
-	j.CompletedAt = fsm.Some(now)
-	j.move(j.State, now)
-	return Event{Name: EventConcludedAgain, From: j.State, To: j.State}, nil
+	next := *j
+	next.Conclusion = fsm.Some(in.Conclusion)
+	next.Output = newOutput
+	next.CompletedAt = fsm.Some(now)
+	return j.step("conclude_again", EventConcludedAgain, &next, j.State, now)
 }
 
 // MakeStale moves a CheckRun from requested, waiting, pending, queued or
@@ -684,16 +552,17 @@ func (j *CheckRun) ConcludeAgain(in ConcludeAgainInput, actor string, now time.T
 // It is run by the system, never on a caller's behalf.
 func (j *CheckRun) MakeStale(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRequested, StateWaiting, StatePending, StateQueued, StateInProgress:
-	default:
-		return Event{}, j.refuseState(OpMakeStale)
+	if j.State != StateRequested &&
+		j.State != StateWaiting &&
+		j.State != StatePending &&
+		j.State != StateQueued &&
+		j.State != StateInProgress {
+		return Event{}, j.refuseState("make_stale")
 	}
-	j.Conclusion = fsm.Some(ConclusionStale)
-	j.CompletedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateCompleted, now)
-	return Event{Name: EventStale, From: from, To: StateCompleted}, nil
+	next := *j
+	next.Conclusion = fsm.Some(ConclusionStale)
+	next.CompletedAt = fsm.Some(now)
+	return j.step("make_stale", EventStale, &next, StateCompleted, now)
 }
 
 // Rerequest keeps a CheckRun completed.
@@ -703,31 +572,14 @@ func (j *CheckRun) MakeStale(now time.Time) (Event, error) {
 // It is run by an operator, who gives a reason.
 func (j *CheckRun) Rerequest(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("rerequest", fsm.ErrActorMissing)
+	if err := j.operated("rerequest", actor, reason); err != nil {
+		return Event{}, err
 	}
-	if reason == "" {
-		return Event{}, j.refuse("rerequest", fsm.ErrReasonMissing)
+	if j.State != StateCompleted {
+		return Event{}, j.refuseState("rerequest")
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("rerequest", "actor", err.Error())
-	}
-	if err := driver.CheckText(reason); err != nil {
-		return Event{}, j.refuseInput("rerequest", "reason", err.Error())
-	}
-	switch j.State {
-	case StateCompleted:
-	default:
-		return Event{}, j.refuseState(OpRerequest)
-	}
-	if !j.Conclusion.Present() {
-		return Event{}, j.refuseInvariant("rerequest", "conclusion is present")
-	}
-	if !j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant("rerequest", "completed_at is present")
-	}
-	j.move(j.State, now)
-	return Event{Name: EventRerequested, From: j.State, To: j.State}, nil
+	next := *j
+	return j.step("rerequest", EventRerequested, &next, j.State, now)
 }
 
 // Reset moves a CheckRun from completed to queued.
@@ -738,26 +590,20 @@ func (j *CheckRun) Rerequest(actor, reason string, now time.Time) (Event, error)
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Reset(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("reset", fsm.ErrActorMissing)
+	if err := j.asked("reset", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("reset", "actor", err.Error())
-	}
-	switch j.State {
-	case StateCompleted:
-	default:
-		return Event{}, j.refuseState(OpReset)
+	if j.State != StateCompleted {
+		return Event{}, j.refuseState("reset")
 	}
 	if j.App != actor {
-		return Event{}, j.refuseOn(&groundResetOwnApp)
+		return Event{}, j.refuseGuard("reset", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
-	j.Conclusion = fsm.Optional[Conclusion]{}
-	j.StartedAt = fsm.Optional[time.Time]{}
-	j.CompletedAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateQueued, now)
-	return Event{Name: EventReset, From: from, To: StateQueued}, nil
+	next := *j
+	next.Conclusion = fsm.Optional[Conclusion]{}
+	next.StartedAt = fsm.Optional[time.Time]{}
+	next.CompletedAt = fsm.Optional[time.Time]{}
+	return j.step("reset", EventReset, &next, StateQueued, now)
 }
 
 // Can reports whether an operation is possible in the state of the CheckRun:
@@ -797,75 +643,46 @@ func Check(j CheckRun) []fsm.Violation {
 	if j.Conclusion.Present() && !j.Conclusion.Or(0).Valid() {
 		found = append(found, fsm.Violation{Rule: "conclusion", Must: true})
 	}
-	switch j.State {
-	case StateRequested:
-		if j.Conclusion.Present() {
-			found = append(found, fsm.Violation{Rule: "conclusion is absent", Must: true})
-		}
-		if j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is absent", Must: true})
-		}
-		if j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is absent", Must: true})
-		}
-		if !j.IsActions {
-			found = append(found, fsm.Violation{Rule: "is_actions == true", Must: true})
-		}
-	case StateWaiting:
-		if j.Conclusion.Present() {
-			found = append(found, fsm.Violation{Rule: "conclusion is absent", Must: true})
-		}
-		if j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is absent", Must: true})
-		}
-		if j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is absent", Must: true})
-		}
-		if !j.IsActions {
-			found = append(found, fsm.Violation{Rule: "is_actions == true", Must: true})
-		}
-	case StatePending:
-		if j.Conclusion.Present() {
-			found = append(found, fsm.Violation{Rule: "conclusion is absent", Must: true})
-		}
-		if j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is absent", Must: true})
-		}
-		if j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is absent", Must: true})
-		}
-		if !j.IsActions {
-			found = append(found, fsm.Violation{Rule: "is_actions == true", Must: true})
-		}
-	case StateQueued:
-		if j.Conclusion.Present() {
-			found = append(found, fsm.Violation{Rule: "conclusion is absent", Must: true})
-		}
-		if j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is absent", Must: true})
-		}
-		if j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is absent", Must: true})
-		}
-	case StateInProgress:
-		if !j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is present", Must: true})
-		}
-		if j.Conclusion.Present() {
-			found = append(found, fsm.Violation{Rule: "conclusion is absent", Must: true})
-		}
-		if j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is absent", Must: true})
-		}
-	case StateCompleted:
-		if !j.Conclusion.Present() {
-			found = append(found, fsm.Violation{Rule: "conclusion is present", Must: true})
-		}
-		if !j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is present", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
+}
+
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *CheckRun) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateRequested, StateWaiting, StatePending:
+		return (!j.Conclusion.Present() || broken("conclusion is absent", true)) &&
+			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
+			(!j.StartedAt.Present() || broken("started_at is absent", true)) &&
+			(j.IsActions || broken("is_actions == true", true))
+	case StateQueued:
+		return (!j.Conclusion.Present() || broken("conclusion is absent", true)) &&
+			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
+			(!j.StartedAt.Present() || broken("started_at is absent", true))
+	case StateInProgress:
+		return (j.StartedAt.Present() || broken("started_at is present", true)) &&
+			(!j.Conclusion.Present() || broken("conclusion is absent", true)) &&
+			(!j.CompletedAt.Present() || broken("completed_at is absent", true))
+	case StateCompleted:
+		return (j.Conclusion.Present() || broken("conclusion is present", true)) &&
+			(j.CompletedAt.Present() || broken("completed_at is present", true))
+	}
+	return true
+}
+
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *CheckRun) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
 }
 
 // CheckSuiteState is the derived state of a CheckSuite. The zero
@@ -949,40 +766,69 @@ func Project(records []CheckRun) CheckSuite {
 	return p
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *CheckRun) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *CheckRun) step(op, event string, next *CheckRun, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *CheckRun) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// asked refuses a call whose actor cannot be one.
+func (j *CheckRun) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// operated refuses a call of an operator who is nobody, or gives no reason.
+func (j *CheckRun) operated(op, actor, reason string) error {
+	if actor != "" && reason == "" {
+		return j.refuse(op, fsm.ErrReasonMissing)
+	}
+	if err := j.asked(op, actor); err != nil {
+		return err
+	}
+	if err := driver.CheckText(reason); err != nil {
+		return j.refuseInput(op, "reason", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *CheckRun) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "checkrun", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *CheckRun) refuseState(op string) *fsm.Refusal {
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r := j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *CheckRun) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "checkrun", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *CheckRun) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -992,55 +838,24 @@ func (j *CheckRun) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *CheckRun) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *CheckRun) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	queueStates         = []string{"requested", "waiting", "pending"}
-	waitStates          = []string{"requested", "pending", "queued"}
-	holdStates          = []string{"requested", "waiting", "queued"}
-	startStates         = []string{"queued"}
-	describeStates      = []string{"queued", "in_progress", "completed"}
-	completeStates      = []string{"requested", "waiting", "pending", "queued", "in_progress"}
-	concludeAgainStates = []string{"completed"}
-	makeStaleStates     = []string{"requested", "waiting", "pending", "queued", "in_progress"}
-	rerequestStates     = []string{"completed"}
-	resetStates         = []string{"completed"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpQueue:         {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "queue", Allowed: queueStates},
-	OpWait:          {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "wait", Allowed: waitStates},
-	OpHold:          {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "hold", Allowed: holdStates},
-	OpStart:         {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "start", Allowed: startStates},
-	OpDescribe:      {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "describe", Allowed: describeStates},
-	OpComplete:      {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "complete", Allowed: completeStates},
-	OpConcludeAgain: {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "conclude_again", Allowed: concludeAgainStates},
-	OpMakeStale:     {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "make_stale", Allowed: makeStaleStates},
-	OpRerequest:     {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "rerequest", Allowed: rerequestStates},
-	OpReset:         {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "reset", Allowed: resetStates},
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"queue":          "requested, waiting, pending",
+	"wait":           "requested, pending, queued",
+	"hold":           "requested, waiting, queued",
+	"start":          "queued",
+	"describe":       "queued, in_progress, completed",
+	"complete":       "requested, waiting, pending, queued, in_progress",
+	"conclude_again": "completed",
+	"make_stale":     "requested, waiting, pending, queued, in_progress",
+	"rerequest":      "completed",
+	"reset":          "completed",
 }
-
-// The grounds on which guards refuse an operation.
-var (
-	groundQueueOwnApp              = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "queue", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundWaitOwnApp               = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "wait", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundWaitActionsOnly          = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "wait", Guard: "actions_only", Cause: ErrActionsOnly}
-	groundHoldOwnApp               = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "hold", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundHoldActionsOnly          = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "hold", Guard: "actions_only", Cause: ErrActionsOnly}
-	groundStartOwnApp              = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "start", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundDescribeOwnApp           = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "describe", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundCompleteOwnApp           = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "complete", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundCompleteSetByGithub      = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "complete", Guard: "set_by_github", Cause: ErrStaleIsReserved}
-	groundConcludeAgainOwnApp      = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "conclude_again", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundConcludeAgainSetByGithub = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "conclude_again", Guard: "set_by_github", Cause: ErrStaleIsReserved}
-	groundResetOwnApp              = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "reset", Guard: "own_app", Cause: ErrNotOwnApp}
-)

@@ -176,11 +176,7 @@ func (m *Machine) Record(ctx context.Context, id string) (CheckRun, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[CheckRun, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -206,19 +202,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -279,15 +263,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[CheckRun]{
-		Name:    "create",
-		Stored:  "create",
-		Event:   "created",
-		By:      fsmimpl.ByCaller,
+		Name: "create", Stored: "create", Event: "created", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "requested"},
-			{To: "queued"},
-		},
+		Moves:   []fsmimpl.Move{{To: "requested"}, {To: "queued"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "suite", Column: "suite"},
 			{Input: "name", Column: "name"},
@@ -299,83 +277,44 @@ var (
 	}
 
 	opQueue = &fsmimpl.Operation[CheckRun]{
-		Name:   "queue",
-		Stored: "queue",
-		Event:  "queued",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"requested", "waiting", "pending"},
-		Moves: []fsmimpl.Move{
-			{From: "requested", To: "queued"},
-			{From: "waiting", To: "queued"},
-			{From: "pending", To: "queued"},
-		},
+		Name: "queue", Stored: "queue", Event: "queued", By: fsmimpl.ByCaller,
+		From:      []string{"requested", "waiting", "pending"},
+		Moves:     []fsmimpl.Move{{From: "requested", To: "queued"}, {From: "waiting", To: "queued"}, {From: "pending", To: "queued"}},
 		NeedActor: true,
 	}
 
 	opWait = &fsmimpl.Operation[CheckRun]{
-		Name:   "wait",
-		Stored: "wait",
-		Event:  "waiting",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"requested", "queued", "pending"},
-		Moves: []fsmimpl.Move{
-			{From: "requested", To: "waiting"},
-			{From: "queued", To: "waiting"},
-			{From: "pending", To: "waiting"},
-		},
+		Name: "wait", Stored: "wait", Event: "waiting", By: fsmimpl.ByCaller,
+		From:      []string{"requested", "queued", "pending"},
+		Moves:     []fsmimpl.Move{{From: "requested", To: "waiting"}, {From: "queued", To: "waiting"}, {From: "pending", To: "waiting"}},
 		NeedActor: true,
 	}
 
 	opHold = &fsmimpl.Operation[CheckRun]{
-		Name:   "hold",
-		Stored: "hold",
-		Event:  "pending",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"requested", "queued", "waiting"},
-		Moves: []fsmimpl.Move{
-			{From: "requested", To: "pending"},
-			{From: "queued", To: "pending"},
-			{From: "waiting", To: "pending"},
-		},
+		Name: "hold", Stored: "hold", Event: "pending", By: fsmimpl.ByCaller,
+		From:      []string{"requested", "queued", "waiting"},
+		Moves:     []fsmimpl.Move{{From: "requested", To: "pending"}, {From: "queued", To: "pending"}, {From: "waiting", To: "pending"}},
 		NeedActor: true,
 	}
 
 	opStart = &fsmimpl.Operation[CheckRun]{
-		Name:   "start",
-		Stored: "start",
-		Event:  "started",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"queued"},
-		Moves: []fsmimpl.Move{
-			{From: "queued", To: "in_progress"},
-		},
+		Name: "start", Stored: "start", Event: "started", By: fsmimpl.ByCaller,
+		From:      []string{"queued"},
+		Moves:     []fsmimpl.Move{{From: "queued", To: "in_progress"}},
 		NeedActor: true,
 	}
 
 	opDescribe = &fsmimpl.Operation[CheckRun]{
-		Name:   "describe",
-		Stored: "describe",
-		Event:  "described",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"queued", "in_progress", "completed"},
-		Moves: []fsmimpl.Move{
-			{From: "queued", To: "queued"},
-			{From: "in_progress", To: "in_progress"},
-			{From: "completed", To: "completed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "name", Column: "name"},
-			{Input: "output", Column: "output"},
-		},
+		Name: "describe", Stored: "describe", Event: "described", By: fsmimpl.ByCaller,
+		From:      []string{"queued", "in_progress", "completed"},
+		Moves:     []fsmimpl.Move{{From: "queued", To: "queued"}, {From: "in_progress", To: "in_progress"}, {From: "completed", To: "completed"}},
+		Feeds:     []fsmimpl.Feed{{Input: "name", Column: "name"}, {Input: "output", Column: "output"}},
 		NeedActor: true,
 	}
 
 	opComplete = &fsmimpl.Operation[CheckRun]{
-		Name:   "complete",
-		Stored: "complete",
-		Event:  "completed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"requested", "waiting", "pending", "queued", "in_progress"},
+		Name: "complete", Stored: "complete", Event: "completed", By: fsmimpl.ByCaller,
+		From: []string{"requested", "waiting", "pending", "queued", "in_progress"},
 		Moves: []fsmimpl.Move{
 			{From: "requested", To: "completed"},
 			{From: "waiting", To: "completed"},
@@ -383,35 +322,21 @@ var (
 			{From: "queued", To: "completed"},
 			{From: "in_progress", To: "completed"},
 		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "conclusion", Column: "conclusion"},
-			{Input: "output", Column: "output"},
-		},
+		Feeds:     []fsmimpl.Feed{{Input: "conclusion", Column: "conclusion"}, {Input: "output", Column: "output"}},
 		NeedActor: true,
 	}
 
 	opConcludeAgain = &fsmimpl.Operation[CheckRun]{
-		Name:   "conclude_again",
-		Stored: "conclude_again",
-		Event:  "concluded_again",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"completed"},
-		Moves: []fsmimpl.Move{
-			{From: "completed", To: "completed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "conclusion", Column: "conclusion"},
-			{Input: "output", Column: "output"},
-		},
+		Name: "conclude_again", Stored: "conclude_again", Event: "concluded_again", By: fsmimpl.ByCaller,
+		From:      []string{"completed"},
+		Moves:     []fsmimpl.Move{{From: "completed", To: "completed"}},
+		Feeds:     []fsmimpl.Feed{{Input: "conclusion", Column: "conclusion"}, {Input: "output", Column: "output"}},
 		NeedActor: true,
 	}
 
 	opMakeStale = &fsmimpl.Operation[CheckRun]{
-		Name:   "make_stale",
-		Stored: "make_stale",
-		Event:  "stale",
-		By:     fsmimpl.BySystem,
-		From:   []string{"requested", "waiting", "pending", "queued", "in_progress"},
+		Name: "make_stale", Stored: "make_stale", Event: "stale", By: fsmimpl.BySystem,
+		From: []string{"requested", "waiting", "pending", "queued", "in_progress"},
 		Moves: []fsmimpl.Move{
 			{From: "requested", To: "completed"},
 			{From: "waiting", To: "completed"},
@@ -426,14 +351,9 @@ var (
 	}
 
 	opRerequest = &fsmimpl.Operation[CheckRun]{
-		Name:   "rerequest",
-		Stored: "rerequest",
-		Event:  "rerequested",
-		By:     fsmimpl.ByOperator,
-		From:   []string{"completed"},
-		Moves: []fsmimpl.Move{
-			{From: "completed", To: "completed"},
-		},
+		Name: "rerequest", Stored: "rerequest", Event: "rerequested", By: fsmimpl.ByOperator,
+		From:      []string{"completed"},
+		Moves:     []fsmimpl.Move{{From: "completed", To: "completed"}},
 		NeedActor: true,
 		Effect: &fsmimpl.EffectInfo[CheckRun]{
 			Name: "send_rerequested",
@@ -441,14 +361,9 @@ var (
 	}
 
 	opReset = &fsmimpl.Operation[CheckRun]{
-		Name:   "reset",
-		Stored: "reset",
-		Event:  "reset",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"completed"},
-		Moves: []fsmimpl.Move{
-			{From: "completed", To: "queued"},
-		},
+		Name: "reset", Stored: "reset", Event: "reset", By: fsmimpl.ByCaller,
+		From:      []string{"completed"},
+		Moves:     []fsmimpl.Move{{From: "completed", To: "queued"}},
 		NeedActor: true,
 	}
 )
@@ -458,21 +373,10 @@ var descriptor = fsmimpl.Descriptor[CheckRun]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *CheckRun) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *CheckRun) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[CheckRun]{
-		opCreate,
-		opQueue,
-		opWait,
-		opHold,
-		opStart,
-		opDescribe,
-		opComplete,
-		opConcludeAgain,
-		opMakeStale,
-		opRerequest,
-		opReset,
+		opCreate, opQueue, opWait, opHold, opStart, opDescribe, opComplete, opConcludeAgain,
+		opMakeStale, opRerequest, opReset,
 	},
 	Projection: &fsmimpl.Projection{
 		Entity: "CheckSuite",
@@ -488,9 +392,7 @@ var descriptor = fsmimpl.Descriptor[CheckRun]{
 
 func createCall(op *fsmimpl.Operation[CheckRun], id string, in CreateInput, c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "suite", Value: in.Suite, Kind: driver.KindString},
 			{Name: "name", Value: in.Name, Kind: driver.KindString},
@@ -508,8 +410,7 @@ func createCall(op *fsmimpl.Operation[CheckRun], id string, in CreateInput, c fs
 
 func queueCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Queue(c.Actor, now))
 		},
@@ -518,8 +419,7 @@ func queueCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRu
 
 func waitCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Wait(c.Actor, now))
 		},
@@ -528,8 +428,7 @@ func waitCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun
 
 func holdCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Hold(c.Actor, now))
 		},
@@ -538,8 +437,7 @@ func holdCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun
 
 func startCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(c.Actor, now))
 		},
@@ -548,8 +446,7 @@ func startCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRu
 
 func describeCall(op *fsmimpl.Operation[CheckRun], in DescribeInput, c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "name", Value: fsmimpl.Column(in.Name), Kind: driver.KindString},
 			{Name: "output", Value: fsmimpl.ColumnOf(in.Output, fsm.JSON.String), Kind: driver.KindJSON},
@@ -562,8 +459,7 @@ func describeCall(op *fsmimpl.Operation[CheckRun], in DescribeInput, c fsm.Call)
 
 func completeCall(op *fsmimpl.Operation[CheckRun], in CompleteInput, c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "conclusion", Value: in.Conclusion.String(), Kind: driver.KindEnum},
 			{Name: "output", Value: fsmimpl.ColumnOf(in.Output, fsm.JSON.String), Kind: driver.KindJSON},
@@ -576,8 +472,7 @@ func completeCall(op *fsmimpl.Operation[CheckRun], in CompleteInput, c fsm.Call)
 
 func concludeAgainCall(op *fsmimpl.Operation[CheckRun], in ConcludeAgainInput, c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "conclusion", Value: in.Conclusion.String(), Kind: driver.KindEnum},
 			{Name: "output", Value: fsmimpl.ColumnOf(in.Output, fsm.JSON.String), Kind: driver.KindJSON},
@@ -590,8 +485,7 @@ func concludeAgainCall(op *fsmimpl.Operation[CheckRun], in ConcludeAgainInput, c
 
 func makeStaleCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.MakeStale(now))
 		},
@@ -600,8 +494,7 @@ func makeStaleCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[Che
 
 func rerequestCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Rerequest(c.Actor, c.Reason, now))
 		},
@@ -610,8 +503,7 @@ func rerequestCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[Che
 
 func resetCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRun] {
 	return fsmimpl.Call[CheckRun]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Reset(c.Actor, now))
 		},
@@ -621,11 +513,7 @@ func resetCall(op *fsmimpl.Operation[CheckRun], c fsm.Call) fsmimpl.Call[CheckRu
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *CheckRun) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Suite,
 			j.App,

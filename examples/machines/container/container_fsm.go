@@ -8,7 +8,6 @@
 package container
 
 import (
-	"errors"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -110,7 +109,7 @@ const (
 // call returns.
 var (
 	// ErrIDInUse: refused by the unique rule one_per_id.
-	ErrIDInUse = errors.New("a container with this id is on this host")
+	ErrIDInUse = fsmimpl.NewError("id_in_use", "a container with this id is on this host")
 )
 
 // Container is one record of the machine. Change it by its methods only: they
@@ -183,41 +182,31 @@ type CreateInput struct {
 func Create(id string, in CreateInput, now time.Time) (Container, Event, error) {
 	now = driver.Time(now)
 	j := Container{ID: id, CreatedAt: now}
-	if in.ContainerID == "" {
-		return Container{}, Event{}, j.refuseInput("create", "container_id", "it is required and empty")
+	if bad := fsmimpl.BadText(in.ContainerID); bad != "" {
+		return Container{}, Event{}, j.refuseInput("create", "container_id", bad)
 	}
-	if err := driver.CheckText(in.ContainerID); err != nil {
-		return Container{}, Event{}, j.refuseInput("create", "container_id", err.Error())
+	if bad := fsmimpl.BadText(in.OciVersion); bad != "" {
+		return Container{}, Event{}, j.refuseInput("create", "oci_version", bad)
 	}
-	if in.OciVersion == "" {
-		return Container{}, Event{}, j.refuseInput("create", "oci_version", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Bundle); bad != "" {
+		return Container{}, Event{}, j.refuseInput("create", "bundle", bad)
 	}
-	if err := driver.CheckText(in.OciVersion); err != nil {
-		return Container{}, Event{}, j.refuseInput("create", "oci_version", err.Error())
-	}
-	if in.Bundle == "" {
-		return Container{}, Event{}, j.refuseInput("create", "bundle", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Bundle); err != nil {
-		return Container{}, Event{}, j.refuseInput("create", "bundle", err.Error())
-	}
-	if v, ok := in.Annotations.Get(); ok {
-		if v.IsZero() {
-			return Container{}, Event{}, j.refuseInput("create", "annotations", "it is no JSON text")
-		}
-		if err := driver.CheckText(v.String()); err != nil {
-			return Container{}, Event{}, j.refuseInput("create", "annotations", err.Error())
-		}
+	if bad := fsmimpl.BadOptionalJSON(in.Annotations); bad != "" {
+		return Container{}, Event{}, j.refuseInput("create", "annotations", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Container{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
-	j.ContainerID = in.ContainerID
-	j.OciVersion = in.OciVersion
-	j.Bundle = in.Bundle
-	j.Annotations = in.Annotations
-	j.move(StateCreating, now)
-	return j, Event{Name: EventCreate, To: StateCreating}, nil
+	next := j
+	next.ContainerID = in.ContainerID
+	next.OciVersion = in.OciVersion
+	next.Bundle = in.Bundle
+	next.Annotations = in.Annotations
+	e, err := j.step("create", EventCreate, &next, StateCreating, now)
+	if err != nil {
+		return Container{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // FinishCreateInput holds the inputs of FinishCreate.
@@ -234,18 +223,12 @@ func (j *Container) FinishCreate(in FinishCreateInput, now time.Time) (Event, er
 	if in.Pid < 1 {
 		return Event{}, j.refuseInput("finish_create", "pid", "expected 1 or more")
 	}
-	switch j.State {
-	case StateCreating:
-	default:
-		return Event{}, j.refuseState(OpFinishCreate)
+	if j.State != StateCreating {
+		return Event{}, j.refuseState("finish_create")
 	}
-	if j.ExitCode.Present() {
-		return Event{}, j.refuseInvariant("finish_create", "exit_code is absent")
-	}
-	j.Pid = fsm.Some(in.Pid)
-	from := j.State
-	j.move(StateCreated, now)
-	return Event{Name: EventCreated, From: from, To: StateCreated}, nil
+	next := *j
+	next.Pid = fsm.Some(in.Pid)
+	return j.step("finish_create", EventCreated, &next, StateCreated, now)
 }
 
 // FailCreate moves a Container from creating to deleted.
@@ -253,20 +236,11 @@ func (j *Container) FinishCreate(in FinishCreateInput, now time.Time) (Event, er
 // The environment, or one of its hooks, failed; what was made is undone.
 func (j *Container) FailCreate(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateCreating:
-	default:
-		return Event{}, j.refuseState(OpFailCreate)
+	if j.State != StateCreating {
+		return Event{}, j.refuseState("fail_create")
 	}
-	if j.Pid.Present() && j.Pid.Or(0) < 1 {
-		return Event{}, j.refuseInvariant("fail_create", "pid")
-	}
-	if j.Pid.Present() {
-		return Event{}, j.refuseInvariant("fail_create", "pid is absent")
-	}
-	from := j.State
-	j.move(StateDeleted, now)
-	return Event{Name: EventCreateFailed, From: from, To: StateDeleted}, nil
+	next := *j
+	return j.step("fail_create", EventCreateFailed, &next, StateDeleted, now)
 }
 
 // Start moves a Container from created to running.
@@ -274,23 +248,11 @@ func (j *Container) FailCreate(now time.Time) (Event, error) {
 // Runs the program of the user.
 func (j *Container) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateCreated:
-	default:
-		return Event{}, j.refuseState(OpStart)
+	if j.State != StateCreated {
+		return Event{}, j.refuseState("start")
 	}
-	if j.Pid.Present() && j.Pid.Or(0) < 1 {
-		return Event{}, j.refuseInvariant("start", "pid")
-	}
-	if !j.Pid.Present() {
-		return Event{}, j.refuseInvariant("start", "pid is present")
-	}
-	if j.ExitCode.Present() {
-		return Event{}, j.refuseInvariant("start", "exit_code is absent")
-	}
-	from := j.State
-	j.move(StateRunning, now)
-	return Event{Name: EventStarted, From: from, To: StateRunning}, nil
+	next := *j
+	return j.step("start", EventStarted, &next, StateRunning, now)
 }
 
 // FailStart moves a Container from created to stopped.
@@ -299,15 +261,12 @@ func (j *Container) Start(now time.Time) (Event, error) {
 // delete, destroyed.
 func (j *Container) FailStart(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateCreated:
-	default:
-		return Event{}, j.refuseState(OpFailStart)
+	if j.State != StateCreated {
+		return Event{}, j.refuseState("fail_start")
 	}
-	j.Pid = fsm.Optional[int64]{}
-	from := j.State
-	j.move(StateStopped, now)
-	return Event{Name: EventStartFailed, From: from, To: StateStopped}, nil
+	next := *j
+	next.Pid = fsm.Optional[int64]{}
+	return j.step("fail_start", EventStartFailed, &next, StateStopped, now)
 }
 
 // Destroy moves a Container from stopped to deleted.
@@ -317,20 +276,11 @@ func (j *Container) FailStart(now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Container) Destroy(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateStopped:
-	default:
-		return Event{}, j.refuseState(OpDestroy)
+	if j.State != StateStopped {
+		return Event{}, j.refuseState("destroy")
 	}
-	if j.Pid.Present() && j.Pid.Or(0) < 1 {
-		return Event{}, j.refuseInvariant("destroy", "pid")
-	}
-	if j.Pid.Present() {
-		return Event{}, j.refuseInvariant("destroy", "pid is absent")
-	}
-	from := j.State
-	j.move(StateDeleted, now)
-	return Event{Name: EventDestroyed, From: from, To: StateDeleted}, nil
+	next := *j
+	return j.step("destroy", EventDestroyed, &next, StateDeleted, now)
 }
 
 // KillInput holds the inputs of Kill.
@@ -343,28 +293,14 @@ type KillInput struct {
 // Sends a signal to the process, which may go on.
 func (j *Container) Kill(in KillInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.Signal == "" {
-		return Event{}, j.refuseInput("kill", "signal", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Signal); bad != "" {
+		return Event{}, j.refuseInput("kill", "signal", bad)
 	}
-	if err := driver.CheckText(in.Signal); err != nil {
-		return Event{}, j.refuseInput("kill", "signal", err.Error())
+	if j.State != StateCreated && j.State != StateRunning {
+		return Event{}, j.refuseState("kill")
 	}
-	switch j.State {
-	case StateCreated, StateRunning:
-	default:
-		return Event{}, j.refuseState(OpKill)
-	}
-	if j.Pid.Present() && j.Pid.Or(0) < 1 {
-		return Event{}, j.refuseInvariant("kill", "pid")
-	}
-	if !j.Pid.Present() {
-		return Event{}, j.refuseInvariant("kill", "pid is present")
-	}
-	if j.ExitCode.Present() {
-		return Event{}, j.refuseInvariant("kill", "exit_code is absent")
-	}
-	j.move(j.State, now)
-	return Event{Name: EventKilled, From: j.State, To: j.State}, nil
+	next := *j
+	return j.step("kill", EventKilled, &next, j.State, now)
 }
 
 // ExitInput holds the inputs of Exit.
@@ -377,16 +313,13 @@ type ExitInput struct {
 // The process has ended, by itself or by a signal.
 func (j *Container) Exit(in ExitInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateCreated, StateRunning:
-	default:
-		return Event{}, j.refuseState(OpExit)
+	if j.State != StateCreated && j.State != StateRunning {
+		return Event{}, j.refuseState("exit")
 	}
-	j.ExitCode = fsm.Some(in.ExitCode)
-	j.Pid = fsm.Optional[int64]{}
-	from := j.State
-	j.move(StateStopped, now)
-	return Event{Name: EventExited, From: from, To: StateStopped}, nil
+	next := *j
+	next.ExitCode = fsm.Some(in.ExitCode)
+	next.Pid = fsm.Optional[int64]{}
+	return j.step("exit", EventExited, &next, StateStopped, now)
 }
 
 // Delete moves a Container from stopped to deleted.
@@ -394,20 +327,11 @@ func (j *Container) Exit(in ExitInput, now time.Time) (Event, error) {
 // Undoes what create made and runs the poststop hooks.
 func (j *Container) Delete(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateStopped:
-	default:
-		return Event{}, j.refuseState(OpDelete)
+	if j.State != StateStopped {
+		return Event{}, j.refuseState("delete")
 	}
-	if j.Pid.Present() && j.Pid.Or(0) < 1 {
-		return Event{}, j.refuseInvariant("delete", "pid")
-	}
-	if j.Pid.Present() {
-		return Event{}, j.refuseInvariant("delete", "pid is absent")
-	}
-	from := j.State
-	j.move(StateDeleted, now)
-	return Event{Name: EventDeleted, From: from, To: StateDeleted}, nil
+	next := *j
+	return j.step("delete", EventDeleted, &next, StateDeleted, now)
 }
 
 // Can reports whether an operation is possible in the state of the Container:
@@ -438,80 +362,77 @@ func Check(j Container) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Pid.Present() && j.Pid.Or(0) < 1 {
-		found = append(found, fsm.Violation{Rule: "pid", Must: true})
-	}
-	switch j.State {
-	case StateCreating:
-		if j.Pid.Present() {
-			found = append(found, fsm.Violation{Rule: "pid is absent", Must: true})
-		}
-		if j.ExitCode.Present() {
-			found = append(found, fsm.Violation{Rule: "exit_code is absent", Must: true})
-		}
-	case StateCreated:
-		if !j.Pid.Present() {
-			found = append(found, fsm.Violation{Rule: "pid is present", Must: true})
-		}
-		if j.ExitCode.Present() {
-			found = append(found, fsm.Violation{Rule: "exit_code is absent", Must: true})
-		}
-	case StateRunning:
-		if !j.Pid.Present() {
-			found = append(found, fsm.Violation{Rule: "pid is present", Must: true})
-		}
-		if j.ExitCode.Present() {
-			found = append(found, fsm.Violation{Rule: "exit_code is absent", Must: true})
-		}
-	case StateStopped:
-		if j.Pid.Present() {
-			found = append(found, fsm.Violation{Rule: "pid is absent", Must: true})
-		}
-	case StateDeleted:
-		if j.Pid.Present() {
-			found = append(found, fsm.Violation{Rule: "pid is absent", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Container) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Container) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateCreating:
+		return (!j.Pid.Present() || j.Pid.Or(0) >= 1 || broken("pid", true)) &&
+			(!j.Pid.Present() || broken("pid is absent", true)) &&
+			(!j.ExitCode.Present() || broken("exit_code is absent", true))
+	case StateCreated, StateRunning:
+		return (!j.Pid.Present() || j.Pid.Or(0) >= 1 || broken("pid", true)) &&
+			(j.Pid.Present() || broken("pid is present", true)) &&
+			(!j.ExitCode.Present() || broken("exit_code is absent", true))
+	case StateStopped, StateDeleted:
+		return (!j.Pid.Present() || j.Pid.Or(0) >= 1 || broken("pid", true)) &&
+			(!j.Pid.Present() || broken("pid is absent", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Container) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Container) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Container) step(op, event string, next *Container, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Container) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "container", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Container) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
-}
-
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Container) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "container", Operation: op}).RefuseOnce(j.ID, state)
+	r.Allowed = possible[op]
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -521,47 +442,22 @@ func (j *Container) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Container) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Container) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	finishCreateStates = []string{"creating"}
-	failCreateStates   = []string{"creating"}
-	startStates        = []string{"created"}
-	failStartStates    = []string{"created"}
-	destroyStates      = []string{"stopped"}
-	killStates         = []string{"created", "running"}
-	exitStates         = []string{"created", "running"}
-	deleteStates       = []string{"stopped"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpFinishCreate: {Code: fsm.ErrWrongState, Machine: "container", Operation: "finish_create", Allowed: finishCreateStates},
-	OpFailCreate:   {Code: fsm.ErrWrongState, Machine: "container", Operation: "fail_create", Allowed: failCreateStates},
-	OpStart:        {Code: fsm.ErrWrongState, Machine: "container", Operation: "start", Allowed: startStates},
-	OpFailStart:    {Code: fsm.ErrWrongState, Machine: "container", Operation: "fail_start", Allowed: failStartStates},
-	OpDestroy:      {Code: fsm.ErrWrongState, Machine: "container", Operation: "destroy", Allowed: destroyStates},
-	OpKill:         {Code: fsm.ErrWrongState, Machine: "container", Operation: "kill", Allowed: killStates},
-	OpExit:         {Code: fsm.ErrWrongState, Machine: "container", Operation: "exit", Allowed: exitStates},
-	OpDelete:       {Code: fsm.ErrWrongState, Machine: "container", Operation: "delete", Allowed: deleteStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpFinishCreate: {Code: fsm.ErrTerminal, Machine: "container", Operation: "finish_create", Allowed: finishCreateStates},
-	OpFailCreate:   {Code: fsm.ErrTerminal, Machine: "container", Operation: "fail_create", Allowed: failCreateStates},
-	OpStart:        {Code: fsm.ErrTerminal, Machine: "container", Operation: "start", Allowed: startStates},
-	OpFailStart:    {Code: fsm.ErrTerminal, Machine: "container", Operation: "fail_start", Allowed: failStartStates},
-	OpDestroy:      {Code: fsm.ErrTerminal, Machine: "container", Operation: "destroy", Allowed: destroyStates},
-	OpKill:         {Code: fsm.ErrTerminal, Machine: "container", Operation: "kill", Allowed: killStates},
-	OpExit:         {Code: fsm.ErrTerminal, Machine: "container", Operation: "exit", Allowed: exitStates},
-	OpDelete:       {Code: fsm.ErrTerminal, Machine: "container", Operation: "delete", Allowed: deleteStates},
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"finish_create": "creating",
+	"fail_create":   "creating",
+	"start":         "created",
+	"fail_start":    "created",
+	"destroy":       "stopped",
+	"kill":          "created, running",
+	"exit":          "created, running",
+	"delete":        "stopped",
 }

@@ -180,11 +180,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Container, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Container, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -210,19 +206,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Deliver performs the effects that are due and returns how many succeeded.
@@ -277,14 +261,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[Container]{
-		Name:    "create",
-		Stored:  "create",
-		Event:   "create",
-		By:      fsmimpl.ByCaller,
+		Name: "create", Stored: "create", Event: "create", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "creating"},
-		},
+		Moves:   []fsmimpl.Move{{To: "creating"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "container_id", Column: "container_id"},
 			{Input: "oci_version", Column: "oci_version"},
@@ -297,68 +276,41 @@ var (
 	}
 
 	opFinishCreate = &fsmimpl.Operation[Container]{
-		Name:   "finish_create",
-		Stored: "finish_create",
-		Event:  "created",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"creating"},
-		Moves: []fsmimpl.Move{
-			{From: "creating", To: "created"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "pid", Column: "pid"},
-		},
+		Name: "finish_create", Stored: "finish_create", Event: "created", By: fsmimpl.ByCaller,
+		From:  []string{"creating"},
+		Moves: []fsmimpl.Move{{From: "creating", To: "created"}},
+		Feeds: []fsmimpl.Feed{{Input: "pid", Column: "pid"}},
 	}
 
 	opFailCreate = &fsmimpl.Operation[Container]{
-		Name:   "fail_create",
-		Stored: "fail_create",
-		Event:  "create_failed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"creating"},
-		Moves: []fsmimpl.Move{
-			{From: "creating", To: "deleted"},
-		},
+		Name: "fail_create", Stored: "fail_create", Event: "create_failed", By: fsmimpl.ByCaller,
+		From:  []string{"creating"},
+		Moves: []fsmimpl.Move{{From: "creating", To: "deleted"}},
 		Effect: &fsmimpl.EffectInfo[Container]{
 			Name: "undo_environment",
 		},
 	}
 
 	opStart = &fsmimpl.Operation[Container]{
-		Name:   "start",
-		Stored: "start",
-		Event:  "started",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"created"},
-		Moves: []fsmimpl.Move{
-			{From: "created", To: "running"},
-		},
+		Name: "start", Stored: "start", Event: "started", By: fsmimpl.ByCaller,
+		From:  []string{"created"},
+		Moves: []fsmimpl.Move{{From: "created", To: "running"}},
 		Effect: &fsmimpl.EffectInfo[Container]{
 			Name: "run_program",
 		},
 	}
 
 	opFailStart = &fsmimpl.Operation[Container]{
-		Name:   "fail_start",
-		Stored: "fail_start",
-		Event:  "start_failed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"created"},
-		Moves: []fsmimpl.Move{
-			{From: "created", To: "stopped"},
-		},
-		Then: "destroy",
+		Name: "fail_start", Stored: "fail_start", Event: "start_failed", By: fsmimpl.ByCaller,
+		From:  []string{"created"},
+		Moves: []fsmimpl.Move{{From: "created", To: "stopped"}},
+		Then:  "destroy",
 	}
 
 	opDestroy = &fsmimpl.Operation[Container]{
-		Name:   "destroy",
-		Stored: "destroy",
-		Event:  "destroyed",
-		By:     fsmimpl.BySystem,
-		From:   []string{"stopped"},
-		Moves: []fsmimpl.Move{
-			{From: "stopped", To: "deleted"},
-		},
+		Name: "destroy", Stored: "destroy", Event: "destroyed", By: fsmimpl.BySystem,
+		From:  []string{"stopped"},
+		Moves: []fsmimpl.Move{{From: "stopped", To: "deleted"}},
 		Effect: &fsmimpl.EffectInfo[Container]{
 			Name: "undo_environment",
 		},
@@ -368,44 +320,25 @@ var (
 	}
 
 	opKill = &fsmimpl.Operation[Container]{
-		Name:   "kill",
-		Stored: "kill",
-		Event:  "killed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"created", "running"},
-		Moves: []fsmimpl.Move{
-			{From: "created", To: "created"},
-			{From: "running", To: "running"},
-		},
+		Name: "kill", Stored: "kill", Event: "killed", By: fsmimpl.ByCaller,
+		From:  []string{"created", "running"},
+		Moves: []fsmimpl.Move{{From: "created", To: "created"}, {From: "running", To: "running"}},
 		Effect: &fsmimpl.EffectInfo[Container]{
 			Name: "send_signal",
 		},
 	}
 
 	opExit = &fsmimpl.Operation[Container]{
-		Name:   "exit",
-		Stored: "exit",
-		Event:  "exited",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"created", "running"},
-		Moves: []fsmimpl.Move{
-			{From: "created", To: "stopped"},
-			{From: "running", To: "stopped"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "exit_code", Column: "exit_code"},
-		},
+		Name: "exit", Stored: "exit", Event: "exited", By: fsmimpl.ByCaller,
+		From:  []string{"created", "running"},
+		Moves: []fsmimpl.Move{{From: "created", To: "stopped"}, {From: "running", To: "stopped"}},
+		Feeds: []fsmimpl.Feed{{Input: "exit_code", Column: "exit_code"}},
 	}
 
 	opDelete = &fsmimpl.Operation[Container]{
-		Name:   "delete",
-		Stored: "delete",
-		Event:  "deleted",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"stopped"},
-		Moves: []fsmimpl.Move{
-			{From: "stopped", To: "deleted"},
-		},
+		Name: "delete", Stored: "delete", Event: "deleted", By: fsmimpl.ByCaller,
+		From:  []string{"stopped"},
+		Moves: []fsmimpl.Move{{From: "stopped", To: "deleted"}},
 		Effect: &fsmimpl.EffectInfo[Container]{
 			Name: "undo_environment",
 		},
@@ -417,27 +350,16 @@ var descriptor = fsmimpl.Descriptor[Container]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Container) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Container) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Container]{
-		opCreate,
-		opFinishCreate,
-		opFailCreate,
-		opStart,
-		opFailStart,
-		opDestroy,
-		opKill,
-		opExit,
+		opCreate, opFinishCreate, opFailCreate, opStart, opFailStart, opDestroy, opKill, opExit,
 		opDelete,
 	},
 }
 
 func createCall(op *fsmimpl.Operation[Container], id string, in CreateInput, c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "container_id", Value: in.ContainerID, Kind: driver.KindString},
 			{Name: "oci_version", Value: in.OciVersion, Kind: driver.KindString},
@@ -454,11 +376,8 @@ func createCall(op *fsmimpl.Operation[Container], id string, in CreateInput, c f
 
 func finishCreateCall(op *fsmimpl.Operation[Container], in FinishCreateInput, c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "pid", Value: in.Pid, Kind: driver.KindInt},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "pid", Value: in.Pid, Kind: driver.KindInt}},
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.FinishCreate(in, now))
 		},
@@ -467,8 +386,7 @@ func finishCreateCall(op *fsmimpl.Operation[Container], in FinishCreateInput, c 
 
 func failCreateCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.FailCreate(now))
 		},
@@ -477,8 +395,7 @@ func failCreateCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[C
 
 func startCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(now))
 		},
@@ -487,8 +404,7 @@ func startCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Contai
 
 func failStartCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.FailStart(now))
 		},
@@ -497,8 +413,7 @@ func failStartCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Co
 
 func destroyCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Destroy(now))
 		},
@@ -507,11 +422,8 @@ func destroyCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Cont
 
 func killCall(op *fsmimpl.Operation[Container], in KillInput, c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "signal", Value: in.Signal, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "signal", Value: in.Signal, Kind: driver.KindString}},
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Kill(in, now))
 		},
@@ -520,11 +432,8 @@ func killCall(op *fsmimpl.Operation[Container], in KillInput, c fsm.Call) fsmimp
 
 func exitCall(op *fsmimpl.Operation[Container], in ExitInput, c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "exit_code", Value: in.ExitCode, Kind: driver.KindInt},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "exit_code", Value: in.ExitCode, Kind: driver.KindInt}},
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Exit(in, now))
 		},
@@ -533,8 +442,7 @@ func exitCall(op *fsmimpl.Operation[Container], in ExitInput, c fsm.Call) fsmimp
 
 func deleteCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Container] {
 	return fsmimpl.Call[Container]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Delete(now))
 		},
@@ -544,11 +452,7 @@ func deleteCall(op *fsmimpl.Operation[Container], c fsm.Call) fsmimpl.Call[Conta
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Container) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.ContainerID,
 			j.OciVersion,

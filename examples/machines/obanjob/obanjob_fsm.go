@@ -8,7 +8,6 @@
 package obanjob
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -136,9 +135,9 @@ const (
 // call returns.
 var (
 	// ErrNoAttempts: refused by the guard may_be_tried.
-	ErrNoAttempts = errors.New("no attempts")
+	ErrNoAttempts = fsmimpl.NewError("no_attempts", "no attempts")
 	// ErrOutOfAttempts: refused by the guard attempts_left.
-	ErrOutOfAttempts = errors.New("out of attempts")
+	ErrOutOfAttempts = fsmimpl.NewError("out_of_attempts", "out of attempts")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
@@ -245,23 +244,14 @@ type InsertInput struct {
 func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if in.Worker == "" {
-		return Job{}, Event{}, j.refuseInput("insert", "worker", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Worker); bad != "" {
+		return Job{}, Event{}, j.refuseInput("insert", "worker", bad)
 	}
-	if err := driver.CheckText(in.Worker); err != nil {
-		return Job{}, Event{}, j.refuseInput("insert", "worker", err.Error())
+	if bad := fsmimpl.BadText(in.Queue); bad != "" {
+		return Job{}, Event{}, j.refuseInput("insert", "queue", bad)
 	}
-	if in.Queue == "" {
-		return Job{}, Event{}, j.refuseInput("insert", "queue", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Queue); err != nil {
-		return Job{}, Event{}, j.refuseInput("insert", "queue", err.Error())
-	}
-	if in.Args.IsZero() {
-		return Job{}, Event{}, j.refuseInput("insert", "args", "it is required and missing")
-	}
-	if err := driver.CheckText(in.Args.String()); err != nil {
-		return Job{}, Event{}, j.refuseInput("insert", "args", err.Error())
+	if bad := fsmimpl.BadJSON(in.Args); bad != "" {
+		return Job{}, Event{}, j.refuseInput("insert", "args", bad)
 	}
 	if in.Priority < 0 || in.Priority > 9 {
 		return Job{}, Event{}, j.refuseInput("insert", "priority", "expected 0 to 9")
@@ -270,55 +260,42 @@ func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 		return Job{}, Event{}, j.refuseInput("insert", "max_attempts", "expected 0 or more")
 	}
 	in.ScheduledAt = driver.Time(in.ScheduledAt)
-	if in.ScheduledAt.IsZero() {
-		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", "it is required and zero")
-	}
-	if !inYears(in.ScheduledAt) {
-		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", "it is outside the years 1 to 9999")
+	if bad := fsmimpl.BadTime(in.ScheduledAt); bad != "" {
+		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("insert", "id", err.Error())
 	}
 	if in.MaxAttempts < 1 {
-		return Job{}, Event{}, j.refuseOn(&groundInsertMayBeTried)
+		return Job{}, Event{}, j.refuseGuard("insert", "may_be_tried", "", ErrNoAttempts, "input.max_attempts", in.MaxAttempts)
 	}
 	switch {
 	case now.Before(in.ScheduledAt):
-		if 0 > in.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant("insert", "attempt <= max_attempts")
+		next := j
+		next.Worker = in.Worker
+		next.Queue = in.Queue
+		next.Args = in.Args
+		next.Priority = in.Priority
+		next.MaxAttempts = in.MaxAttempts
+		next.ScheduledAt = in.ScheduledAt
+		e, err := j.step("insert", EventInserted, &next, StateScheduled, now)
+		if err != nil {
+			return Job{}, Event{}, err
 		}
-		if in.MaxAttempts < 1 {
-			return Job{}, Event{}, j.refuseInvariant("insert", "max_attempts >= 1")
-		}
-		if 0 >= in.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant("insert", "attempt < max_attempts")
-		}
-		j.Worker = in.Worker
-		j.Queue = in.Queue
-		j.Args = in.Args
-		j.Priority = in.Priority
-		j.MaxAttempts = in.MaxAttempts
-		j.ScheduledAt = in.ScheduledAt
-		j.move(StateScheduled, now)
-		return j, Event{Name: EventInserted, To: StateScheduled}, nil
+		return j, e, nil
 	default:
-		if 0 > in.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant("insert", "attempt <= max_attempts")
+		next := j
+		next.Worker = in.Worker
+		next.Queue = in.Queue
+		next.Args = in.Args
+		next.Priority = in.Priority
+		next.MaxAttempts = in.MaxAttempts
+		next.ScheduledAt = in.ScheduledAt
+		e, err := j.step("insert", EventInserted, &next, StateAvailable, now)
+		if err != nil {
+			return Job{}, Event{}, err
 		}
-		if in.MaxAttempts < 1 {
-			return Job{}, Event{}, j.refuseInvariant("insert", "max_attempts >= 1")
-		}
-		if 0 >= in.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant("insert", "attempt < max_attempts")
-		}
-		j.Worker = in.Worker
-		j.Queue = in.Queue
-		j.Args = in.Args
-		j.Priority = in.Priority
-		j.MaxAttempts = in.MaxAttempts
-		j.ScheduledAt = in.ScheduledAt
-		j.move(StateAvailable, now)
-		return j, Event{Name: EventInserted, To: StateAvailable}, nil
+		return j, e, nil
 	}
 }
 
@@ -329,35 +306,11 @@ func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Job) Stage(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateScheduled, StateRetryable:
-	default:
-		return Event{}, j.refuseState(OpStage)
+	if j.State != StateScheduled && j.State != StateRetryable {
+		return Event{}, j.refuseState("stage")
 	}
-	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant("stage", "priority")
-	}
-	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant("stage", "completed_at is absent")
-	}
-	if j.CancelledAt.Present() {
-		return Event{}, j.refuseInvariant("stage", "cancelled_at is absent")
-	}
-	if j.DiscardedAt.Present() {
-		return Event{}, j.refuseInvariant("stage", "discarded_at is absent")
-	}
-	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant("stage", "attempt <= max_attempts")
-	}
-	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant("stage", "max_attempts >= 1")
-	}
-	if j.Attempt >= j.MaxAttempts {
-		return Event{}, j.refuseInvariant("stage", "attempt < max_attempts")
-	}
-	from := j.State
-	j.move(StateAvailable, now)
-	return Event{Name: EventStaged, From: from, To: StateAvailable}, nil
+	next := *j
+	return j.step("stage", EventStaged, &next, StateAvailable, now)
 }
 
 // FetchInput holds the inputs of Fetch.
@@ -373,53 +326,23 @@ type FetchInput struct {
 //   - attempts_left: attempt < max_attempts (ErrOutOfAttempts)
 func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("fetch", fsm.ErrActorMissing)
+	if err := j.asked("fetch", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("fetch", "actor", err.Error())
+	if bad := fsmimpl.BadText(in.Queue); bad != "" {
+		return Event{}, j.refuseInput("fetch", "queue", bad)
 	}
-	if in.Queue == "" {
-		return Event{}, j.refuseInput("fetch", "queue", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Queue); err != nil {
-		return Event{}, j.refuseInput("fetch", "queue", err.Error())
-	}
-	switch j.State {
-	case StateAvailable:
-	default:
-		return Event{}, j.refuseState(OpFetch)
+	if j.State != StateAvailable {
+		return Event{}, j.refuseState("fetch")
 	}
 	if j.Attempt >= j.MaxAttempts {
-		return Event{}, j.refuseOn(&groundFetchAttemptsLeft)
+		return Event{}, j.refuseGuard("fetch", "attempts_left", "", ErrOutOfAttempts, "attempt", j.Attempt, "max_attempts", j.MaxAttempts)
 	}
-	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant("fetch", "priority")
-	}
-	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant("fetch", "completed_at is absent")
-	}
-	if j.CancelledAt.Present() {
-		return Event{}, j.refuseInvariant("fetch", "cancelled_at is absent")
-	}
-	if j.DiscardedAt.Present() {
-		return Event{}, j.refuseInvariant("fetch", "discarded_at is absent")
-	}
-	if j.Attempt+1 > j.MaxAttempts {
-		return Event{}, j.refuseInvariant("fetch", "attempt <= max_attempts")
-	}
-	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant("fetch", "max_attempts >= 1")
-	}
-	if j.Attempt+1 < 1 {
-		return Event{}, j.refuseInvariant("fetch", "attempt >= 1")
-	}
-	j.AttemptedAt = fsm.Some(now)
-	j.AttemptedBy = fsm.Some(actor)
-	j.Attempt++
-	from := j.State
-	j.move(StateExecuting, now)
-	return Event{Name: EventFetched, From: from, To: StateExecuting}, nil
+	next := *j
+	next.AttemptedAt = fsm.Some(now)
+	next.AttemptedBy = fsm.Some(actor)
+	next.Attempt++
+	return j.step("fetch", EventFetched, &next, StateExecuting, now)
 }
 
 // Complete moves a Job from executing to completed.
@@ -427,33 +350,12 @@ func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 // The worker returned ok.
 func (j *Job) Complete(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateExecuting:
-	default:
-		return Event{}, j.refuseState(OpComplete)
+	if j.State != StateExecuting {
+		return Event{}, j.refuseState("complete")
 	}
-	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant("complete", "priority")
-	}
-	if !j.AttemptedAt.Present() {
-		return Event{}, j.refuseInvariant("complete", "attempted_at is present")
-	}
-	if j.CancelledAt.Present() {
-		return Event{}, j.refuseInvariant("complete", "cancelled_at is absent")
-	}
-	if j.DiscardedAt.Present() {
-		return Event{}, j.refuseInvariant("complete", "discarded_at is absent")
-	}
-	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant("complete", "attempt <= max_attempts")
-	}
-	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant("complete", "max_attempts >= 1")
-	}
-	j.CompletedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateCompleted, now)
-	return Event{Name: EventCompleted, From: from, To: StateCompleted}, nil
+	next := *j
+	next.CompletedAt = fsm.Some(now)
+	return j.step("complete", EventCompleted, &next, StateCompleted, now)
 }
 
 // FailInput holds the inputs of Fail.
@@ -472,78 +374,26 @@ type FailInput struct {
 func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.RetryAt = driver.Time(in.RetryAt)
-	if in.RetryAt.IsZero() {
-		return Event{}, j.refuseInput("fail", "retry_at", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.RetryAt); bad != "" {
+		return Event{}, j.refuseInput("fail", "retry_at", bad)
 	}
-	if !inYears(in.RetryAt) {
-		return Event{}, j.refuseInput("fail", "retry_at", "it is outside the years 1 to 9999")
+	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
+		return Event{}, j.refuseInput("fail", "error", bad)
 	}
-	if in.Error.IsZero() {
-		return Event{}, j.refuseInput("fail", "error", "it is required and missing")
-	}
-	if err := driver.CheckText(in.Error.String()); err != nil {
-		return Event{}, j.refuseInput("fail", "error", err.Error())
-	}
-	switch j.State {
-	case StateExecuting:
-	default:
-		return Event{}, j.refuseState(OpFail)
+	if j.State != StateExecuting {
+		return Event{}, j.refuseState("fail")
 	}
 	switch {
 	case j.Attempt >= j.MaxAttempts:
-		if j.Priority < 0 || j.Priority > 9 {
-			return Event{}, j.refuseInvariant("fail", "priority")
-		}
-		if j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "completed_at is absent")
-		}
-		if j.CancelledAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "cancelled_at is absent")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("fail", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("fail", "max_attempts >= 1")
-		}
-		j.Error = fsm.Some(in.Error)
-		j.DiscardedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateDiscarded, now)
-		return Event{Name: EventFailed, From: from, To: StateDiscarded}, nil
+		next := *j
+		next.Error = fsm.Some(in.Error)
+		next.DiscardedAt = fsm.Some(now)
+		return j.step("fail", EventFailed, &next, StateDiscarded, now)
 	default:
-		if j.Priority < 0 || j.Priority > 9 {
-			return Event{}, j.refuseInvariant("fail", "priority")
-		}
-		if !j.AttemptedAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "attempted_at is present")
-		}
-		if j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "completed_at is absent")
-		}
-		if j.CancelledAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "cancelled_at is absent")
-		}
-		if j.DiscardedAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "discarded_at is absent")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("fail", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("fail", "max_attempts >= 1")
-		}
-		if j.Attempt < 1 {
-			return Event{}, j.refuseInvariant("fail", "attempt >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant("fail", "attempt < max_attempts")
-		}
-		j.Error = fsm.Some(in.Error)
-		j.ScheduledAt = in.RetryAt
-		from := j.State
-		j.move(StateRetryable, now)
-		return Event{Name: EventFailed, From: from, To: StateRetryable}, nil
+		next := *j
+		next.Error = fsm.Some(in.Error)
+		next.ScheduledAt = in.RetryAt
+		return j.step("fail", EventFailed, &next, StateRetryable, now)
 	}
 }
 
@@ -558,46 +408,19 @@ type SnoozeInput struct {
 func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.ScheduledAt = driver.Time(in.ScheduledAt)
-	if in.ScheduledAt.IsZero() {
-		return Event{}, j.refuseInput("snooze", "scheduled_at", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.ScheduledAt); bad != "" {
+		return Event{}, j.refuseInput("snooze", "scheduled_at", bad)
 	}
-	if !inYears(in.ScheduledAt) {
-		return Event{}, j.refuseInput("snooze", "scheduled_at", "it is outside the years 1 to 9999")
-	}
-	switch j.State {
-	case StateExecuting:
-	default:
-		return Event{}, j.refuseState(OpSnooze)
+	if j.State != StateExecuting {
+		return Event{}, j.refuseState("snooze")
 	}
 	if j.MaxAttempts == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("snooze", "max_attempts")
+		return Event{}, j.refuseRule("snooze", fsm.ErrOverflow, "max_attempts")
 	}
-	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant("snooze", "priority")
-	}
-	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant("snooze", "completed_at is absent")
-	}
-	if j.CancelledAt.Present() {
-		return Event{}, j.refuseInvariant("snooze", "cancelled_at is absent")
-	}
-	if j.DiscardedAt.Present() {
-		return Event{}, j.refuseInvariant("snooze", "discarded_at is absent")
-	}
-	if j.Attempt > j.MaxAttempts+1 {
-		return Event{}, j.refuseInvariant("snooze", "attempt <= max_attempts")
-	}
-	if j.MaxAttempts+1 < 1 {
-		return Event{}, j.refuseInvariant("snooze", "max_attempts >= 1")
-	}
-	if j.Attempt >= j.MaxAttempts+1 {
-		return Event{}, j.refuseInvariant("snooze", "attempt < max_attempts")
-	}
-	j.ScheduledAt = in.ScheduledAt
-	j.MaxAttempts++
-	from := j.State
-	j.move(StateScheduled, now)
-	return Event{Name: EventSnoozed, From: from, To: StateScheduled}, nil
+	next := *j
+	next.ScheduledAt = in.ScheduledAt
+	next.MaxAttempts++
+	return j.step("snooze", EventSnoozed, &next, StateScheduled, now)
 }
 
 // CancelWorkInput holds the inputs of CancelWork.
@@ -610,37 +433,16 @@ type CancelWorkInput struct {
 // The worker returned cancel with a reason.
 func (j *Job) CancelWork(in CancelWorkInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.Error.IsZero() {
-		return Event{}, j.refuseInput("cancel_work", "error", "it is required and missing")
+	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
+		return Event{}, j.refuseInput("cancel_work", "error", bad)
 	}
-	if err := driver.CheckText(in.Error.String()); err != nil {
-		return Event{}, j.refuseInput("cancel_work", "error", err.Error())
+	if j.State != StateExecuting {
+		return Event{}, j.refuseState("cancel_work")
 	}
-	switch j.State {
-	case StateExecuting:
-	default:
-		return Event{}, j.refuseState(OpCancelWork)
-	}
-	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant("cancel_work", "priority")
-	}
-	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant("cancel_work", "completed_at is absent")
-	}
-	if j.DiscardedAt.Present() {
-		return Event{}, j.refuseInvariant("cancel_work", "discarded_at is absent")
-	}
-	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant("cancel_work", "attempt <= max_attempts")
-	}
-	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant("cancel_work", "max_attempts >= 1")
-	}
-	j.Error = fsm.Some(in.Error)
-	j.CancelledAt = fsm.Some(now)
-	from := j.State
-	j.move(StateCancelled, now)
-	return Event{Name: EventCancelledByWorker, From: from, To: StateCancelled}, nil
+	next := *j
+	next.Error = fsm.Some(in.Error)
+	next.CancelledAt = fsm.Some(now)
+	return j.step("cancel_work", EventCancelledByWorker, &next, StateCancelled, now)
 }
 
 // DiscardInput holds the inputs of Discard.
@@ -653,37 +455,16 @@ type DiscardInput struct {
 // The worker returned discard, an older word for cancel.
 func (j *Job) Discard(in DiscardInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.Error.IsZero() {
-		return Event{}, j.refuseInput("discard", "error", "it is required and missing")
+	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
+		return Event{}, j.refuseInput("discard", "error", bad)
 	}
-	if err := driver.CheckText(in.Error.String()); err != nil {
-		return Event{}, j.refuseInput("discard", "error", err.Error())
+	if j.State != StateExecuting {
+		return Event{}, j.refuseState("discard")
 	}
-	switch j.State {
-	case StateExecuting:
-	default:
-		return Event{}, j.refuseState(OpDiscard)
-	}
-	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant("discard", "priority")
-	}
-	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant("discard", "completed_at is absent")
-	}
-	if j.CancelledAt.Present() {
-		return Event{}, j.refuseInvariant("discard", "cancelled_at is absent")
-	}
-	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant("discard", "attempt <= max_attempts")
-	}
-	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant("discard", "max_attempts >= 1")
-	}
-	j.Error = fsm.Some(in.Error)
-	j.DiscardedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateDiscarded, now)
-	return Event{Name: EventDiscarded, From: from, To: StateDiscarded}, nil
+	next := *j
+	next.Error = fsm.Some(in.Error)
+	next.DiscardedAt = fsm.Some(now)
+	return j.step("discard", EventDiscarded, &next, StateDiscarded, now)
 }
 
 // Cancel moves a Job from scheduled, available, executing or retryable to
@@ -694,32 +475,18 @@ func (j *Job) Discard(in DiscardInput, now time.Time) (Event, error) {
 // In cancelled the call is recorded and changes nothing.
 func (j *Job) Cancel(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateScheduled, StateAvailable, StateExecuting, StateRetryable:
-	case StateCancelled:
+	if j.State == StateCancelled {
 		return j.note(EventCancelled, ""), nil
-	default:
-		return Event{}, j.refuseState(OpCancel)
 	}
-	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant("cancel", "priority")
+	if j.State != StateScheduled &&
+		j.State != StateAvailable &&
+		j.State != StateExecuting &&
+		j.State != StateRetryable {
+		return Event{}, j.refuseState("cancel")
 	}
-	if j.CompletedAt.Present() {
-		return Event{}, j.refuseInvariant("cancel", "completed_at is absent")
-	}
-	if j.DiscardedAt.Present() {
-		return Event{}, j.refuseInvariant("cancel", "discarded_at is absent")
-	}
-	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant("cancel", "attempt <= max_attempts")
-	}
-	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant("cancel", "max_attempts >= 1")
-	}
-	j.CancelledAt = fsm.Some(now)
-	from := j.State
-	j.move(StateCancelled, now)
-	return Event{Name: EventCancelled, From: from, To: StateCancelled}, nil
+	next := *j
+	next.CancelledAt = fsm.Some(now)
+	return j.step("cancel", EventCancelled, &next, StateCancelled, now)
 }
 
 // Retry moves a Job from scheduled, retryable, completed, cancelled or
@@ -734,58 +501,35 @@ func (j *Job) Cancel(now time.Time) (Event, error) {
 // In available and executing the call is recorded and changes nothing.
 func (j *Job) Retry(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateScheduled, StateRetryable, StateCompleted, StateCancelled, StateDiscarded:
-	case StateAvailable, StateExecuting:
+	if j.State == StateAvailable || j.State == StateExecuting {
 		return j.note(EventRetried, ""), nil
-	default:
-		return Event{}, j.refuseState(OpRetry)
+	}
+	if j.State != StateScheduled &&
+		j.State != StateRetryable &&
+		j.State != StateCompleted &&
+		j.State != StateCancelled &&
+		j.State != StateDiscarded {
+		return Event{}, j.refuseState("retry")
 	}
 	switch {
 	case j.Attempt >= j.MaxAttempts:
 		if j.MaxAttempts == math.MaxInt64 {
-			return Event{}, j.refuseOverflow("retry", "max_attempts")
+			return Event{}, j.refuseRule("retry", fsm.ErrOverflow, "max_attempts")
 		}
-		if j.Priority < 0 || j.Priority > 9 {
-			return Event{}, j.refuseInvariant("retry", "priority")
-		}
-		if j.Attempt > j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant("retry", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts+1 < 1 {
-			return Event{}, j.refuseInvariant("retry", "max_attempts >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant("retry", "attempt < max_attempts")
-		}
-		j.ScheduledAt = now
-		j.CompletedAt = fsm.Optional[time.Time]{}
-		j.CancelledAt = fsm.Optional[time.Time]{}
-		j.DiscardedAt = fsm.Optional[time.Time]{}
-		j.MaxAttempts++
-		from := j.State
-		j.move(StateAvailable, now)
-		return Event{Name: EventRetried, From: from, To: StateAvailable}, nil
+		next := *j
+		next.ScheduledAt = now
+		next.CompletedAt = fsm.Optional[time.Time]{}
+		next.CancelledAt = fsm.Optional[time.Time]{}
+		next.DiscardedAt = fsm.Optional[time.Time]{}
+		next.MaxAttempts++
+		return j.step("retry", EventRetried, &next, StateAvailable, now)
 	default:
-		if j.Priority < 0 || j.Priority > 9 {
-			return Event{}, j.refuseInvariant("retry", "priority")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("retry", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("retry", "max_attempts >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant("retry", "attempt < max_attempts")
-		}
-		j.ScheduledAt = now
-		j.CompletedAt = fsm.Optional[time.Time]{}
-		j.CancelledAt = fsm.Optional[time.Time]{}
-		j.DiscardedAt = fsm.Optional[time.Time]{}
-		from := j.State
-		j.move(StateAvailable, now)
-		return Event{Name: EventRetried, From: from, To: StateAvailable}, nil
+		next := *j
+		next.ScheduledAt = now
+		next.CompletedAt = fsm.Optional[time.Time]{}
+		next.CancelledAt = fsm.Optional[time.Time]{}
+		next.DiscardedAt = fsm.Optional[time.Time]{}
+		return j.step("retry", EventRetried, &next, StateAvailable, now)
 	}
 }
 
@@ -800,57 +544,17 @@ func (j *Job) Retry(now time.Time) (Event, error) {
 //   - otherwise: to available
 func (j *Job) Rescue(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateExecuting:
-	default:
-		return Event{}, j.refuseState(OpRescue)
+	if j.State != StateExecuting {
+		return Event{}, j.refuseState("rescue")
 	}
 	switch {
 	case j.Attempt >= j.MaxAttempts:
-		if j.Priority < 0 || j.Priority > 9 {
-			return Event{}, j.refuseInvariant("rescue", "priority")
-		}
-		if j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant("rescue", "completed_at is absent")
-		}
-		if j.CancelledAt.Present() {
-			return Event{}, j.refuseInvariant("rescue", "cancelled_at is absent")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("rescue", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("rescue", "max_attempts >= 1")
-		}
-		j.DiscardedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateDiscarded, now)
-		return Event{Name: EventRescued, From: from, To: StateDiscarded}, nil
+		next := *j
+		next.DiscardedAt = fsm.Some(now)
+		return j.step("rescue", EventRescued, &next, StateDiscarded, now)
 	default:
-		if j.Priority < 0 || j.Priority > 9 {
-			return Event{}, j.refuseInvariant("rescue", "priority")
-		}
-		if j.CompletedAt.Present() {
-			return Event{}, j.refuseInvariant("rescue", "completed_at is absent")
-		}
-		if j.CancelledAt.Present() {
-			return Event{}, j.refuseInvariant("rescue", "cancelled_at is absent")
-		}
-		if j.DiscardedAt.Present() {
-			return Event{}, j.refuseInvariant("rescue", "discarded_at is absent")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("rescue", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("rescue", "max_attempts >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant("rescue", "attempt < max_attempts")
-		}
-		from := j.State
-		j.move(StateAvailable, now)
-		return Event{Name: EventRescued, From: from, To: StateAvailable}, nil
+		next := *j
+		return j.step("rescue", EventRescued, &next, StateAvailable, now)
 	}
 }
 
@@ -884,133 +588,103 @@ func Check(j Job) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Priority < 0 || j.Priority > 9 {
-		found = append(found, fsm.Violation{Rule: "priority", Must: true})
-	}
 	if j.MaxAttempts < 0 {
 		found = append(found, fsm.Violation{Rule: "max_attempts", Must: true})
 	}
 	if j.Attempt < 0 {
 		found = append(found, fsm.Violation{Rule: "attempt", Must: true})
 	}
-	if j.Attempt > j.MaxAttempts {
-		found = append(found, fsm.Violation{Rule: "attempt <= max_attempts", Must: true})
-	}
-	if j.MaxAttempts < 1 {
-		found = append(found, fsm.Violation{Rule: "max_attempts >= 1", Must: true})
-	}
-	switch j.State {
-	case StateScheduled:
-		if j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is absent", Must: true})
-		}
-		if j.CancelledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "cancelled_at is absent", Must: true})
-		}
-		if j.DiscardedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "discarded_at is absent", Must: true})
-		}
-		if j.Attempt >= j.MaxAttempts {
-			found = append(found, fsm.Violation{Rule: "attempt < max_attempts", Must: true})
-		}
-	case StateAvailable:
-		if j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is absent", Must: true})
-		}
-		if j.CancelledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "cancelled_at is absent", Must: true})
-		}
-		if j.DiscardedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "discarded_at is absent", Must: true})
-		}
-		if j.Attempt >= j.MaxAttempts {
-			found = append(found, fsm.Violation{Rule: "attempt < max_attempts", Must: true})
-		}
-	case StateExecuting:
-		if !j.AttemptedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "attempted_at is present", Must: true})
-		}
-		if !j.AttemptedBy.Present() {
-			found = append(found, fsm.Violation{Rule: "attempted_by is present", Must: true})
-		}
-		if j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is absent", Must: true})
-		}
-		if j.CancelledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "cancelled_at is absent", Must: true})
-		}
-		if j.DiscardedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "discarded_at is absent", Must: true})
-		}
-		if j.Attempt < 1 {
-			found = append(found, fsm.Violation{Rule: "attempt >= 1", Must: true})
-		}
-	case StateRetryable:
-		if !j.AttemptedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "attempted_at is present", Must: true})
-		}
-		if !j.Error.Present() {
-			found = append(found, fsm.Violation{Rule: "error is present", Must: true})
-		}
-		if j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is absent", Must: true})
-		}
-		if j.CancelledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "cancelled_at is absent", Must: true})
-		}
-		if j.DiscardedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "discarded_at is absent", Must: true})
-		}
-		if j.Attempt < 1 {
-			found = append(found, fsm.Violation{Rule: "attempt >= 1", Must: true})
-		}
-		if j.Attempt >= j.MaxAttempts {
-			found = append(found, fsm.Violation{Rule: "attempt < max_attempts", Must: true})
-		}
-	case StateCompleted:
-		if !j.AttemptedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "attempted_at is present", Must: true})
-		}
-		if !j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is present", Must: true})
-		}
-		if j.CancelledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "cancelled_at is absent", Must: true})
-		}
-		if j.DiscardedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "discarded_at is absent", Must: true})
-		}
-	case StateCancelled:
-		if !j.CancelledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "cancelled_at is present", Must: true})
-		}
-		if j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is absent", Must: true})
-		}
-		if j.DiscardedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "discarded_at is absent", Must: true})
-		}
-	case StateDiscarded:
-		if !j.DiscardedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "discarded_at is present", Must: true})
-		}
-		if j.CompletedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "completed_at is absent", Must: true})
-		}
-		if j.CancelledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "cancelled_at is absent", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Job) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Job) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateScheduled, StateAvailable:
+		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
+			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
+			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
+			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
+			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
+			(j.Attempt < j.MaxAttempts || broken("attempt < max_attempts", true))
+	case StateExecuting:
+		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
+			(j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
+			(j.AttemptedBy.Present() || broken("attempted_by is present", true)) &&
+			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
+			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
+			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
+			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
+			(j.Attempt >= 1 || broken("attempt >= 1", true))
+	case StateRetryable:
+		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
+			(j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
+			(j.Error.Present() || broken("error is present", true)) &&
+			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
+			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
+			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
+			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
+			(j.Attempt >= 1 || broken("attempt >= 1", true)) &&
+			(j.Attempt < j.MaxAttempts || broken("attempt < max_attempts", true))
+	case StateCompleted:
+		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
+			(j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
+			(j.CompletedAt.Present() || broken("completed_at is present", true)) &&
+			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
+			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
+			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
+	case StateCancelled:
+		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
+			(j.CancelledAt.Present() || broken("cancelled_at is present", true)) &&
+			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
+			(!j.DiscardedAt.Present() || broken("discarded_at is absent", true)) &&
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
+			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
+	case StateDiscarded:
+		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
+			(j.DiscardedAt.Present() || broken("discarded_at is present", true)) &&
+			(!j.CompletedAt.Present() || broken("completed_at is absent", true)) &&
+			(!j.CancelledAt.Present() || broken("cancelled_at is absent", true)) &&
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
+			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
 	}
+	return true
+}
+
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Job) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
+	}
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -1019,31 +693,39 @@ func (j *Job) note(name, guard string) Event {
 	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// asked refuses a call whose actor cannot be one.
+func (j *Job) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "obanjob", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Job) refuseState(op string) *fsm.Refusal {
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r := j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "obanjob", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Job) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -1053,59 +735,24 @@ func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Job) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	stageStates      = []string{"scheduled", "retryable"}
-	fetchStates      = []string{"available"}
-	completeStates   = []string{"executing"}
-	failStates       = []string{"executing"}
-	snoozeStates     = []string{"executing"}
-	cancelWorkStates = []string{"executing"}
-	discardStates    = []string{"executing"}
-	cancelStates     = []string{"scheduled", "available", "executing", "retryable"}
-	retryStates      = []string{"scheduled", "retryable", "completed", "cancelled", "discarded"}
-	rescueStates     = []string{"executing"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpStage:      {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "stage", Allowed: stageStates},
-	OpFetch:      {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "fetch", Allowed: fetchStates},
-	OpComplete:   {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "complete", Allowed: completeStates},
-	OpFail:       {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "fail", Allowed: failStates},
-	OpSnooze:     {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "snooze", Allowed: snoozeStates},
-	OpCancelWork: {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "cancel_work", Allowed: cancelWorkStates},
-	OpDiscard:    {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "discard", Allowed: discardStates},
-	OpCancel:     {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "cancel", Allowed: cancelStates},
-	OpRetry:      {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "retry", Allowed: retryStates},
-	OpRescue:     {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "rescue", Allowed: rescueStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundInsertMayBeTried  = fsm.Ground{Code: fsm.ErrGuard, Machine: "obanjob", Operation: "insert", Guard: "may_be_tried", Cause: ErrNoAttempts}
-	groundFetchAttemptsLeft = fsm.Ground{Code: fsm.ErrGuard, Machine: "obanjob", Operation: "fetch", Guard: "attempts_left", Cause: ErrOutOfAttempts}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"stage":       "scheduled, retryable",
+	"fetch":       "available",
+	"complete":    "executing",
+	"fail":        "executing",
+	"snooze":      "executing",
+	"cancel_work": "executing",
+	"discard":     "executing",
+	"cancel":      "scheduled, available, executing, retryable",
+	"retry":       "scheduled, retryable, completed, cancelled, discarded",
+	"rescue":      "executing",
 }

@@ -182,11 +182,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -212,19 +208,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -279,15 +263,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opInsert = &fsmimpl.Operation[Job]{
-		Name:    "insert",
-		Stored:  "insert",
-		Event:   "inserted",
-		By:      fsmimpl.ByCaller,
+		Name: "insert", Stored: "insert", Event: "inserted", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "scheduled"},
-			{To: "available"},
-		},
+		Moves:   []fsmimpl.Move{{To: "scheduled"}, {To: "available"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "worker", Column: "worker"},
 			{Input: "queue", Column: "queue"},
@@ -299,15 +277,9 @@ var (
 	}
 
 	opStage = &fsmimpl.Operation[Job]{
-		Name:   "stage",
-		Stored: "stage",
-		Event:  "staged",
-		By:     fsmimpl.BySystem,
-		From:   []string{"scheduled", "retryable"},
-		Moves: []fsmimpl.Move{
-			{From: "scheduled", To: "available"},
-			{From: "retryable", To: "available"},
-		},
+		Name: "stage", Stored: "stage", Event: "staged", By: fsmimpl.BySystem,
+		From:     []string{"scheduled", "retryable"},
+		Moves:    []fsmimpl.Move{{From: "scheduled", To: "available"}, {From: "retryable", To: "available"}},
 		Triggers: []fsmimpl.Trigger{{After: "scheduled_at"}},
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return stageCall(nil, fsm.Call{}), nil
@@ -315,17 +287,10 @@ var (
 	}
 
 	opFetch = &fsmimpl.Operation[Job]{
-		Name:   "fetch",
-		Stored: "fetch",
-		Event:  "fetched",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"available"},
-		Moves: []fsmimpl.Move{
-			{From: "available", To: "executing"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "queue", Column: "queue"},
-		},
+		Name: "fetch", Stored: "fetch", Event: "fetched", By: fsmimpl.ByCaller,
+		From:      []string{"available"},
+		Moves:     []fsmimpl.Move{{From: "available", To: "executing"}},
+		Feeds:     []fsmimpl.Feed{{Input: "queue", Column: "queue"}},
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}},
@@ -338,95 +303,49 @@ var (
 	}
 
 	opComplete = &fsmimpl.Operation[Job]{
-		Name:   "complete",
-		Stored: "complete",
-		Event:  "completed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"executing"},
-		Moves: []fsmimpl.Move{
-			{From: "executing", To: "completed"},
-		},
+		Name: "complete", Stored: "complete", Event: "completed", By: fsmimpl.ByCaller,
+		From:  []string{"executing"},
+		Moves: []fsmimpl.Move{{From: "executing", To: "completed"}},
 	}
 
 	opFail = &fsmimpl.Operation[Job]{
-		Name:   "fail",
-		Stored: "fail",
-		Event:  "failed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"executing"},
-		Moves: []fsmimpl.Move{
-			{From: "executing", To: "discarded"},
-			{From: "executing", To: "retryable"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "retry_at", Column: "scheduled_at"},
-			{Input: "error", Column: "error"},
-		},
+		Name: "fail", Stored: "fail", Event: "failed", By: fsmimpl.ByCaller,
+		From:  []string{"executing"},
+		Moves: []fsmimpl.Move{{From: "executing", To: "discarded"}, {From: "executing", To: "retryable"}},
+		Feeds: []fsmimpl.Feed{{Input: "retry_at", Column: "scheduled_at"}, {Input: "error", Column: "error"}},
 	}
 
 	opSnooze = &fsmimpl.Operation[Job]{
-		Name:   "snooze",
-		Stored: "snooze",
-		Event:  "snoozed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"executing"},
-		Moves: []fsmimpl.Move{
-			{From: "executing", To: "scheduled"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "scheduled_at", Column: "scheduled_at"},
-		},
+		Name: "snooze", Stored: "snooze", Event: "snoozed", By: fsmimpl.ByCaller,
+		From:  []string{"executing"},
+		Moves: []fsmimpl.Move{{From: "executing", To: "scheduled"}},
+		Feeds: []fsmimpl.Feed{{Input: "scheduled_at", Column: "scheduled_at"}},
 	}
 
 	opCancelWork = &fsmimpl.Operation[Job]{
-		Name:   "cancel_work",
-		Stored: "cancel_work",
-		Event:  "cancelled_by_worker",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"executing"},
-		Moves: []fsmimpl.Move{
-			{From: "executing", To: "cancelled"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "error", Column: "error"},
-		},
+		Name: "cancel_work", Stored: "cancel_work", Event: "cancelled_by_worker", By: fsmimpl.ByCaller,
+		From:  []string{"executing"},
+		Moves: []fsmimpl.Move{{From: "executing", To: "cancelled"}},
+		Feeds: []fsmimpl.Feed{{Input: "error", Column: "error"}},
 	}
 
 	opDiscard = &fsmimpl.Operation[Job]{
-		Name:   "discard",
-		Stored: "discard",
-		Event:  "discarded",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"executing"},
-		Moves: []fsmimpl.Move{
-			{From: "executing", To: "discarded"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "error", Column: "error"},
-		},
+		Name: "discard", Stored: "discard", Event: "discarded", By: fsmimpl.ByCaller,
+		From:  []string{"executing"},
+		Moves: []fsmimpl.Move{{From: "executing", To: "discarded"}},
+		Feeds: []fsmimpl.Feed{{Input: "error", Column: "error"}},
 	}
 
 	opCancel = &fsmimpl.Operation[Job]{
-		Name:   "cancel",
-		Stored: "cancel",
-		Event:  "cancelled",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"scheduled", "available", "executing", "retryable"},
-		Moves: []fsmimpl.Move{
-			{From: "scheduled", To: "cancelled"},
-			{From: "available", To: "cancelled"},
-			{From: "executing", To: "cancelled"},
-			{From: "retryable", To: "cancelled"},
-		},
+		Name: "cancel", Stored: "cancel", Event: "cancelled", By: fsmimpl.ByCaller,
+		From:     []string{"scheduled", "available", "executing", "retryable"},
+		Moves:    []fsmimpl.Move{{From: "scheduled", To: "cancelled"}, {From: "available", To: "cancelled"}, {From: "executing", To: "cancelled"}, {From: "retryable", To: "cancelled"}},
 		Recorded: []string{"cancelled"},
 	}
 
 	opRetry = &fsmimpl.Operation[Job]{
-		Name:   "retry",
-		Stored: "retry",
-		Event:  "retried",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"scheduled", "retryable", "completed", "cancelled", "discarded"},
+		Name: "retry", Stored: "retry", Event: "retried", By: fsmimpl.ByCaller,
+		From: []string{"scheduled", "retryable", "completed", "cancelled", "discarded"},
 		Moves: []fsmimpl.Move{
 			{From: "scheduled", To: "available"},
 			{From: "retryable", To: "available"},
@@ -438,15 +357,9 @@ var (
 	}
 
 	opRescue = &fsmimpl.Operation[Job]{
-		Name:   "rescue",
-		Stored: "rescue",
-		Event:  "rescued",
-		By:     fsmimpl.BySystem,
-		From:   []string{"executing"},
-		Moves: []fsmimpl.Move{
-			{From: "executing", To: "discarded"},
-			{From: "executing", To: "available"},
-		},
+		Name: "rescue", Stored: "rescue", Event: "rescued", By: fsmimpl.BySystem,
+		From:     []string{"executing"},
+		Moves:    []fsmimpl.Move{{From: "executing", To: "discarded"}, {From: "executing", To: "available"}},
 		Triggers: []fsmimpl.Trigger{{After: "attempted_at", Plus: 1 * time.Hour}},
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return rescueCall(nil, fsm.Call{}), nil
@@ -459,29 +372,16 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Job) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Job) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Job]{
-		opInsert,
-		opStage,
-		opFetch,
-		opComplete,
-		opFail,
-		opSnooze,
-		opCancelWork,
-		opDiscard,
-		opCancel,
-		opRetry,
-		opRescue,
+		opInsert, opStage, opFetch, opComplete, opFail, opSnooze, opCancelWork, opDiscard,
+		opCancel, opRetry, opRescue,
 	},
 }
 
 func insertCall(op *fsmimpl.Operation[Job], id string, in InsertInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "worker", Value: in.Worker, Kind: driver.KindString},
 			{Name: "queue", Value: in.Queue, Kind: driver.KindString},
@@ -500,21 +400,15 @@ func insertCall(op *fsmimpl.Operation[Job], id string, in InsertInput, c fsm.Cal
 
 func stageCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Stage(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Stage(now)) },
 	}
 }
 
 func fetchCall(op *fsmimpl.Operation[Job], in FetchInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "queue", Value: in.Queue, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "queue", Value: in.Queue, Kind: driver.KindString}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Fetch(in, c.Actor, now))
 		},
@@ -526,48 +420,34 @@ func fetchCall(op *fsmimpl.Operation[Job], in FetchInput, c fsm.Call) fsmimpl.Ca
 
 func completeCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Complete(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Complete(now)) },
 	}
 }
 
 func failCall(op *fsmimpl.Operation[Job], in FailInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "retry_at", Value: driver.Time(in.RetryAt), Kind: driver.KindTime, Loose: true},
 			{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Fail(in, now))
-		},
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Fail(in, now)) },
 	}
 }
 
 func snoozeCall(op *fsmimpl.Operation[Job], in SnoozeInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "scheduled_at", Value: driver.Time(in.ScheduledAt), Kind: driver.KindTime, Loose: true},
-		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Snooze(in, now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "scheduled_at", Value: driver.Time(in.ScheduledAt), Kind: driver.KindTime, Loose: true}},
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Snooze(in, now)) },
 	}
 }
 
 func cancelWorkCall(op *fsmimpl.Operation[Job], in CancelWorkInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.CancelWork(in, now))
 		},
@@ -576,11 +456,8 @@ func cancelWorkCall(op *fsmimpl.Operation[Job], in CancelWorkInput, c fsm.Call) 
 
 func discardCall(op *fsmimpl.Operation[Job], in DiscardInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Discard(in, now))
 		},
@@ -589,42 +466,29 @@ func discardCall(op *fsmimpl.Operation[Job], in DiscardInput, c fsm.Call) fsmimp
 
 func cancelCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Cancel(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Cancel(now)) },
 	}
 }
 
 func retryCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Retry(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Retry(now)) },
 	}
 }
 
 func rescueCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Rescue(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Rescue(now)) },
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Job) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Worker,
 			j.Queue,

@@ -9,7 +9,6 @@
 package paymentintent
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -353,14 +352,14 @@ func (s *SettleOutcome) UnmarshalText(text []byte) error {
 // call returns.
 var (
 	// ErrNotMore: refused by the guard is_more.
-	ErrNotMore = errors.New("an authorization can only be raised")
+	ErrNotMore = fsmimpl.NewError("not_more", "an authorization can only be raised")
 	// ErrAmountTooLarge: refused by the guard is_held.
-	ErrAmountTooLarge = errors.New("more than was authorized cannot be captured")
+	ErrAmountTooLarge = fsmimpl.NewError("amount_too_large", "more than was authorized cannot be captured")
 	// ErrIncompleteOutcome: refused by a branch of confirm, a branch of
 	// settle_action and a branch of settle.
-	ErrIncompleteOutcome = errors.New("incomplete outcome")
+	ErrIncompleteOutcome = fsmimpl.NewError("incomplete_outcome", "incomplete outcome")
 	// ErrAlreadyCaptured: refused by a branch of cancel.
-	ErrAlreadyCaptured = errors.New("already captured")
+	ErrAlreadyCaptured = fsmimpl.NewError("already_captured", "already captured")
 )
 
 // PaymentIntent is one record of the machine. Change it by its methods only:
@@ -466,11 +465,8 @@ func Create(id string, in CreateInput, now time.Time) (PaymentIntent, Event, err
 	if in.Amount < 1 {
 		return PaymentIntent{}, Event{}, j.refuseInput("create", "amount", "expected 1 or more")
 	}
-	if in.Currency == "" {
-		return PaymentIntent{}, Event{}, j.refuseInput("create", "currency", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Currency); err != nil {
-		return PaymentIntent{}, Event{}, j.refuseInput("create", "currency", err.Error())
+	if bad := fsmimpl.BadText(in.Currency); bad != "" {
+		return PaymentIntent{}, Event{}, j.refuseInput("create", "currency", bad)
 	}
 	if !in.CaptureMethod.Valid() {
 		return PaymentIntent{}, Event{}, j.refuseInput("create", "capture_method", "expected automatic or manual")
@@ -478,45 +474,41 @@ func Create(id string, in CreateInput, now time.Time) (PaymentIntent, Event, err
 	if !in.ConfirmationMethod.Valid() {
 		return PaymentIntent{}, Event{}, j.refuseInput("create", "confirmation_method", "expected automatic or manual")
 	}
-	if err := driver.CheckText(in.PaymentMethod.Or("")); err != nil {
-		return PaymentIntent{}, Event{}, j.refuseInput("create", "payment_method", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.PaymentMethod); bad != "" {
+		return PaymentIntent{}, Event{}, j.refuseInput("create", "payment_method", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return PaymentIntent{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
 	switch {
 	case in.PaymentMethod.Present():
-		if !in.PaymentMethod.Present() {
-			return PaymentIntent{}, Event{}, j.refuseInvariant("create", "payment_method is present")
+		next := j
+		next.Amount = in.Amount
+		next.Currency = in.Currency
+		next.CaptureMethod = in.CaptureMethod
+		next.ConfirmationMethod = in.ConfirmationMethod
+		next.PaymentMethod = in.PaymentMethod
+		next.AmountCapturable = 0
+		next.AmountReceived = 0
+		e, err := j.step("create", EventCreated, &next, StateRequiresConfirmation, now)
+		if err != nil {
+			return PaymentIntent{}, Event{}, err
 		}
-		if 0 > in.Amount {
-			return PaymentIntent{}, Event{}, j.refuseInvariant("create", "amount_received <= amount")
-		}
-		j.Amount = in.Amount
-		j.Currency = in.Currency
-		j.CaptureMethod = in.CaptureMethod
-		j.ConfirmationMethod = in.ConfirmationMethod
-		j.PaymentMethod = in.PaymentMethod
-		j.AmountCapturable = 0
-		j.AmountReceived = 0
-		j.move(StateRequiresConfirmation, now)
-		return j, Event{Name: EventCreated, To: StateRequiresConfirmation}, nil
+		return j, e, nil
 	default:
-		if in.PaymentMethod.Present() {
-			return PaymentIntent{}, Event{}, j.refuseInvariant("create", "payment_method is absent")
+		next := j
+		next.Amount = in.Amount
+		next.Currency = in.Currency
+		next.CaptureMethod = in.CaptureMethod
+		next.ConfirmationMethod = in.ConfirmationMethod
+		next.PaymentMethod = in.PaymentMethod
+		next.AmountCapturable = 0
+		next.AmountReceived = 0
+		e, err := j.step("create", EventCreated, &next, StateRequiresPaymentMethod, now)
+		if err != nil {
+			return PaymentIntent{}, Event{}, err
 		}
-		if 0 > in.Amount {
-			return PaymentIntent{}, Event{}, j.refuseInvariant("create", "amount_received <= amount")
-		}
-		j.Amount = in.Amount
-		j.Currency = in.Currency
-		j.CaptureMethod = in.CaptureMethod
-		j.ConfirmationMethod = in.ConfirmationMethod
-		j.PaymentMethod = in.PaymentMethod
-		j.AmountCapturable = 0
-		j.AmountReceived = 0
-		j.move(StateRequiresPaymentMethod, now)
-		return j, Event{Name: EventCreated, To: StateRequiresPaymentMethod}, nil
+		return j, e, nil
 	}
 }
 
@@ -534,61 +526,14 @@ func (j *PaymentIntent) Update(in UpdateInput, now time.Time) (Event, error) {
 	if in.Amount < 1 {
 		return Event{}, j.refuseInput("update", "amount", "expected 1 or more")
 	}
-	switch j.State {
-	case StateRequiresPaymentMethod, StateRequiresConfirmation, StateRequiresAction:
-	default:
-		return Event{}, j.refuseState(OpUpdate)
+	if j.State != StateRequiresPaymentMethod &&
+		j.State != StateRequiresConfirmation &&
+		j.State != StateRequiresAction {
+		return Event{}, j.refuseState("update")
 	}
-	if j.AmountCapturable < 0 {
-		return Event{}, j.refuseInvariant("update", "amount_capturable")
-	}
-	if j.AmountReceived < 0 {
-		return Event{}, j.refuseInvariant("update", "amount_received")
-	}
-	switch j.State {
-	case StateRequiresPaymentMethod:
-		if j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("update", "payment_method is absent")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("update", "next_action is absent")
-		}
-	case StateRequiresConfirmation:
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("update", "payment_method is present")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("update", "next_action is absent")
-		}
-	case StateRequiresAction:
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("update", "payment_method is present")
-		}
-		if !j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("update", "next_action is present")
-		}
-	}
-	if j.CaptureBefore.Present() {
-		return Event{}, j.refuseInvariant("update", "capture_before is absent")
-	}
-	if j.CanceledAt.Present() {
-		return Event{}, j.refuseInvariant("update", "canceled_at is absent")
-	}
-	if j.AmountReceived > in.Amount {
-		return Event{}, j.refuseInvariant("update", "amount_received <= amount")
-	}
-	if j.AmountCapturable > in.Amount {
-		return Event{}, j.refuseInvariant("update", "amount_capturable <= amount")
-	}
-	if j.AmountCapturable != 0 {
-		return Event{}, j.refuseInvariant("update", "amount_capturable == 0")
-	}
-	if j.AmountReceived != 0 {
-		return Event{}, j.refuseInvariant("update", "amount_received == 0")
-	}
-	j.Amount = in.Amount
-	j.move(j.State, now)
-	return Event{Name: EventUpdated, From: j.State, To: j.State}, nil
+	next := *j
+	next.Amount = in.Amount
+	return j.step("update", EventUpdated, &next, j.State, now)
 }
 
 // AttachInput holds the inputs of Attach.
@@ -602,51 +547,15 @@ type AttachInput struct {
 // Says what is to be charged.
 func (j *PaymentIntent) Attach(in AttachInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.PaymentMethod == "" {
-		return Event{}, j.refuseInput("attach", "payment_method", "it is required and empty")
+	if bad := fsmimpl.BadText(in.PaymentMethod); bad != "" {
+		return Event{}, j.refuseInput("attach", "payment_method", bad)
 	}
-	if err := driver.CheckText(in.PaymentMethod); err != nil {
-		return Event{}, j.refuseInput("attach", "payment_method", err.Error())
+	if j.State != StateRequiresPaymentMethod && j.State != StateRequiresConfirmation {
+		return Event{}, j.refuseState("attach")
 	}
-	switch j.State {
-	case StateRequiresPaymentMethod, StateRequiresConfirmation:
-	default:
-		return Event{}, j.refuseState(OpAttach)
-	}
-	if j.Amount < 1 {
-		return Event{}, j.refuseInvariant("attach", "amount")
-	}
-	if j.AmountCapturable < 0 {
-		return Event{}, j.refuseInvariant("attach", "amount_capturable")
-	}
-	if j.AmountReceived < 0 {
-		return Event{}, j.refuseInvariant("attach", "amount_received")
-	}
-	if j.NextAction.Present() {
-		return Event{}, j.refuseInvariant("attach", "next_action is absent")
-	}
-	if j.CaptureBefore.Present() {
-		return Event{}, j.refuseInvariant("attach", "capture_before is absent")
-	}
-	if j.CanceledAt.Present() {
-		return Event{}, j.refuseInvariant("attach", "canceled_at is absent")
-	}
-	if j.AmountReceived > j.Amount {
-		return Event{}, j.refuseInvariant("attach", "amount_received <= amount")
-	}
-	if j.AmountCapturable > j.Amount {
-		return Event{}, j.refuseInvariant("attach", "amount_capturable <= amount")
-	}
-	if j.AmountCapturable != 0 {
-		return Event{}, j.refuseInvariant("attach", "amount_capturable == 0")
-	}
-	if j.AmountReceived != 0 {
-		return Event{}, j.refuseInvariant("attach", "amount_received == 0")
-	}
-	j.PaymentMethod = fsm.Some(in.PaymentMethod)
-	from := j.State
-	j.move(StateRequiresConfirmation, now)
-	return Event{Name: EventPaymentMethodAttached, From: from, To: StateRequiresConfirmation}, nil
+	next := *j
+	next.PaymentMethod = fsm.Some(in.PaymentMethod)
+	return j.step("attach", EventPaymentMethodAttached, &next, StateRequiresConfirmation, now)
 }
 
 // ConfirmInput holds the inputs of Confirm.
@@ -678,247 +587,58 @@ func (j *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
 	if !in.Outcome.Valid() {
 		return Event{}, j.refuseInput("confirm", "outcome", "expected action, processing, approved or declined")
 	}
-	if v, ok := in.NextAction.Get(); ok {
-		if v.IsZero() {
-			return Event{}, j.refuseInput("confirm", "next_action", "it is no JSON text")
-		}
-		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput("confirm", "next_action", err.Error())
-		}
+	if bad := fsmimpl.BadOptionalJSON(in.NextAction); bad != "" {
+		return Event{}, j.refuseInput("confirm", "next_action", bad)
 	}
-	if err := driver.CheckText(in.DeclineCode.Or("")); err != nil {
-		return Event{}, j.refuseInput("confirm", "decline_code", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.DeclineCode); bad != "" {
+		return Event{}, j.refuseInput("confirm", "decline_code", bad)
 	}
-	if v, ok := in.CaptureBefore.Get(); ok {
-		if !inYears(v) {
-			return Event{}, j.refuseInput("confirm", "capture_before", "it is outside the years 1 to 9999")
-		}
-		in.CaptureBefore = fsm.Some(driver.Time(v))
+	in.CaptureBefore = fsmimpl.CutTime(in.CaptureBefore)
+	if bad := fsmimpl.BadOptionalTime(in.CaptureBefore); bad != "" {
+		return Event{}, j.refuseInput("confirm", "capture_before", bad)
 	}
-	switch j.State {
-	case StateRequiresConfirmation:
-	default:
-		return Event{}, j.refuseState(OpConfirm)
+	if j.State != StateRequiresConfirmation {
+		return Event{}, j.refuseState("confirm")
 	}
 	if j.Confirmations == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("confirm", "confirmations")
+		return Event{}, j.refuseRule("confirm", fsm.ErrOverflow, "confirmations")
 	}
 	switch {
 	case in.Outcome == ConfirmOutcomeAction && in.NextAction.Present():
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("confirm", "amount")
-		}
-		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable")
-		}
-		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_received")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("confirm", "payment_method is present")
-		}
-		if !in.NextAction.Present() {
-			return Event{}, j.refuseInvariant("confirm", "next_action is present")
-		}
-		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("confirm", "capture_before is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("confirm", "canceled_at is absent")
-		}
-		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant("confirm", "amount_received <= amount")
-		}
-		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable <= amount")
-		}
-		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable == 0")
-		}
-		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_received == 0")
-		}
-		j.Confirmations++
-		j.NextAction = in.NextAction
-		from := j.State
-		j.move(StateRequiresAction, now)
-		return Event{Name: EventConfirmed, From: from, To: StateRequiresAction}, nil
+		next := *j
+		next.Confirmations++
+		next.NextAction = in.NextAction
+		return j.step("confirm", EventConfirmed, &next, StateRequiresAction, now)
 	case in.Outcome == ConfirmOutcomeProcessing:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("confirm", "amount")
-		}
-		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable")
-		}
-		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_received")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("confirm", "payment_method is present")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("confirm", "next_action is absent")
-		}
-		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("confirm", "capture_before is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("confirm", "canceled_at is absent")
-		}
-		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant("confirm", "amount_received <= amount")
-		}
-		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable <= amount")
-		}
-		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable == 0")
-		}
-		j.Confirmations++
-		from := j.State
-		j.move(StateProcessing, now)
-		return Event{Name: EventConfirmed, From: from, To: StateProcessing}, nil
+		next := *j
+		next.Confirmations++
+		return j.step("confirm", EventConfirmed, &next, StateProcessing, now)
 	case in.Outcome == ConfirmOutcomeApproved && j.CaptureMethod == CaptureMethodAutomatic:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("confirm", "amount")
-		}
-		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable")
-		}
-		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_received")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("confirm", "payment_method is present")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("confirm", "next_action is absent")
-		}
-		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("confirm", "capture_before is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("confirm", "canceled_at is absent")
-		}
-		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable <= amount")
-		}
-		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable == 0")
-		}
-		j.Confirmations++
-		j.AmountReceived = j.Amount
-		from := j.State
-		j.move(StateSucceeded, now)
-		return Event{Name: EventConfirmed, From: from, To: StateSucceeded}, nil
+		next := *j
+		next.Confirmations++
+		next.AmountReceived = j.Amount
+		return j.step("confirm", EventConfirmed, &next, StateSucceeded, now)
 	case in.Outcome == ConfirmOutcomeApproved && in.CaptureBefore.Present():
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("confirm", "amount")
-		}
-		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable")
-		}
-		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_received")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("confirm", "payment_method is present")
-		}
-		if !in.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("confirm", "capture_before is present")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("confirm", "next_action is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("confirm", "canceled_at is absent")
-		}
-		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant("confirm", "amount_received <= amount")
-		}
-		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_received == 0")
-		}
-		j.Confirmations++
-		j.AmountCapturable = j.Amount
-		j.CaptureBefore = in.CaptureBefore
-		from := j.State
-		j.move(StateRequiresCapture, now)
-		return Event{Name: EventConfirmed, From: from, To: StateRequiresCapture}, nil
+		next := *j
+		next.Confirmations++
+		next.AmountCapturable = j.Amount
+		next.CaptureBefore = in.CaptureBefore
+		return j.step("confirm", EventConfirmed, &next, StateRequiresCapture, now)
 	case in.Outcome == ConfirmOutcomeDeclined && j.Confirmations+1 >= 5:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("confirm", "amount")
-		}
-		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable")
-		}
-		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_received")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("confirm", "next_action is absent")
-		}
-		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("confirm", "capture_before is absent")
-		}
-		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant("confirm", "amount_received <= amount")
-		}
-		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable <= amount")
-		}
-		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable == 0")
-		}
-		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_received == 0")
-		}
-		j.Confirmations++
-		j.CanceledAt = fsm.Some(now)
-		j.CancellationReason = fsm.Some(CancellationReasonAutomatic)
-		j.LastPaymentError = in.DeclineCode
-		from := j.State
-		j.move(StateCanceled, now)
-		return Event{Name: EventConfirmed, From: from, To: StateCanceled}, nil
+		next := *j
+		next.Confirmations++
+		next.CanceledAt = fsm.Some(now)
+		next.CancellationReason = fsm.Some(CancellationReasonAutomatic)
+		next.LastPaymentError = in.DeclineCode
+		return j.step("confirm", EventConfirmed, &next, StateCanceled, now)
 	case in.Outcome == ConfirmOutcomeDeclined:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("confirm", "amount")
-		}
-		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable")
-		}
-		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_received")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("confirm", "next_action is absent")
-		}
-		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("confirm", "capture_before is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("confirm", "canceled_at is absent")
-		}
-		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant("confirm", "amount_received <= amount")
-		}
-		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable <= amount")
-		}
-		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_capturable == 0")
-		}
-		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant("confirm", "amount_received == 0")
-		}
-		j.Confirmations++
-		j.LastPaymentError = in.DeclineCode
-		j.PaymentMethod = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateRequiresPaymentMethod, now)
-		return Event{Name: EventConfirmed, From: from, To: StateRequiresPaymentMethod}, nil
+		next := *j
+		next.Confirmations++
+		next.LastPaymentError = in.DeclineCode
+		next.PaymentMethod = fsm.Optional[string]{}
+		return j.step("confirm", EventConfirmed, &next, StateRequiresPaymentMethod, now)
 	default:
-		return Event{}, j.refuseOn(&groundConfirmIncompleteOutcome)
+		return Event{}, j.refuseGuard("confirm", "incomplete_outcome", "", ErrIncompleteOutcome)
 	}
 }
 
@@ -948,185 +668,44 @@ func (j *PaymentIntent) SettleAction(in SettleActionInput, now time.Time) (Event
 	if !in.Outcome.Valid() {
 		return Event{}, j.refuseInput("settle_action", "outcome", "expected processing, approved or declined")
 	}
-	if err := driver.CheckText(in.DeclineCode.Or("")); err != nil {
-		return Event{}, j.refuseInput("settle_action", "decline_code", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.DeclineCode); bad != "" {
+		return Event{}, j.refuseInput("settle_action", "decline_code", bad)
 	}
-	if v, ok := in.CaptureBefore.Get(); ok {
-		if !inYears(v) {
-			return Event{}, j.refuseInput("settle_action", "capture_before", "it is outside the years 1 to 9999")
-		}
-		in.CaptureBefore = fsm.Some(driver.Time(v))
+	in.CaptureBefore = fsmimpl.CutTime(in.CaptureBefore)
+	if bad := fsmimpl.BadOptionalTime(in.CaptureBefore); bad != "" {
+		return Event{}, j.refuseInput("settle_action", "capture_before", bad)
 	}
-	switch j.State {
-	case StateRequiresAction:
-	default:
-		return Event{}, j.refuseState(OpSettleAction)
+	if j.State != StateRequiresAction {
+		return Event{}, j.refuseState("settle_action")
 	}
 	switch {
 	case in.Outcome == SettleActionOutcomeDeclined:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("settle_action", "amount")
-		}
-		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable")
-		}
-		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_received")
-		}
-		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "capture_before is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "canceled_at is absent")
-		}
-		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant("settle_action", "amount_received <= amount")
-		}
-		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable <= amount")
-		}
-		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable == 0")
-		}
-		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_received == 0")
-		}
-		j.NextAction = fsm.Optional[fsm.JSON]{}
-		j.LastPaymentError = in.DeclineCode
-		j.PaymentMethod = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateRequiresPaymentMethod, now)
-		return Event{Name: EventActionSettled, From: from, To: StateRequiresPaymentMethod}, nil
+		next := *j
+		next.NextAction = fsm.Optional[fsm.JSON]{}
+		next.LastPaymentError = in.DeclineCode
+		next.PaymentMethod = fsm.Optional[string]{}
+		return j.step("settle_action", EventActionSettled, &next, StateRequiresPaymentMethod, now)
 	case j.ConfirmationMethod == ConfirmationMethodManual:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("settle_action", "amount")
-		}
-		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable")
-		}
-		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_received")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "payment_method is present")
-		}
-		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "capture_before is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "canceled_at is absent")
-		}
-		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant("settle_action", "amount_received <= amount")
-		}
-		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable <= amount")
-		}
-		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable == 0")
-		}
-		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_received == 0")
-		}
-		j.NextAction = fsm.Optional[fsm.JSON]{}
-		from := j.State
-		j.move(StateRequiresConfirmation, now)
-		return Event{Name: EventActionSettled, From: from, To: StateRequiresConfirmation}, nil
+		next := *j
+		next.NextAction = fsm.Optional[fsm.JSON]{}
+		return j.step("settle_action", EventActionSettled, &next, StateRequiresConfirmation, now)
 	case in.Outcome == SettleActionOutcomeProcessing:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("settle_action", "amount")
-		}
-		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable")
-		}
-		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_received")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "payment_method is present")
-		}
-		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "capture_before is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "canceled_at is absent")
-		}
-		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant("settle_action", "amount_received <= amount")
-		}
-		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable <= amount")
-		}
-		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable == 0")
-		}
-		j.NextAction = fsm.Optional[fsm.JSON]{}
-		from := j.State
-		j.move(StateProcessing, now)
-		return Event{Name: EventActionSettled, From: from, To: StateProcessing}, nil
+		next := *j
+		next.NextAction = fsm.Optional[fsm.JSON]{}
+		return j.step("settle_action", EventActionSettled, &next, StateProcessing, now)
 	case in.Outcome == SettleActionOutcomeApproved && j.CaptureMethod == CaptureMethodAutomatic:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("settle_action", "amount")
-		}
-		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable")
-		}
-		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_received")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "payment_method is present")
-		}
-		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "capture_before is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "canceled_at is absent")
-		}
-		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable <= amount")
-		}
-		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable == 0")
-		}
-		j.NextAction = fsm.Optional[fsm.JSON]{}
-		j.AmountReceived = j.Amount
-		from := j.State
-		j.move(StateSucceeded, now)
-		return Event{Name: EventActionSettled, From: from, To: StateSucceeded}, nil
+		next := *j
+		next.NextAction = fsm.Optional[fsm.JSON]{}
+		next.AmountReceived = j.Amount
+		return j.step("settle_action", EventActionSettled, &next, StateSucceeded, now)
 	case in.CaptureBefore.Present():
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("settle_action", "amount")
-		}
-		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_capturable")
-		}
-		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_received")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "payment_method is present")
-		}
-		if !in.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "capture_before is present")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("settle_action", "canceled_at is absent")
-		}
-		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant("settle_action", "amount_received <= amount")
-		}
-		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant("settle_action", "amount_received == 0")
-		}
-		j.NextAction = fsm.Optional[fsm.JSON]{}
-		j.AmountCapturable = j.Amount
-		j.CaptureBefore = in.CaptureBefore
-		from := j.State
-		j.move(StateRequiresCapture, now)
-		return Event{Name: EventActionSettled, From: from, To: StateRequiresCapture}, nil
+		next := *j
+		next.NextAction = fsm.Optional[fsm.JSON]{}
+		next.AmountCapturable = j.Amount
+		next.CaptureBefore = in.CaptureBefore
+		return j.step("settle_action", EventActionSettled, &next, StateRequiresCapture, now)
 	default:
-		return Event{}, j.refuseOn(&groundSettleActionIncompleteOutcome)
+		return Event{}, j.refuseGuard("settle_action", "incomplete_outcome", "", ErrIncompleteOutcome)
 	}
 }
 
@@ -1153,156 +732,37 @@ func (j *PaymentIntent) Settle(in SettleInput, now time.Time) (Event, error) {
 	if !in.Outcome.Valid() {
 		return Event{}, j.refuseInput("settle", "outcome", "expected approved or declined")
 	}
-	if err := driver.CheckText(in.DeclineCode.Or("")); err != nil {
-		return Event{}, j.refuseInput("settle", "decline_code", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.DeclineCode); bad != "" {
+		return Event{}, j.refuseInput("settle", "decline_code", bad)
 	}
-	if v, ok := in.CaptureBefore.Get(); ok {
-		if !inYears(v) {
-			return Event{}, j.refuseInput("settle", "capture_before", "it is outside the years 1 to 9999")
-		}
-		in.CaptureBefore = fsm.Some(driver.Time(v))
+	in.CaptureBefore = fsmimpl.CutTime(in.CaptureBefore)
+	if bad := fsmimpl.BadOptionalTime(in.CaptureBefore); bad != "" {
+		return Event{}, j.refuseInput("settle", "capture_before", bad)
 	}
-	switch j.State {
-	case StateProcessing:
-	default:
-		return Event{}, j.refuseState(OpSettle)
+	if j.State != StateProcessing {
+		return Event{}, j.refuseState("settle")
 	}
 	switch {
 	case in.Outcome == SettleOutcomeDeclined:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("settle", "amount")
-		}
-		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant("settle", "amount_capturable")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("settle", "next_action is absent")
-		}
-		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("settle", "capture_before is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("settle", "canceled_at is absent")
-		}
-		if 0 > j.Amount {
-			return Event{}, j.refuseInvariant("settle", "amount_received <= amount")
-		}
-		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant("settle", "amount_capturable <= amount")
-		}
-		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant("settle", "amount_capturable == 0")
-		}
-		j.LastPaymentError = in.DeclineCode
-		j.AmountReceived = 0
-		j.PaymentMethod = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateRequiresPaymentMethod, now)
-		return Event{Name: EventSettled, From: from, To: StateRequiresPaymentMethod}, nil
+		next := *j
+		next.LastPaymentError = in.DeclineCode
+		next.AmountReceived = 0
+		next.PaymentMethod = fsm.Optional[string]{}
+		return j.step("settle", EventSettled, &next, StateRequiresPaymentMethod, now)
 	case j.CaptureMethod == CaptureMethodAutomatic:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("settle", "amount")
-		}
-		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant("settle", "amount_capturable")
-		}
-		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant("settle", "amount_received")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("settle", "payment_method is present")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("settle", "next_action is absent")
-		}
-		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("settle", "capture_before is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("settle", "canceled_at is absent")
-		}
-		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant("settle", "amount_capturable <= amount")
-		}
-		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant("settle", "amount_capturable == 0")
-		}
-		j.AmountReceived = j.Amount
-		from := j.State
-		j.move(StateSucceeded, now)
-		return Event{Name: EventSettled, From: from, To: StateSucceeded}, nil
+		next := *j
+		next.AmountReceived = j.Amount
+		return j.step("settle", EventSettled, &next, StateSucceeded, now)
 	case j.AmountReceived >= 1:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("settle", "amount")
-		}
-		if j.AmountCapturable < 0 {
-			return Event{}, j.refuseInvariant("settle", "amount_capturable")
-		}
-		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant("settle", "amount_received")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("settle", "payment_method is present")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("settle", "next_action is absent")
-		}
-		if j.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("settle", "capture_before is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("settle", "canceled_at is absent")
-		}
-		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant("settle", "amount_received <= amount")
-		}
-		if j.AmountCapturable > j.Amount {
-			return Event{}, j.refuseInvariant("settle", "amount_capturable <= amount")
-		}
-		if j.AmountReceived < 1 {
-			return Event{}, j.refuseInvariant("settle", "amount_received >= 1")
-		}
-		if j.AmountCapturable != 0 {
-			return Event{}, j.refuseInvariant("settle", "amount_capturable == 0")
-		}
-		from := j.State
-		j.move(StateSucceeded, now)
-		return Event{Name: EventSettled, From: from, To: StateSucceeded}, nil
+		next := *j
+		return j.step("settle", EventSettled, &next, StateSucceeded, now)
 	case in.CaptureBefore.Present():
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("settle", "amount")
-		}
-		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant("settle", "amount_capturable")
-		}
-		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant("settle", "amount_received")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("settle", "payment_method is present")
-		}
-		if !in.CaptureBefore.Present() {
-			return Event{}, j.refuseInvariant("settle", "capture_before is present")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("settle", "next_action is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("settle", "canceled_at is absent")
-		}
-		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant("settle", "amount_received <= amount")
-		}
-		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant("settle", "amount_received == 0")
-		}
-		j.AmountCapturable = j.Amount
-		j.CaptureBefore = in.CaptureBefore
-		from := j.State
-		j.move(StateRequiresCapture, now)
-		return Event{Name: EventSettled, From: from, To: StateRequiresCapture}, nil
+		next := *j
+		next.AmountCapturable = j.Amount
+		next.CaptureBefore = in.CaptureBefore
+		return j.step("settle", EventSettled, &next, StateRequiresCapture, now)
 	default:
-		return Event{}, j.refuseOn(&groundSettleIncompleteOutcome)
+		return Event{}, j.refuseGuard("settle", "incomplete_outcome", "", ErrIncompleteOutcome)
 	}
 }
 
@@ -1322,42 +782,16 @@ func (j *PaymentIntent) IncrementAuthorization(in IncrementAuthorizationInput, n
 	if in.Amount < 1 {
 		return Event{}, j.refuseInput("increment_authorization", "amount", "expected 1 or more")
 	}
-	switch j.State {
-	case StateRequiresCapture:
-	default:
-		return Event{}, j.refuseState(OpIncrementAuthorization)
+	if j.State != StateRequiresCapture {
+		return Event{}, j.refuseState("increment_authorization")
 	}
 	if j.Amount >= in.Amount {
-		return Event{}, j.refuseOn(&groundIncrementAuthorizationIsMore)
+		return Event{}, j.refuseGuard("increment_authorization", "is_more", "", ErrNotMore, "amount", j.Amount, "input.amount", in.Amount)
 	}
-	if j.AmountReceived < 0 {
-		return Event{}, j.refuseInvariant("increment_authorization", "amount_received")
-	}
-	if !j.PaymentMethod.Present() {
-		return Event{}, j.refuseInvariant("increment_authorization", "payment_method is present")
-	}
-	if !j.CaptureBefore.Present() {
-		return Event{}, j.refuseInvariant("increment_authorization", "capture_before is present")
-	}
-	if j.NextAction.Present() {
-		return Event{}, j.refuseInvariant("increment_authorization", "next_action is absent")
-	}
-	if j.CanceledAt.Present() {
-		return Event{}, j.refuseInvariant("increment_authorization", "canceled_at is absent")
-	}
-	if j.AmountReceived > in.Amount {
-		return Event{}, j.refuseInvariant("increment_authorization", "amount_received <= amount")
-	}
-	if in.Amount < 1 {
-		return Event{}, j.refuseInvariant("increment_authorization", "amount_capturable >= 1")
-	}
-	if j.AmountReceived != 0 {
-		return Event{}, j.refuseInvariant("increment_authorization", "amount_received == 0")
-	}
-	j.Amount = in.Amount
-	j.AmountCapturable = in.Amount
-	j.move(j.State, now)
-	return Event{Name: EventAuthorizationRaised, From: j.State, To: j.State}, nil
+	next := *j
+	next.Amount = in.Amount
+	next.AmountCapturable = in.Amount
+	return j.step("increment_authorization", EventAuthorizationRaised, &next, j.State, now)
 }
 
 // CaptureInput holds the inputs of Capture.
@@ -1383,68 +817,25 @@ func (j *PaymentIntent) Capture(in CaptureInput, now time.Time) (Event, error) {
 	if in.Amount < 1 {
 		return Event{}, j.refuseInput("capture", "amount", "expected 1 or more")
 	}
-	switch j.State {
-	case StateRequiresCapture:
-	default:
-		return Event{}, j.refuseState(OpCapture)
+	if j.State != StateRequiresCapture {
+		return Event{}, j.refuseState("capture")
 	}
 	if in.Amount > j.AmountCapturable || 1 > in.Amount {
-		return Event{}, j.refuseOn(&groundCaptureIsHeld)
+		return Event{}, j.refuseGuard("capture", "is_held", "", ErrAmountTooLarge, "input.amount", in.Amount, "amount_capturable", j.AmountCapturable)
 	}
 	switch {
 	case in.AtOnce:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("capture", "amount")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("capture", "payment_method is present")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("capture", "next_action is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("capture", "canceled_at is absent")
-		}
-		if in.Amount > j.Amount {
-			return Event{}, j.refuseInvariant("capture", "amount_received <= amount")
-		}
-		if 0 > j.Amount {
-			return Event{}, j.refuseInvariant("capture", "amount_capturable <= amount")
-		}
-		if in.Amount < 1 {
-			return Event{}, j.refuseInvariant("capture", "amount_received >= 1")
-		}
-		j.AmountReceived = in.Amount
-		j.AmountCapturable = 0
-		j.CaptureBefore = fsm.Optional[time.Time]{}
-		from := j.State
-		j.move(StateSucceeded, now)
-		return Event{Name: EventCaptured, From: from, To: StateSucceeded}, nil
+		next := *j
+		next.AmountReceived = in.Amount
+		next.AmountCapturable = 0
+		next.CaptureBefore = fsm.Optional[time.Time]{}
+		return j.step("capture", EventCaptured, &next, StateSucceeded, now)
 	default:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("capture", "amount")
-		}
-		if !j.PaymentMethod.Present() {
-			return Event{}, j.refuseInvariant("capture", "payment_method is present")
-		}
-		if j.NextAction.Present() {
-			return Event{}, j.refuseInvariant("capture", "next_action is absent")
-		}
-		if j.CanceledAt.Present() {
-			return Event{}, j.refuseInvariant("capture", "canceled_at is absent")
-		}
-		if in.Amount > j.Amount {
-			return Event{}, j.refuseInvariant("capture", "amount_received <= amount")
-		}
-		if 0 > j.Amount {
-			return Event{}, j.refuseInvariant("capture", "amount_capturable <= amount")
-		}
-		j.AmountReceived = in.Amount
-		j.AmountCapturable = 0
-		j.CaptureBefore = fsm.Optional[time.Time]{}
-		from := j.State
-		j.move(StateProcessing, now)
-		return Event{Name: EventCaptured, From: from, To: StateProcessing}, nil
+		next := *j
+		next.AmountReceived = in.Amount
+		next.AmountCapturable = 0
+		next.CaptureBefore = fsm.Optional[time.Time]{}
+		return j.step("capture", EventCaptured, &next, StateProcessing, now)
 	}
 }
 
@@ -1455,36 +846,15 @@ func (j *PaymentIntent) Capture(in CaptureInput, now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *PaymentIntent) ExpireAuthorization(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRequiresCapture:
-	default:
-		return Event{}, j.refuseState(OpExpireAuthorization)
+	if j.State != StateRequiresCapture {
+		return Event{}, j.refuseState("expire_authorization")
 	}
-	if j.Amount < 1 {
-		return Event{}, j.refuseInvariant("expire_authorization", "amount")
-	}
-	if j.AmountReceived < 0 {
-		return Event{}, j.refuseInvariant("expire_authorization", "amount_received")
-	}
-	if j.NextAction.Present() {
-		return Event{}, j.refuseInvariant("expire_authorization", "next_action is absent")
-	}
-	if j.AmountReceived > j.Amount {
-		return Event{}, j.refuseInvariant("expire_authorization", "amount_received <= amount")
-	}
-	if 0 > j.Amount {
-		return Event{}, j.refuseInvariant("expire_authorization", "amount_capturable <= amount")
-	}
-	if j.AmountReceived != 0 {
-		return Event{}, j.refuseInvariant("expire_authorization", "amount_received == 0")
-	}
-	j.CanceledAt = fsm.Some(now)
-	j.CancellationReason = fsm.Some(CancellationReasonAutomatic)
-	j.AmountCapturable = 0
-	j.CaptureBefore = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateCanceled, now)
-	return Event{Name: EventAuthorizationExpired, From: from, To: StateCanceled}, nil
+	next := *j
+	next.CanceledAt = fsm.Some(now)
+	next.CancellationReason = fsm.Some(CancellationReasonAutomatic)
+	next.AmountCapturable = 0
+	next.CaptureBefore = fsm.Optional[time.Time]{}
+	return j.step("expire_authorization", EventAuthorizationExpired, &next, StateCanceled, now)
 }
 
 // CancelInput holds the inputs of Cancel.
@@ -1506,38 +876,24 @@ func (j *PaymentIntent) Cancel(in CancelInput, now time.Time) (Event, error) {
 	if !in.CancellationReason.Valid() {
 		return Event{}, j.refuseInput("cancel", "cancellation_reason", "expected duplicate, fraudulent, requested_by_customer, abandoned or automatic")
 	}
-	switch j.State {
-	case StateRequiresPaymentMethod, StateRequiresConfirmation, StateRequiresAction, StateProcessing, StateRequiresCapture:
-	default:
-		return Event{}, j.refuseState(OpCancel)
+	if j.State != StateRequiresPaymentMethod &&
+		j.State != StateRequiresConfirmation &&
+		j.State != StateRequiresAction &&
+		j.State != StateProcessing &&
+		j.State != StateRequiresCapture {
+		return Event{}, j.refuseState("cancel")
 	}
 	switch {
 	case j.AmountReceived >= 1:
-		return Event{}, j.refuseOn(&groundCancelAlreadyCaptured)
+		return Event{}, j.refuseGuard("cancel", "already_captured", "", ErrAlreadyCaptured)
 	default:
-		if j.Amount < 1 {
-			return Event{}, j.refuseInvariant("cancel", "amount")
-		}
-		if j.AmountReceived < 0 {
-			return Event{}, j.refuseInvariant("cancel", "amount_received")
-		}
-		if j.AmountReceived > j.Amount {
-			return Event{}, j.refuseInvariant("cancel", "amount_received <= amount")
-		}
-		if 0 > j.Amount {
-			return Event{}, j.refuseInvariant("cancel", "amount_capturable <= amount")
-		}
-		if j.AmountReceived != 0 {
-			return Event{}, j.refuseInvariant("cancel", "amount_received == 0")
-		}
-		j.CancellationReason = fsm.Some(in.CancellationReason)
-		j.AmountCapturable = 0
-		j.NextAction = fsm.Optional[fsm.JSON]{}
-		j.CaptureBefore = fsm.Optional[time.Time]{}
-		j.CanceledAt = fsm.Some(now)
-		from := j.State
-		j.move(StateCanceled, now)
-		return Event{Name: EventCanceled, From: from, To: StateCanceled}, nil
+		next := *j
+		next.CancellationReason = fsm.Some(in.CancellationReason)
+		next.AmountCapturable = 0
+		next.NextAction = fsm.Optional[fsm.JSON]{}
+		next.CaptureBefore = fsm.Optional[time.Time]{}
+		next.CanceledAt = fsm.Some(now)
+		return j.step("cancel", EventCanceled, &next, StateCanceled, now)
 	}
 }
 
@@ -1575,20 +931,11 @@ func Check(j PaymentIntent) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Amount < 1 {
-		found = append(found, fsm.Violation{Rule: "amount", Must: true})
-	}
 	if !j.CaptureMethod.Valid() {
 		found = append(found, fsm.Violation{Rule: "capture_method", Must: true})
 	}
 	if !j.ConfirmationMethod.Valid() {
 		found = append(found, fsm.Violation{Rule: "confirmation_method", Must: true})
-	}
-	if j.AmountCapturable < 0 {
-		found = append(found, fsm.Violation{Rule: "amount_capturable", Must: true})
-	}
-	if j.AmountReceived < 0 {
-		found = append(found, fsm.Violation{Rule: "amount_received", Must: true})
 	}
 	if j.Confirmations < 0 {
 		found = append(found, fsm.Violation{Rule: "confirmations", Must: true})
@@ -1596,184 +943,156 @@ func Check(j PaymentIntent) []fsm.Violation {
 	if j.CancellationReason.Present() && !j.CancellationReason.Or(0).Valid() {
 		found = append(found, fsm.Violation{Rule: "cancellation_reason", Must: true})
 	}
-	if j.AmountReceived > j.Amount {
-		found = append(found, fsm.Violation{Rule: "amount_received <= amount", Must: true})
-	}
-	if j.AmountCapturable > j.Amount {
-		found = append(found, fsm.Violation{Rule: "amount_capturable <= amount", Must: true})
-	}
-	switch j.State {
-	case StateRequiresPaymentMethod:
-		if j.PaymentMethod.Present() {
-			found = append(found, fsm.Violation{Rule: "payment_method is absent", Must: true})
-		}
-		if j.NextAction.Present() {
-			found = append(found, fsm.Violation{Rule: "next_action is absent", Must: true})
-		}
-		if j.CaptureBefore.Present() {
-			found = append(found, fsm.Violation{Rule: "capture_before is absent", Must: true})
-		}
-		if j.CanceledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "canceled_at is absent", Must: true})
-		}
-		if j.AmountCapturable != 0 {
-			found = append(found, fsm.Violation{Rule: "amount_capturable == 0", Must: true})
-		}
-		if j.AmountReceived != 0 {
-			found = append(found, fsm.Violation{Rule: "amount_received == 0", Must: true})
-		}
-	case StateRequiresConfirmation:
-		if !j.PaymentMethod.Present() {
-			found = append(found, fsm.Violation{Rule: "payment_method is present", Must: true})
-		}
-		if j.NextAction.Present() {
-			found = append(found, fsm.Violation{Rule: "next_action is absent", Must: true})
-		}
-		if j.CaptureBefore.Present() {
-			found = append(found, fsm.Violation{Rule: "capture_before is absent", Must: true})
-		}
-		if j.CanceledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "canceled_at is absent", Must: true})
-		}
-		if j.AmountCapturable != 0 {
-			found = append(found, fsm.Violation{Rule: "amount_capturable == 0", Must: true})
-		}
-		if j.AmountReceived != 0 {
-			found = append(found, fsm.Violation{Rule: "amount_received == 0", Must: true})
-		}
-	case StateRequiresAction:
-		if !j.PaymentMethod.Present() {
-			found = append(found, fsm.Violation{Rule: "payment_method is present", Must: true})
-		}
-		if !j.NextAction.Present() {
-			found = append(found, fsm.Violation{Rule: "next_action is present", Must: true})
-		}
-		if j.CaptureBefore.Present() {
-			found = append(found, fsm.Violation{Rule: "capture_before is absent", Must: true})
-		}
-		if j.CanceledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "canceled_at is absent", Must: true})
-		}
-		if j.AmountCapturable != 0 {
-			found = append(found, fsm.Violation{Rule: "amount_capturable == 0", Must: true})
-		}
-		if j.AmountReceived != 0 {
-			found = append(found, fsm.Violation{Rule: "amount_received == 0", Must: true})
-		}
-	case StateProcessing:
-		if !j.PaymentMethod.Present() {
-			found = append(found, fsm.Violation{Rule: "payment_method is present", Must: true})
-		}
-		if j.NextAction.Present() {
-			found = append(found, fsm.Violation{Rule: "next_action is absent", Must: true})
-		}
-		if j.CaptureBefore.Present() {
-			found = append(found, fsm.Violation{Rule: "capture_before is absent", Must: true})
-		}
-		if j.CanceledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "canceled_at is absent", Must: true})
-		}
-		if j.AmountCapturable != 0 {
-			found = append(found, fsm.Violation{Rule: "amount_capturable == 0", Must: true})
-		}
-	case StateRequiresCapture:
-		if !j.PaymentMethod.Present() {
-			found = append(found, fsm.Violation{Rule: "payment_method is present", Must: true})
-		}
-		if !j.CaptureBefore.Present() {
-			found = append(found, fsm.Violation{Rule: "capture_before is present", Must: true})
-		}
-		if j.NextAction.Present() {
-			found = append(found, fsm.Violation{Rule: "next_action is absent", Must: true})
-		}
-		if j.CanceledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "canceled_at is absent", Must: true})
-		}
-		if j.AmountCapturable < 1 {
-			found = append(found, fsm.Violation{Rule: "amount_capturable >= 1", Must: true})
-		}
-		if j.AmountReceived != 0 {
-			found = append(found, fsm.Violation{Rule: "amount_received == 0", Must: true})
-		}
-	case StateSucceeded:
-		if !j.PaymentMethod.Present() {
-			found = append(found, fsm.Violation{Rule: "payment_method is present", Must: true})
-		}
-		if j.NextAction.Present() {
-			found = append(found, fsm.Violation{Rule: "next_action is absent", Must: true})
-		}
-		if j.CaptureBefore.Present() {
-			found = append(found, fsm.Violation{Rule: "capture_before is absent", Must: true})
-		}
-		if j.CanceledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "canceled_at is absent", Must: true})
-		}
-		if j.AmountReceived < 1 {
-			found = append(found, fsm.Violation{Rule: "amount_received >= 1", Must: true})
-		}
-		if j.AmountCapturable != 0 {
-			found = append(found, fsm.Violation{Rule: "amount_capturable == 0", Must: true})
-		}
-	case StateCanceled:
-		if !j.CanceledAt.Present() {
-			found = append(found, fsm.Violation{Rule: "canceled_at is present", Must: true})
-		}
-		if !j.CancellationReason.Present() {
-			found = append(found, fsm.Violation{Rule: "cancellation_reason is present", Must: true})
-		}
-		if j.NextAction.Present() {
-			found = append(found, fsm.Violation{Rule: "next_action is absent", Must: true})
-		}
-		if j.CaptureBefore.Present() {
-			found = append(found, fsm.Violation{Rule: "capture_before is absent", Must: true})
-		}
-		if j.AmountCapturable != 0 {
-			found = append(found, fsm.Violation{Rule: "amount_capturable == 0", Must: true})
-		}
-		if j.AmountReceived != 0 {
-			found = append(found, fsm.Violation{Rule: "amount_received == 0", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *PaymentIntent) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *PaymentIntent) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateRequiresPaymentMethod:
+		return (j.Amount >= 1 || broken("amount", true)) &&
+			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(!j.PaymentMethod.Present() || broken("payment_method is absent", true)) &&
+			(!j.NextAction.Present() || broken("next_action is absent", true)) &&
+			(!j.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
+			(!j.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
+			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
+			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
+			(j.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
+			(j.AmountReceived == 0 || broken("amount_received == 0", true))
+	case StateRequiresConfirmation:
+		return (j.Amount >= 1 || broken("amount", true)) &&
+			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(j.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+			(!j.NextAction.Present() || broken("next_action is absent", true)) &&
+			(!j.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
+			(!j.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
+			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
+			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
+			(j.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
+			(j.AmountReceived == 0 || broken("amount_received == 0", true))
+	case StateRequiresAction:
+		return (j.Amount >= 1 || broken("amount", true)) &&
+			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(j.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+			(j.NextAction.Present() || broken("next_action is present", true)) &&
+			(!j.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
+			(!j.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
+			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
+			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
+			(j.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
+			(j.AmountReceived == 0 || broken("amount_received == 0", true))
+	case StateProcessing:
+		return (j.Amount >= 1 || broken("amount", true)) &&
+			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(j.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+			(!j.NextAction.Present() || broken("next_action is absent", true)) &&
+			(!j.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
+			(!j.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
+			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
+			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
+			(j.AmountCapturable == 0 || broken("amount_capturable == 0", true))
+	case StateRequiresCapture:
+		return (j.Amount >= 1 || broken("amount", true)) &&
+			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(j.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+			(j.CaptureBefore.Present() || broken("capture_before is present", true)) &&
+			(!j.NextAction.Present() || broken("next_action is absent", true)) &&
+			(!j.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
+			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
+			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
+			(j.AmountCapturable >= 1 || broken("amount_capturable >= 1", true)) &&
+			(j.AmountReceived == 0 || broken("amount_received == 0", true))
+	case StateSucceeded:
+		return (j.Amount >= 1 || broken("amount", true)) &&
+			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(j.PaymentMethod.Present() || broken("payment_method is present", true)) &&
+			(!j.NextAction.Present() || broken("next_action is absent", true)) &&
+			(!j.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
+			(!j.CanceledAt.Present() || broken("canceled_at is absent", true)) &&
+			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
+			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
+			(j.AmountReceived >= 1 || broken("amount_received >= 1", true)) &&
+			(j.AmountCapturable == 0 || broken("amount_capturable == 0", true))
+	case StateCanceled:
+		return (j.Amount >= 1 || broken("amount", true)) &&
+			(j.AmountCapturable >= 0 || broken("amount_capturable", true)) &&
+			(j.AmountReceived >= 0 || broken("amount_received", true)) &&
+			(j.CanceledAt.Present() || broken("canceled_at is present", true)) &&
+			(j.CancellationReason.Present() || broken("cancellation_reason is present", true)) &&
+			(!j.NextAction.Present() || broken("next_action is absent", true)) &&
+			(!j.CaptureBefore.Present() || broken("capture_before is absent", true)) &&
+			(j.AmountReceived <= j.Amount || broken("amount_received <= amount", true)) &&
+			(j.AmountCapturable <= j.Amount || broken("amount_capturable <= amount", true)) &&
+			(j.AmountCapturable == 0 || broken("amount_capturable == 0", true)) &&
+			(j.AmountReceived == 0 || broken("amount_received == 0", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *PaymentIntent) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *PaymentIntent) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *PaymentIntent) step(op, event string, next *PaymentIntent, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *PaymentIntent) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "paymentintent", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *PaymentIntent) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *PaymentIntent) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "paymentintent", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *PaymentIntent) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -1783,74 +1102,23 @@ func (j *PaymentIntent) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *PaymentIntent) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *PaymentIntent) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *PaymentIntent) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	updateStates                 = []string{"requires_payment_method", "requires_confirmation", "requires_action"}
-	attachStates                 = []string{"requires_payment_method", "requires_confirmation"}
-	confirmStates                = []string{"requires_confirmation"}
-	settleActionStates           = []string{"requires_action"}
-	settleStates                 = []string{"processing"}
-	incrementAuthorizationStates = []string{"requires_capture"}
-	captureStates                = []string{"requires_capture"}
-	expireAuthorizationStates    = []string{"requires_capture"}
-	cancelStates                 = []string{"requires_payment_method", "requires_confirmation", "requires_action", "processing", "requires_capture"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpUpdate:                 {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "update", Allowed: updateStates},
-	OpAttach:                 {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "attach", Allowed: attachStates},
-	OpConfirm:                {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "confirm", Allowed: confirmStates},
-	OpSettleAction:           {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "settle_action", Allowed: settleActionStates},
-	OpSettle:                 {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "settle", Allowed: settleStates},
-	OpIncrementAuthorization: {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "increment_authorization", Allowed: incrementAuthorizationStates},
-	OpCapture:                {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "capture", Allowed: captureStates},
-	OpExpireAuthorization:    {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "expire_authorization", Allowed: expireAuthorizationStates},
-	OpCancel:                 {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "cancel", Allowed: cancelStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpUpdate:                 {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "update", Allowed: updateStates},
-	OpAttach:                 {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "attach", Allowed: attachStates},
-	OpConfirm:                {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "confirm", Allowed: confirmStates},
-	OpSettleAction:           {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "settle_action", Allowed: settleActionStates},
-	OpSettle:                 {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "settle", Allowed: settleStates},
-	OpIncrementAuthorization: {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "increment_authorization", Allowed: incrementAuthorizationStates},
-	OpCapture:                {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "capture", Allowed: captureStates},
-	OpExpireAuthorization:    {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "expire_authorization", Allowed: expireAuthorizationStates},
-	OpCancel:                 {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "cancel", Allowed: cancelStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundConfirmIncompleteOutcome      = fsm.Ground{Code: fsm.ErrGuard, Machine: "paymentintent", Operation: "confirm", Guard: "incomplete_outcome", Cause: ErrIncompleteOutcome}
-	groundSettleActionIncompleteOutcome = fsm.Ground{Code: fsm.ErrGuard, Machine: "paymentintent", Operation: "settle_action", Guard: "incomplete_outcome", Cause: ErrIncompleteOutcome}
-	groundSettleIncompleteOutcome       = fsm.Ground{Code: fsm.ErrGuard, Machine: "paymentintent", Operation: "settle", Guard: "incomplete_outcome", Cause: ErrIncompleteOutcome}
-	groundIncrementAuthorizationIsMore  = fsm.Ground{Code: fsm.ErrGuard, Machine: "paymentintent", Operation: "increment_authorization", Guard: "is_more", Cause: ErrNotMore}
-	groundCaptureIsHeld                 = fsm.Ground{Code: fsm.ErrGuard, Machine: "paymentintent", Operation: "capture", Guard: "is_held", Cause: ErrAmountTooLarge}
-	groundCancelAlreadyCaptured         = fsm.Ground{Code: fsm.ErrGuard, Machine: "paymentintent", Operation: "cancel", Guard: "already_captured", Cause: ErrAlreadyCaptured}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"update":                  "requires_payment_method, requires_confirmation, requires_action",
+	"attach":                  "requires_payment_method, requires_confirmation",
+	"confirm":                 "requires_confirmation",
+	"settle_action":           "requires_action",
+	"settle":                  "processing",
+	"increment_authorization": "requires_capture",
+	"capture":                 "requires_capture",
+	"expire_authorization":    "requires_capture",
+	"cancel":                  "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture",
 }

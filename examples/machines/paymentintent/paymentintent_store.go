@@ -166,11 +166,7 @@ func (m *Machine) Record(ctx context.Context, id string) (PaymentIntent, error) 
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[PaymentIntent, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -196,19 +192,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -263,15 +247,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[PaymentIntent]{
-		Name:    "create",
-		Stored:  "create",
-		Event:   "created",
-		By:      fsmimpl.ByCaller,
+		Name: "create", Stored: "create", Event: "created", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "requires_confirmation"},
-			{To: "requires_payment_method"},
-		},
+		Moves:   []fsmimpl.Move{{To: "requires_confirmation"}, {To: "requires_payment_method"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "amount", Column: "amount"},
 			{Input: "currency", Column: "currency"},
@@ -282,42 +260,22 @@ var (
 	}
 
 	opUpdate = &fsmimpl.Operation[PaymentIntent]{
-		Name:   "update",
-		Stored: "update",
-		Event:  "updated",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"requires_payment_method", "requires_confirmation", "requires_action"},
-		Moves: []fsmimpl.Move{
-			{From: "requires_payment_method", To: "requires_payment_method"},
-			{From: "requires_confirmation", To: "requires_confirmation"},
-			{From: "requires_action", To: "requires_action"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "amount", Column: "amount"},
-		},
+		Name: "update", Stored: "update", Event: "updated", By: fsmimpl.ByCaller,
+		From:  []string{"requires_payment_method", "requires_confirmation", "requires_action"},
+		Moves: []fsmimpl.Move{{From: "requires_payment_method", To: "requires_payment_method"}, {From: "requires_confirmation", To: "requires_confirmation"}, {From: "requires_action", To: "requires_action"}},
+		Feeds: []fsmimpl.Feed{{Input: "amount", Column: "amount"}},
 	}
 
 	opAttach = &fsmimpl.Operation[PaymentIntent]{
-		Name:   "attach",
-		Stored: "attach",
-		Event:  "payment_method_attached",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"requires_payment_method", "requires_confirmation"},
-		Moves: []fsmimpl.Move{
-			{From: "requires_payment_method", To: "requires_confirmation"},
-			{From: "requires_confirmation", To: "requires_confirmation"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "payment_method", Column: "payment_method"},
-		},
+		Name: "attach", Stored: "attach", Event: "payment_method_attached", By: fsmimpl.ByCaller,
+		From:  []string{"requires_payment_method", "requires_confirmation"},
+		Moves: []fsmimpl.Move{{From: "requires_payment_method", To: "requires_confirmation"}, {From: "requires_confirmation", To: "requires_confirmation"}},
+		Feeds: []fsmimpl.Feed{{Input: "payment_method", Column: "payment_method"}},
 	}
 
 	opConfirm = &fsmimpl.Operation[PaymentIntent]{
-		Name:   "confirm",
-		Stored: "confirm",
-		Event:  "confirmed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"requires_confirmation"},
+		Name: "confirm", Stored: "confirm", Event: "confirmed", By: fsmimpl.ByCaller,
+		From: []string{"requires_confirmation"},
 		Moves: []fsmimpl.Move{
 			{From: "requires_confirmation", To: "requires_action"},
 			{From: "requires_confirmation", To: "processing"},
@@ -334,11 +292,8 @@ var (
 	}
 
 	opSettleAction = &fsmimpl.Operation[PaymentIntent]{
-		Name:   "settle_action",
-		Stored: "settle_action",
-		Event:  "action_settled",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"requires_action"},
+		Name: "settle_action", Stored: "settle_action", Event: "action_settled", By: fsmimpl.ByCaller,
+		From: []string{"requires_action"},
 		Moves: []fsmimpl.Move{
 			{From: "requires_action", To: "requires_payment_method"},
 			{From: "requires_action", To: "requires_confirmation"},
@@ -346,68 +301,34 @@ var (
 			{From: "requires_action", To: "succeeded"},
 			{From: "requires_action", To: "requires_capture"},
 		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "decline_code", Column: "last_payment_error"},
-			{Input: "capture_before", Column: "capture_before"},
-		},
+		Feeds: []fsmimpl.Feed{{Input: "decline_code", Column: "last_payment_error"}, {Input: "capture_before", Column: "capture_before"}},
 	}
 
 	opSettle = &fsmimpl.Operation[PaymentIntent]{
-		Name:   "settle",
-		Stored: "settle",
-		Event:  "settled",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"processing"},
-		Moves: []fsmimpl.Move{
-			{From: "processing", To: "requires_payment_method"},
-			{From: "processing", To: "succeeded"},
-			{From: "processing", To: "requires_capture"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "decline_code", Column: "last_payment_error"},
-			{Input: "capture_before", Column: "capture_before"},
-		},
+		Name: "settle", Stored: "settle", Event: "settled", By: fsmimpl.ByCaller,
+		From:  []string{"processing"},
+		Moves: []fsmimpl.Move{{From: "processing", To: "requires_payment_method"}, {From: "processing", To: "succeeded"}, {From: "processing", To: "requires_capture"}},
+		Feeds: []fsmimpl.Feed{{Input: "decline_code", Column: "last_payment_error"}, {Input: "capture_before", Column: "capture_before"}},
 	}
 
 	opIncrementAuthorization = &fsmimpl.Operation[PaymentIntent]{
-		Name:   "increment_authorization",
-		Stored: "increment_authorization",
-		Event:  "authorization_raised",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"requires_capture"},
-		Moves: []fsmimpl.Move{
-			{From: "requires_capture", To: "requires_capture"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "amount", Column: "amount"},
-			{Input: "amount", Column: "amount_capturable"},
-		},
+		Name: "increment_authorization", Stored: "increment_authorization", Event: "authorization_raised", By: fsmimpl.ByCaller,
+		From:  []string{"requires_capture"},
+		Moves: []fsmimpl.Move{{From: "requires_capture", To: "requires_capture"}},
+		Feeds: []fsmimpl.Feed{{Input: "amount", Column: "amount"}, {Input: "amount", Column: "amount_capturable"}},
 	}
 
 	opCapture = &fsmimpl.Operation[PaymentIntent]{
-		Name:   "capture",
-		Stored: "capture",
-		Event:  "captured",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"requires_capture"},
-		Moves: []fsmimpl.Move{
-			{From: "requires_capture", To: "succeeded"},
-			{From: "requires_capture", To: "processing"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "amount", Column: "amount_received"},
-		},
+		Name: "capture", Stored: "capture", Event: "captured", By: fsmimpl.ByCaller,
+		From:  []string{"requires_capture"},
+		Moves: []fsmimpl.Move{{From: "requires_capture", To: "succeeded"}, {From: "requires_capture", To: "processing"}},
+		Feeds: []fsmimpl.Feed{{Input: "amount", Column: "amount_received"}},
 	}
 
 	opExpireAuthorization = &fsmimpl.Operation[PaymentIntent]{
-		Name:   "expire_authorization",
-		Stored: "expire_authorization",
-		Event:  "authorization_expired",
-		By:     fsmimpl.BySystem,
-		From:   []string{"requires_capture"},
-		Moves: []fsmimpl.Move{
-			{From: "requires_capture", To: "canceled"},
-		},
+		Name: "expire_authorization", Stored: "expire_authorization", Event: "authorization_expired", By: fsmimpl.BySystem,
+		From:     []string{"requires_capture"},
+		Moves:    []fsmimpl.Move{{From: "requires_capture", To: "canceled"}},
 		Triggers: []fsmimpl.Trigger{{After: "capture_before"}},
 		System: func(*PaymentIntent, time.Time) (fsmimpl.Call[PaymentIntent], error) {
 			return expireAuthorizationCall(nil, fsm.Call{}), nil
@@ -415,11 +336,8 @@ var (
 	}
 
 	opCancel = &fsmimpl.Operation[PaymentIntent]{
-		Name:   "cancel",
-		Stored: "cancel",
-		Event:  "canceled",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"requires_payment_method", "requires_confirmation", "requires_action", "processing", "requires_capture"},
+		Name: "cancel", Stored: "cancel", Event: "canceled", By: fsmimpl.ByCaller,
+		From: []string{"requires_payment_method", "requires_confirmation", "requires_action", "processing", "requires_capture"},
 		Moves: []fsmimpl.Move{
 			{From: "requires_payment_method", To: "canceled"},
 			{From: "requires_confirmation", To: "canceled"},
@@ -427,9 +345,7 @@ var (
 			{From: "processing", To: "canceled"},
 			{From: "requires_capture", To: "canceled"},
 		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "cancellation_reason", Column: "cancellation_reason"},
-		},
+		Feeds: []fsmimpl.Feed{{Input: "cancellation_reason", Column: "cancellation_reason"}},
 	}
 )
 
@@ -438,28 +354,16 @@ var descriptor = fsmimpl.Descriptor[PaymentIntent]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *PaymentIntent) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *PaymentIntent) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[PaymentIntent]{
-		opCreate,
-		opUpdate,
-		opAttach,
-		opConfirm,
-		opSettleAction,
-		opSettle,
-		opIncrementAuthorization,
-		opCapture,
-		opExpireAuthorization,
-		opCancel,
+		opCreate, opUpdate, opAttach, opConfirm, opSettleAction, opSettle, opIncrementAuthorization, opCapture,
+		opExpireAuthorization, opCancel,
 	},
 }
 
 func createCall(op *fsmimpl.Operation[PaymentIntent], id string, in CreateInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "amount", Value: in.Amount, Kind: driver.KindInt},
 			{Name: "currency", Value: in.Currency, Kind: driver.KindString},
@@ -477,11 +381,8 @@ func createCall(op *fsmimpl.Operation[PaymentIntent], id string, in CreateInput,
 
 func updateCall(op *fsmimpl.Operation[PaymentIntent], in UpdateInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "amount", Value: in.Amount, Kind: driver.KindInt},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "amount", Value: in.Amount, Kind: driver.KindInt}},
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Update(in, now))
 		},
@@ -490,11 +391,8 @@ func updateCall(op *fsmimpl.Operation[PaymentIntent], in UpdateInput, c fsm.Call
 
 func attachCall(op *fsmimpl.Operation[PaymentIntent], in AttachInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "payment_method", Value: in.PaymentMethod, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "payment_method", Value: in.PaymentMethod, Kind: driver.KindString}},
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Attach(in, now))
 		},
@@ -503,8 +401,7 @@ func attachCall(op *fsmimpl.Operation[PaymentIntent], in AttachInput, c fsm.Call
 
 func confirmCall(op *fsmimpl.Operation[PaymentIntent], in ConfirmInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "outcome", Value: in.Outcome.String(), Kind: driver.KindEnum},
 			{Name: "next_action", Value: fsmimpl.ColumnOf(in.NextAction, fsm.JSON.String), Kind: driver.KindJSON},
@@ -519,8 +416,7 @@ func confirmCall(op *fsmimpl.Operation[PaymentIntent], in ConfirmInput, c fsm.Ca
 
 func settleActionCall(op *fsmimpl.Operation[PaymentIntent], in SettleActionInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "outcome", Value: in.Outcome.String(), Kind: driver.KindEnum},
 			{Name: "decline_code", Value: fsmimpl.Column(in.DeclineCode), Kind: driver.KindString},
@@ -534,8 +430,7 @@ func settleActionCall(op *fsmimpl.Operation[PaymentIntent], in SettleActionInput
 
 func settleCall(op *fsmimpl.Operation[PaymentIntent], in SettleInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "outcome", Value: in.Outcome.String(), Kind: driver.KindEnum},
 			{Name: "decline_code", Value: fsmimpl.Column(in.DeclineCode), Kind: driver.KindString},
@@ -549,11 +444,8 @@ func settleCall(op *fsmimpl.Operation[PaymentIntent], in SettleInput, c fsm.Call
 
 func incrementAuthorizationCall(op *fsmimpl.Operation[PaymentIntent], in IncrementAuthorizationInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "amount", Value: in.Amount, Kind: driver.KindInt},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "amount", Value: in.Amount, Kind: driver.KindInt}},
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.IncrementAuthorization(in, now))
 		},
@@ -562,8 +454,7 @@ func incrementAuthorizationCall(op *fsmimpl.Operation[PaymentIntent], in Increme
 
 func captureCall(op *fsmimpl.Operation[PaymentIntent], in CaptureInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "amount", Value: in.Amount, Kind: driver.KindInt},
 			{Name: "at_once", Value: in.AtOnce, Kind: driver.KindBool},
@@ -576,8 +467,7 @@ func captureCall(op *fsmimpl.Operation[PaymentIntent], in CaptureInput, c fsm.Ca
 
 func expireAuthorizationCall(op *fsmimpl.Operation[PaymentIntent], c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ExpireAuthorization(now))
 		},
@@ -586,11 +476,8 @@ func expireAuthorizationCall(op *fsmimpl.Operation[PaymentIntent], c fsm.Call) f
 
 func cancelCall(op *fsmimpl.Operation[PaymentIntent], in CancelInput, c fsm.Call) fsmimpl.Call[PaymentIntent] {
 	return fsmimpl.Call[PaymentIntent]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "cancellation_reason", Value: in.CancellationReason.String(), Kind: driver.KindEnum},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "cancellation_reason", Value: in.CancellationReason.String(), Kind: driver.KindEnum}},
 		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Cancel(in, now))
 		},
@@ -600,11 +487,7 @@ func cancelCall(op *fsmimpl.Operation[PaymentIntent], in CancelInput, c fsm.Call
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *PaymentIntent) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Amount,
 			j.Currency,

@@ -9,7 +9,6 @@
 package pod
 
 import (
-	"errors"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -150,17 +149,17 @@ func (r *RestartPolicy) UnmarshalText(text []byte) error {
 // call returns.
 var (
 	// ErrAlreadyBound: refused by the guard unbound.
-	ErrAlreadyBound = errors.New("a Pod is bound to one node for its life")
+	ErrAlreadyBound = fsmimpl.NewError("already_bound", "a Pod is bound to one node for its life")
 	// ErrNotItsNode: refused by the guard own_kubelet.
-	ErrNotItsNode = errors.New("only the kubelet of its node reports on a Pod")
+	ErrNotItsNode = fsmimpl.NewError("not_its_node", "only the kubelet of its node reports on a Pod")
 	// ErrTooManyContainers: refused by the guard all_counted.
-	ErrTooManyContainers = errors.New("too many containers")
+	ErrTooManyContainers = fsmimpl.NewError("too_many_containers", "too many containers")
 	// ErrDeletedAlready: refused by the guard never_deleted.
-	ErrDeletedAlready = errors.New("deleted already")
+	ErrDeletedAlready = fsmimpl.NewError("deleted_already", "deleted already")
 	// ErrGraceNotShorter: refused by the guard shorter_grace.
-	ErrGraceNotShorter = errors.New("a grace period can only be shortened")
+	ErrGraceNotShorter = fsmimpl.NewError("grace_not_shorter", "a grace period can only be shortened")
 	// ErrRanAlready: refused by a branch of report.
-	ErrRanAlready = errors.New("ran already")
+	ErrRanAlready = fsmimpl.NewError("ran_already", "ran already")
 )
 
 // Pod is one record of the machine. Change it by its methods only: they keep
@@ -240,20 +239,22 @@ func Create(id string, in CreateInput, now time.Time) (Pod, Event, error) {
 	if in.Containers < 1 {
 		return Pod{}, Event{}, j.refuseInput("create", "containers", "expected 1 or more")
 	}
-	if v, ok := in.Deadline.Get(); ok {
-		if !inYears(v) {
-			return Pod{}, Event{}, j.refuseInput("create", "deadline", "it is outside the years 1 to 9999")
-		}
-		in.Deadline = fsm.Some(driver.Time(v))
+	in.Deadline = fsmimpl.CutTime(in.Deadline)
+	if bad := fsmimpl.BadOptionalTime(in.Deadline); bad != "" {
+		return Pod{}, Event{}, j.refuseInput("create", "deadline", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Pod{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
-	j.RestartPolicy = in.RestartPolicy
-	j.Containers = in.Containers
-	j.Deadline = in.Deadline
-	j.move(StatePending, now)
-	return j, Event{Name: EventCreated, To: StatePending}, nil
+	next := j
+	next.RestartPolicy = in.RestartPolicy
+	next.Containers = in.Containers
+	next.Deadline = in.Deadline
+	e, err := j.step("create", EventCreated, &next, StatePending, now)
+	if err != nil {
+		return Pod{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // BindInput holds the inputs of Bind.
@@ -269,26 +270,18 @@ type BindInput struct {
 //   - unbound: node is absent (ErrAlreadyBound)
 func (j *Pod) Bind(in BindInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.Node == "" {
-		return Event{}, j.refuseInput("bind", "node", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Node); bad != "" {
+		return Event{}, j.refuseInput("bind", "node", bad)
 	}
-	if err := driver.CheckText(in.Node); err != nil {
-		return Event{}, j.refuseInput("bind", "node", err.Error())
-	}
-	switch j.State {
-	case StatePending:
-	default:
-		return Event{}, j.refuseState(OpBind)
+	if j.State != StatePending {
+		return Event{}, j.refuseState("bind")
 	}
 	if j.Node.Present() {
-		return Event{}, j.refuseOn(&groundBindUnbound)
+		return Event{}, j.refuseGuard("bind", "unbound", "", ErrAlreadyBound, "node", j.Node)
 	}
-	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant("bind", "containers")
-	}
-	j.Node = fsm.Some(in.Node)
-	j.move(j.State, now)
-	return Event{Name: EventBound, From: j.State, To: j.State}, nil
+	next := *j
+	next.Node = fsm.Some(in.Node)
+	return j.step("bind", EventBound, &next, j.State, now)
 }
 
 // ReportInput holds the inputs of Report.
@@ -320,11 +313,8 @@ type ReportInput struct {
 //   - otherwise: to running
 func (j *Pod) Report(in ReportInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("report", fsm.ErrActorMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("report", "actor", err.Error())
+	if err := j.asked("report", actor); err != nil {
+		return Event{}, err
 	}
 	if in.Waiting < 0 {
 		return Event{}, j.refuseInput("report", "waiting", "expected 0 or more")
@@ -338,68 +328,40 @@ func (j *Pod) Report(in ReportInput, actor string, now time.Time) (Event, error)
 	if in.Failed < 0 {
 		return Event{}, j.refuseInput("report", "failed", "expected 0 or more")
 	}
-	switch j.State {
-	case StatePending, StateRunning, StateUnknown:
-	default:
-		return Event{}, j.refuseState(OpReport)
+	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
+		return Event{}, j.refuseState("report")
 	}
 	if j.Node != fsm.Some(actor) {
-		return Event{}, j.refuseOn(&groundReportOwnKubelet)
+		return Event{}, j.refuseGuard("report", "own_kubelet", "", ErrNotItsNode, "node", j.Node, "actor", actor)
 	}
 	if in.Waiting > j.Containers {
-		return Event{}, j.refuseOn(&groundReportAllCounted)
+		return Event{}, j.refuseGuard("report", "all_counted", "", ErrTooManyContainers, "input.waiting", in.Waiting, "containers", j.Containers)
 	}
 	switch {
 	case j.State == StatePending && in.Waiting >= 1:
-		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant("report", "containers")
-		}
-		j.move(j.State, now)
-		return Event{Name: EventReported, From: j.State, To: j.State}, nil
+		next := *j
+		return j.step("report", EventReported, &next, j.State, now)
 	case (j.State == StateRunning || j.State == StateUnknown) && in.Waiting >= 1:
-		return Event{}, j.refuseOn(&groundReportRanAlready)
+		return Event{}, j.refuseGuard("report", "ran_already", "", ErrRanAlready)
 	case in.Running >= 1:
-		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant("report", "containers")
-		}
-		j.StatusReason = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateRunning, now)
-		return Event{Name: EventReported, From: from, To: StateRunning}, nil
+		next := *j
+		next.StatusReason = fsm.Optional[string]{}
+		return j.step("report", EventReported, &next, StateRunning, now)
 	case j.RestartPolicy == RestartPolicyAlways:
-		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant("report", "containers")
-		}
-		j.StatusReason = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateRunning, now)
-		return Event{Name: EventReported, From: from, To: StateRunning}, nil
+		next := *j
+		next.StatusReason = fsm.Optional[string]{}
+		return j.step("report", EventReported, &next, StateRunning, now)
 	case in.Failed == 0 && in.Restarting == 0:
-		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant("report", "containers")
-		}
-		if j.RestartPolicy == RestartPolicyAlways {
-			return Event{}, j.refuseInvariant("report", "restart_policy != always")
-		}
-		j.StatusReason = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateSucceeded, now)
-		return Event{Name: EventReported, From: from, To: StateSucceeded}, nil
+		next := *j
+		next.StatusReason = fsm.Optional[string]{}
+		return j.step("report", EventReported, &next, StateSucceeded, now)
 	case j.RestartPolicy == RestartPolicyNever:
-		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant("report", "containers")
-		}
-		from := j.State
-		j.move(StateFailed, now)
-		return Event{Name: EventReported, From: from, To: StateFailed}, nil
+		next := *j
+		return j.step("report", EventReported, &next, StateFailed, now)
 	default:
-		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant("report", "containers")
-		}
-		j.StatusReason = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateRunning, now)
-		return Event{Name: EventReported, From: from, To: StateRunning}, nil
+		next := *j
+		next.StatusReason = fsm.Optional[string]{}
+		return j.step("report", EventReported, &next, StateRunning, now)
 	}
 }
 
@@ -415,27 +377,15 @@ type LoseContactInput struct {
 // It is run by the system, never on a caller's behalf.
 func (j *Pod) LoseContact(in LoseContactInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.StatusReason == "" {
-		return Event{}, j.refuseInput("lose_contact", "status_reason", "it is required and empty")
+	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
+		return Event{}, j.refuseInput("lose_contact", "status_reason", bad)
 	}
-	if err := driver.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("lose_contact", "status_reason", err.Error())
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("lose_contact")
 	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpLoseContact)
-	}
-	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant("lose_contact", "containers")
-	}
-	if !j.Node.Present() {
-		return Event{}, j.refuseInvariant("lose_contact", "node is present")
-	}
-	j.StatusReason = fsm.Some(in.StatusReason)
-	from := j.State
-	j.move(StateUnknown, now)
-	return Event{Name: EventContactLost, From: from, To: StateUnknown}, nil
+	next := *j
+	next.StatusReason = fsm.Some(in.StatusReason)
+	return j.step("lose_contact", EventContactLost, &next, StateUnknown, now)
 }
 
 // ExceedDeadlineInput holds the inputs of ExceedDeadline.
@@ -450,24 +400,15 @@ type ExceedDeadlineInput struct {
 // It is run by the system, never on a caller's behalf.
 func (j *Pod) ExceedDeadline(in ExceedDeadlineInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.StatusReason == "" {
-		return Event{}, j.refuseInput("exceed_deadline", "status_reason", "it is required and empty")
+	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
+		return Event{}, j.refuseInput("exceed_deadline", "status_reason", bad)
 	}
-	if err := driver.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("exceed_deadline", "status_reason", err.Error())
+	if j.State != StatePending && j.State != StateRunning {
+		return Event{}, j.refuseState("exceed_deadline")
 	}
-	switch j.State {
-	case StatePending, StateRunning:
-	default:
-		return Event{}, j.refuseState(OpExceedDeadline)
-	}
-	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant("exceed_deadline", "containers")
-	}
-	j.StatusReason = fsm.Some(in.StatusReason)
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventDeadlineExceeded, From: from, To: StateFailed}, nil
+	next := *j
+	next.StatusReason = fsm.Some(in.StatusReason)
+	return j.step("exceed_deadline", EventDeadlineExceeded, &next, StateFailed, now)
 }
 
 // EvictInput holds the inputs of Evict.
@@ -480,24 +421,15 @@ type EvictInput struct {
 // The node, the scheduler or an operator needs its room.
 func (j *Pod) Evict(in EvictInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.StatusReason == "" {
-		return Event{}, j.refuseInput("evict", "status_reason", "it is required and empty")
+	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
+		return Event{}, j.refuseInput("evict", "status_reason", bad)
 	}
-	if err := driver.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("evict", "status_reason", err.Error())
+	if j.State != StatePending && j.State != StateRunning {
+		return Event{}, j.refuseState("evict")
 	}
-	switch j.State {
-	case StatePending, StateRunning:
-	default:
-		return Event{}, j.refuseState(OpEvict)
-	}
-	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant("evict", "containers")
-	}
-	j.StatusReason = fsm.Some(in.StatusReason)
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventEvicted, From: from, To: StateFailed}, nil
+	next := *j
+	next.StatusReason = fsm.Some(in.StatusReason)
+	return j.step("evict", EventEvicted, &next, StateFailed, now)
 }
 
 // DeleteInput holds the inputs of Delete.
@@ -514,39 +446,18 @@ type DeleteInput struct {
 func (j *Pod) Delete(in DeleteInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.DeletionAt = driver.Time(in.DeletionAt)
-	if in.DeletionAt.IsZero() {
-		return Event{}, j.refuseInput("delete", "deletion_at", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.DeletionAt); bad != "" {
+		return Event{}, j.refuseInput("delete", "deletion_at", bad)
 	}
-	if !inYears(in.DeletionAt) {
-		return Event{}, j.refuseInput("delete", "deletion_at", "it is outside the years 1 to 9999")
-	}
-	switch j.State {
-	case StatePending, StateRunning, StateUnknown:
-	default:
-		return Event{}, j.refuseState(OpDelete)
+	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
+		return Event{}, j.refuseState("delete")
 	}
 	if j.DeletionAt.Present() {
-		return Event{}, j.refuseOn(&groundDeleteNeverDeleted)
+		return Event{}, j.refuseGuard("delete", "never_deleted", "", ErrDeletedAlready, "deletion_at", j.DeletionAt)
 	}
-	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant("delete", "containers")
-	}
-	switch j.State {
-	case StateRunning:
-		if !j.Node.Present() {
-			return Event{}, j.refuseInvariant("delete", "node is present")
-		}
-	case StateUnknown:
-		if !j.Node.Present() {
-			return Event{}, j.refuseInvariant("delete", "node is present")
-		}
-		if !j.StatusReason.Present() {
-			return Event{}, j.refuseInvariant("delete", "status_reason is present")
-		}
-	}
-	j.DeletionAt = fsm.Some(in.DeletionAt)
-	j.move(j.State, now)
-	return Event{Name: EventDeletionRequested, From: j.State, To: j.State}, nil
+	next := *j
+	next.DeletionAt = fsm.Some(in.DeletionAt)
+	return j.step("delete", EventDeletionRequested, &next, j.State, now)
 }
 
 // HastenInput holds the inputs of Hasten.
@@ -563,39 +474,18 @@ type HastenInput struct {
 func (j *Pod) Hasten(in HastenInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.DeletionAt = driver.Time(in.DeletionAt)
-	if in.DeletionAt.IsZero() {
-		return Event{}, j.refuseInput("hasten", "deletion_at", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.DeletionAt); bad != "" {
+		return Event{}, j.refuseInput("hasten", "deletion_at", bad)
 	}
-	if !inYears(in.DeletionAt) {
-		return Event{}, j.refuseInput("hasten", "deletion_at", "it is outside the years 1 to 9999")
-	}
-	switch j.State {
-	case StatePending, StateRunning, StateUnknown:
-	default:
-		return Event{}, j.refuseState(OpHasten)
+	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
+		return Event{}, j.refuseState("hasten")
 	}
 	if !j.DeletionAt.Present() || !in.DeletionAt.Before(j.DeletionAt.Or(time.Time{})) {
-		return Event{}, j.refuseOn(&groundHastenShorterGrace)
+		return Event{}, j.refuseGuard("hasten", "shorter_grace", "", ErrGraceNotShorter, "input.deletion_at", in.DeletionAt, "deletion_at", j.DeletionAt)
 	}
-	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant("hasten", "containers")
-	}
-	switch j.State {
-	case StateRunning:
-		if !j.Node.Present() {
-			return Event{}, j.refuseInvariant("hasten", "node is present")
-		}
-	case StateUnknown:
-		if !j.Node.Present() {
-			return Event{}, j.refuseInvariant("hasten", "node is present")
-		}
-		if !j.StatusReason.Present() {
-			return Event{}, j.refuseInvariant("hasten", "status_reason is present")
-		}
-	}
-	j.DeletionAt = fsm.Some(in.DeletionAt)
-	j.move(j.State, now)
-	return Event{Name: EventDeletionHastened, From: j.State, To: j.State}, nil
+	next := *j
+	next.DeletionAt = fsm.Some(in.DeletionAt)
+	return j.step("hasten", EventDeletionHastened, &next, j.State, now)
 }
 
 // CollectInput holds the inputs of Collect.
@@ -610,24 +500,15 @@ type CollectInput struct {
 // It is run by the system, never on a caller's behalf.
 func (j *Pod) Collect(in CollectInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.StatusReason == "" {
-		return Event{}, j.refuseInput("collect", "status_reason", "it is required and empty")
+	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
+		return Event{}, j.refuseInput("collect", "status_reason", bad)
 	}
-	if err := driver.CheckText(in.StatusReason); err != nil {
-		return Event{}, j.refuseInput("collect", "status_reason", err.Error())
+	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
+		return Event{}, j.refuseState("collect")
 	}
-	switch j.State {
-	case StatePending, StateRunning, StateUnknown:
-	default:
-		return Event{}, j.refuseState(OpCollect)
-	}
-	if j.Containers < 1 {
-		return Event{}, j.refuseInvariant("collect", "containers")
-	}
-	j.StatusReason = fsm.Some(in.StatusReason)
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventCollected, From: from, To: StateFailed}, nil
+	next := *j
+	next.StatusReason = fsm.Some(in.StatusReason)
+	return j.step("collect", EventCollected, &next, StateFailed, now)
 }
 
 // Can reports whether an operation is possible in the state of the Pod: nil, or
@@ -661,69 +542,97 @@ func Check(j Pod) []fsm.Violation {
 	if !j.RestartPolicy.Valid() {
 		found = append(found, fsm.Violation{Rule: "restart_policy", Must: true})
 	}
-	if j.Containers < 1 {
-		found = append(found, fsm.Violation{Rule: "containers", Must: true})
-	}
-	switch j.State {
-	case StateRunning:
-		if !j.Node.Present() {
-			found = append(found, fsm.Violation{Rule: "node is present", Must: true})
-		}
-	case StateSucceeded:
-		if !j.Node.Present() {
-			found = append(found, fsm.Violation{Rule: "node is present", Must: true})
-		}
-		if j.RestartPolicy == RestartPolicyAlways {
-			found = append(found, fsm.Violation{Rule: "restart_policy != always", Must: true})
-		}
-	case StateUnknown:
-		if !j.Node.Present() {
-			found = append(found, fsm.Violation{Rule: "node is present", Must: true})
-		}
-		if !j.StatusReason.Present() {
-			found = append(found, fsm.Violation{Rule: "status_reason is present", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Pod) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Pod) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StatePending, StateFailed:
+		return (j.Containers >= 1 || broken("containers", true))
+	case StateRunning:
+		return (j.Containers >= 1 || broken("containers", true)) &&
+			(j.Node.Present() || broken("node is present", true))
+	case StateSucceeded:
+		return (j.Containers >= 1 || broken("containers", true)) &&
+			(j.Node.Present() || broken("node is present", true)) &&
+			(j.RestartPolicy != RestartPolicyAlways || broken("restart_policy != always", true))
+	case StateUnknown:
+		return (j.Containers >= 1 || broken("containers", true)) &&
+			(j.Node.Present() || broken("node is present", true)) &&
+			(j.StatusReason.Present() || broken("status_reason is present", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Pod) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Pod) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Pod) step(op, event string, next *Pod, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// asked refuses a call whose actor cannot be one.
+func (j *Pod) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
+	}
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Pod) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "pod", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Pod) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Pod) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "pod", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Pod) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -733,63 +642,22 @@ func (j *Pod) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Pod) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Pod) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	bindStates           = []string{"pending"}
-	reportStates         = []string{"pending", "running", "unknown"}
-	loseContactStates    = []string{"running"}
-	exceedDeadlineStates = []string{"pending", "running"}
-	evictStates          = []string{"pending", "running"}
-	deleteStates         = []string{"pending", "running", "unknown"}
-	hastenStates         = []string{"pending", "running", "unknown"}
-	collectStates        = []string{"pending", "running", "unknown"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpBind:           {Code: fsm.ErrWrongState, Machine: "pod", Operation: "bind", Allowed: bindStates},
-	OpReport:         {Code: fsm.ErrWrongState, Machine: "pod", Operation: "report", Allowed: reportStates},
-	OpLoseContact:    {Code: fsm.ErrWrongState, Machine: "pod", Operation: "lose_contact", Allowed: loseContactStates},
-	OpExceedDeadline: {Code: fsm.ErrWrongState, Machine: "pod", Operation: "exceed_deadline", Allowed: exceedDeadlineStates},
-	OpEvict:          {Code: fsm.ErrWrongState, Machine: "pod", Operation: "evict", Allowed: evictStates},
-	OpDelete:         {Code: fsm.ErrWrongState, Machine: "pod", Operation: "delete", Allowed: deleteStates},
-	OpHasten:         {Code: fsm.ErrWrongState, Machine: "pod", Operation: "hasten", Allowed: hastenStates},
-	OpCollect:        {Code: fsm.ErrWrongState, Machine: "pod", Operation: "collect", Allowed: collectStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpBind:           {Code: fsm.ErrTerminal, Machine: "pod", Operation: "bind", Allowed: bindStates},
-	OpReport:         {Code: fsm.ErrTerminal, Machine: "pod", Operation: "report", Allowed: reportStates},
-	OpLoseContact:    {Code: fsm.ErrTerminal, Machine: "pod", Operation: "lose_contact", Allowed: loseContactStates},
-	OpExceedDeadline: {Code: fsm.ErrTerminal, Machine: "pod", Operation: "exceed_deadline", Allowed: exceedDeadlineStates},
-	OpEvict:          {Code: fsm.ErrTerminal, Machine: "pod", Operation: "evict", Allowed: evictStates},
-	OpDelete:         {Code: fsm.ErrTerminal, Machine: "pod", Operation: "delete", Allowed: deleteStates},
-	OpHasten:         {Code: fsm.ErrTerminal, Machine: "pod", Operation: "hasten", Allowed: hastenStates},
-	OpCollect:        {Code: fsm.ErrTerminal, Machine: "pod", Operation: "collect", Allowed: collectStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundBindUnbound        = fsm.Ground{Code: fsm.ErrGuard, Machine: "pod", Operation: "bind", Guard: "unbound", Cause: ErrAlreadyBound}
-	groundReportOwnKubelet   = fsm.Ground{Code: fsm.ErrGuard, Machine: "pod", Operation: "report", Guard: "own_kubelet", Cause: ErrNotItsNode}
-	groundReportAllCounted   = fsm.Ground{Code: fsm.ErrGuard, Machine: "pod", Operation: "report", Guard: "all_counted", Cause: ErrTooManyContainers}
-	groundReportRanAlready   = fsm.Ground{Code: fsm.ErrGuard, Machine: "pod", Operation: "report", Guard: "ran_already", Cause: ErrRanAlready}
-	groundDeleteNeverDeleted = fsm.Ground{Code: fsm.ErrGuard, Machine: "pod", Operation: "delete", Guard: "never_deleted", Cause: ErrDeletedAlready}
-	groundHastenShorterGrace = fsm.Ground{Code: fsm.ErrGuard, Machine: "pod", Operation: "hasten", Guard: "shorter_grace", Cause: ErrGraceNotShorter}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"bind":            "pending",
+	"report":          "pending, running, unknown",
+	"lose_contact":    "running",
+	"exceed_deadline": "pending, running",
+	"evict":           "pending, running",
+	"delete":          "pending, running, unknown",
+	"hasten":          "pending, running, unknown",
+	"collect":         "pending, running, unknown",
 }

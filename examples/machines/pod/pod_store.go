@@ -176,11 +176,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Pod, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Pod, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -206,19 +202,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -273,14 +257,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[Pod]{
-		Name:    "create",
-		Stored:  "create",
-		Event:   "created",
-		By:      fsmimpl.ByCaller,
+		Name: "create", Stored: "create", Event: "created", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "pending"},
-		},
+		Moves:   []fsmimpl.Move{{To: "pending"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "restart_policy", Column: "restart_policy"},
 			{Input: "containers", Column: "containers"},
@@ -289,25 +268,15 @@ var (
 	}
 
 	opBind = &fsmimpl.Operation[Pod]{
-		Name:   "bind",
-		Stored: "bind",
-		Event:  "bound",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"pending"},
-		Moves: []fsmimpl.Move{
-			{From: "pending", To: "pending"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "node", Column: "node"},
-		},
+		Name: "bind", Stored: "bind", Event: "bound", By: fsmimpl.ByCaller,
+		From:  []string{"pending"},
+		Moves: []fsmimpl.Move{{From: "pending", To: "pending"}},
+		Feeds: []fsmimpl.Feed{{Input: "node", Column: "node"}},
 	}
 
 	opReport = &fsmimpl.Operation[Pod]{
-		Name:   "report",
-		Stored: "report",
-		Event:  "reported",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"pending", "running", "unknown"},
+		Name: "report", Stored: "report", Event: "reported", By: fsmimpl.ByCaller,
+		From: []string{"pending", "running", "unknown"},
 		Moves: []fsmimpl.Move{
 			{From: "pending", To: "pending"},
 			{From: "pending", To: "running"},
@@ -324,96 +293,46 @@ var (
 	}
 
 	opLoseContact = &fsmimpl.Operation[Pod]{
-		Name:   "lose_contact",
-		Stored: "lose_contact",
-		Event:  "contact_lost",
-		By:     fsmimpl.BySystem,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "unknown"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "status_reason", Column: "status_reason"},
-		},
+		Name: "lose_contact", Stored: "lose_contact", Event: "contact_lost", By: fsmimpl.BySystem,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "unknown"}},
+		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 	}
 
 	opExceedDeadline = &fsmimpl.Operation[Pod]{
-		Name:   "exceed_deadline",
-		Stored: "exceed_deadline",
-		Event:  "deadline_exceeded",
-		By:     fsmimpl.BySystem,
-		From:   []string{"pending", "running"},
-		Moves: []fsmimpl.Move{
-			{From: "pending", To: "failed"},
-			{From: "running", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "status_reason", Column: "status_reason"},
-		},
+		Name: "exceed_deadline", Stored: "exceed_deadline", Event: "deadline_exceeded", By: fsmimpl.BySystem,
+		From:     []string{"pending", "running"},
+		Moves:    []fsmimpl.Move{{From: "pending", To: "failed"}, {From: "running", To: "failed"}},
+		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Triggers: []fsmimpl.Trigger{{After: "deadline"}},
 	}
 
 	opEvict = &fsmimpl.Operation[Pod]{
-		Name:   "evict",
-		Stored: "evict",
-		Event:  "evicted",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"pending", "running"},
-		Moves: []fsmimpl.Move{
-			{From: "pending", To: "failed"},
-			{From: "running", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "status_reason", Column: "status_reason"},
-		},
+		Name: "evict", Stored: "evict", Event: "evicted", By: fsmimpl.ByCaller,
+		From:  []string{"pending", "running"},
+		Moves: []fsmimpl.Move{{From: "pending", To: "failed"}, {From: "running", To: "failed"}},
+		Feeds: []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 	}
 
 	opDelete = &fsmimpl.Operation[Pod]{
-		Name:   "delete",
-		Stored: "delete",
-		Event:  "deletion_requested",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"pending", "running", "unknown"},
-		Moves: []fsmimpl.Move{
-			{From: "pending", To: "pending"},
-			{From: "running", To: "running"},
-			{From: "unknown", To: "unknown"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "deletion_at", Column: "deletion_at"},
-		},
+		Name: "delete", Stored: "delete", Event: "deletion_requested", By: fsmimpl.ByCaller,
+		From:  []string{"pending", "running", "unknown"},
+		Moves: []fsmimpl.Move{{From: "pending", To: "pending"}, {From: "running", To: "running"}, {From: "unknown", To: "unknown"}},
+		Feeds: []fsmimpl.Feed{{Input: "deletion_at", Column: "deletion_at"}},
 	}
 
 	opHasten = &fsmimpl.Operation[Pod]{
-		Name:   "hasten",
-		Stored: "hasten",
-		Event:  "deletion_hastened",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"pending", "running", "unknown"},
-		Moves: []fsmimpl.Move{
-			{From: "pending", To: "pending"},
-			{From: "running", To: "running"},
-			{From: "unknown", To: "unknown"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "deletion_at", Column: "deletion_at"},
-		},
+		Name: "hasten", Stored: "hasten", Event: "deletion_hastened", By: fsmimpl.ByCaller,
+		From:  []string{"pending", "running", "unknown"},
+		Moves: []fsmimpl.Move{{From: "pending", To: "pending"}, {From: "running", To: "running"}, {From: "unknown", To: "unknown"}},
+		Feeds: []fsmimpl.Feed{{Input: "deletion_at", Column: "deletion_at"}},
 	}
 
 	opCollect = &fsmimpl.Operation[Pod]{
-		Name:   "collect",
-		Stored: "collect",
-		Event:  "collected",
-		By:     fsmimpl.BySystem,
-		From:   []string{"pending", "running", "unknown"},
-		Moves: []fsmimpl.Move{
-			{From: "pending", To: "failed"},
-			{From: "running", To: "failed"},
-			{From: "unknown", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "status_reason", Column: "status_reason"},
-		},
+		Name: "collect", Stored: "collect", Event: "collected", By: fsmimpl.BySystem,
+		From:     []string{"pending", "running", "unknown"},
+		Moves:    []fsmimpl.Move{{From: "pending", To: "failed"}, {From: "running", To: "failed"}, {From: "unknown", To: "failed"}},
+		Feeds:    []fsmimpl.Feed{{Input: "status_reason", Column: "status_reason"}},
 		Triggers: []fsmimpl.Trigger{{After: "deletion_at"}},
 	}
 )
@@ -423,27 +342,16 @@ var descriptor = fsmimpl.Descriptor[Pod]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Pod) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Pod) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Pod]{
-		opCreate,
-		opBind,
-		opReport,
-		opLoseContact,
-		opExceedDeadline,
-		opEvict,
-		opDelete,
-		opHasten,
+		opCreate, opBind, opReport, opLoseContact, opExceedDeadline, opEvict, opDelete, opHasten,
 		opCollect,
 	},
 }
 
 func createCall(op *fsmimpl.Operation[Pod], id string, in CreateInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "restart_policy", Value: in.RestartPolicy.String(), Kind: driver.KindEnum},
 			{Name: "containers", Value: in.Containers, Kind: driver.KindInt},
@@ -459,21 +367,15 @@ func createCall(op *fsmimpl.Operation[Pod], id string, in CreateInput, c fsm.Cal
 
 func bindCall(op *fsmimpl.Operation[Pod], in BindInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "node", Value: in.Node, Kind: driver.KindString},
-		},
-		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Bind(in, now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "node", Value: in.Node, Kind: driver.KindString}},
+		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Bind(in, now)) },
 	}
 }
 
 func reportCall(op *fsmimpl.Operation[Pod], in ReportInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "waiting", Value: in.Waiting, Kind: driver.KindInt},
 			{Name: "restarting", Value: in.Restarting, Kind: driver.KindInt},
@@ -488,11 +390,8 @@ func reportCall(op *fsmimpl.Operation[Pod], in ReportInput, c fsm.Call) fsmimpl.
 
 func loseContactCall(op *fsmimpl.Operation[Pod], in LoseContactInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString}},
 		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.LoseContact(in, now))
 		},
@@ -501,11 +400,8 @@ func loseContactCall(op *fsmimpl.Operation[Pod], in LoseContactInput, c fsm.Call
 
 func exceedDeadlineCall(op *fsmimpl.Operation[Pod], in ExceedDeadlineInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString, Loose: true},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString, Loose: true}},
 		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ExceedDeadline(in, now))
 		},
@@ -514,50 +410,32 @@ func exceedDeadlineCall(op *fsmimpl.Operation[Pod], in ExceedDeadlineInput, c fs
 
 func evictCall(op *fsmimpl.Operation[Pod], in EvictInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString},
-		},
-		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Evict(in, now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString}},
+		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Evict(in, now)) },
 	}
 }
 
 func deleteCall(op *fsmimpl.Operation[Pod], in DeleteInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "deletion_at", Value: driver.Time(in.DeletionAt), Kind: driver.KindTime, Loose: true},
-		},
-		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Delete(in, now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "deletion_at", Value: driver.Time(in.DeletionAt), Kind: driver.KindTime, Loose: true}},
+		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Delete(in, now)) },
 	}
 }
 
 func hastenCall(op *fsmimpl.Operation[Pod], in HastenInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "deletion_at", Value: driver.Time(in.DeletionAt), Kind: driver.KindTime, Loose: true},
-		},
-		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Hasten(in, now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "deletion_at", Value: driver.Time(in.DeletionAt), Kind: driver.KindTime, Loose: true}},
+		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Hasten(in, now)) },
 	}
 }
 
 func collectCall(op *fsmimpl.Operation[Pod], in CollectInput, c fsm.Call) fsmimpl.Call[Pod] {
 	return fsmimpl.Call[Pod]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString, Loose: true},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "status_reason", Value: in.StatusReason, Kind: driver.KindString, Loose: true}},
 		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Collect(in, now))
 		},
@@ -567,11 +445,7 @@ func collectCall(op *fsmimpl.Operation[Pod], in CollectInput, c fsm.Call) fsmimp
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Pod) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.RestartPolicy.String(),
 			j.Containers,

@@ -9,7 +9,6 @@
 package riverjob
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -138,9 +137,9 @@ const (
 // call returns.
 var (
 	// ErrNoAttempts: refused by the guard may_be_tried.
-	ErrNoAttempts = errors.New("no attempts")
+	ErrNoAttempts = fsmimpl.NewError("no_attempts", "no attempts")
 	// ErrDuplicateJob: refused by the unique rule one_per_key.
-	ErrDuplicateJob = errors.New("a job with this unique key is there already")
+	ErrDuplicateJob = fsmimpl.NewError("duplicate_job", "a job with this unique key is there already")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
@@ -251,104 +250,77 @@ type InsertInput struct {
 func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if in.Kind == "" {
-		return Job{}, Event{}, j.refuseInput("insert", "kind", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Kind); bad != "" {
+		return Job{}, Event{}, j.refuseInput("insert", "kind", bad)
 	}
-	if err := driver.CheckText(in.Kind); err != nil {
-		return Job{}, Event{}, j.refuseInput("insert", "kind", err.Error())
+	if bad := fsmimpl.BadText(in.Queue); bad != "" {
+		return Job{}, Event{}, j.refuseInput("insert", "queue", bad)
 	}
-	if in.Queue == "" {
-		return Job{}, Event{}, j.refuseInput("insert", "queue", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Queue); err != nil {
-		return Job{}, Event{}, j.refuseInput("insert", "queue", err.Error())
-	}
-	if in.Args.IsZero() {
-		return Job{}, Event{}, j.refuseInput("insert", "args", "it is required and missing")
-	}
-	if err := driver.CheckText(in.Args.String()); err != nil {
-		return Job{}, Event{}, j.refuseInput("insert", "args", err.Error())
+	if bad := fsmimpl.BadJSON(in.Args); bad != "" {
+		return Job{}, Event{}, j.refuseInput("insert", "args", bad)
 	}
 	if in.Priority < 1 || in.Priority > 4 {
 		return Job{}, Event{}, j.refuseInput("insert", "priority", "expected 1 to 4")
 	}
-	if err := driver.CheckText(in.UniqueKey.Or("")); err != nil {
-		return Job{}, Event{}, j.refuseInput("insert", "unique_key", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.UniqueKey); bad != "" {
+		return Job{}, Event{}, j.refuseInput("insert", "unique_key", bad)
 	}
 	if in.MaxAttempts < 0 {
 		return Job{}, Event{}, j.refuseInput("insert", "max_attempts", "expected 0 or more")
 	}
 	in.ScheduledAt = driver.Time(in.ScheduledAt)
-	if in.ScheduledAt.IsZero() {
-		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", "it is required and zero")
-	}
-	if !inYears(in.ScheduledAt) {
-		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", "it is outside the years 1 to 9999")
+	if bad := fsmimpl.BadTime(in.ScheduledAt); bad != "" {
+		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("insert", "id", err.Error())
 	}
 	if in.MaxAttempts < 1 {
-		return Job{}, Event{}, j.refuseOn(&groundInsertMayBeTried)
+		return Job{}, Event{}, j.refuseGuard("insert", "may_be_tried", "", ErrNoAttempts, "input.max_attempts", in.MaxAttempts)
 	}
 	switch {
 	case in.Pending:
-		if 0 > in.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant("insert", "attempt <= max_attempts")
+		next := j
+		next.Kind = in.Kind
+		next.Queue = in.Queue
+		next.Args = in.Args
+		next.Priority = in.Priority
+		next.UniqueKey = in.UniqueKey
+		next.MaxAttempts = in.MaxAttempts
+		next.ScheduledAt = in.ScheduledAt
+		e, err := j.step("insert", EventInserted, &next, StatePending, now)
+		if err != nil {
+			return Job{}, Event{}, err
 		}
-		if in.MaxAttempts < 1 {
-			return Job{}, Event{}, j.refuseInvariant("insert", "max_attempts >= 1")
-		}
-		if 0 >= in.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant("insert", "attempt < max_attempts")
-		}
-		j.Kind = in.Kind
-		j.Queue = in.Queue
-		j.Args = in.Args
-		j.Priority = in.Priority
-		j.UniqueKey = in.UniqueKey
-		j.MaxAttempts = in.MaxAttempts
-		j.ScheduledAt = in.ScheduledAt
-		j.move(StatePending, now)
-		return j, Event{Name: EventInserted, To: StatePending}, nil
+		return j, e, nil
 	case now.Before(in.ScheduledAt):
-		if 0 > in.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant("insert", "attempt <= max_attempts")
+		next := j
+		next.Kind = in.Kind
+		next.Queue = in.Queue
+		next.Args = in.Args
+		next.Priority = in.Priority
+		next.UniqueKey = in.UniqueKey
+		next.MaxAttempts = in.MaxAttempts
+		next.ScheduledAt = in.ScheduledAt
+		e, err := j.step("insert", EventInserted, &next, StateScheduled, now)
+		if err != nil {
+			return Job{}, Event{}, err
 		}
-		if in.MaxAttempts < 1 {
-			return Job{}, Event{}, j.refuseInvariant("insert", "max_attempts >= 1")
-		}
-		if 0 >= in.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant("insert", "attempt < max_attempts")
-		}
-		j.Kind = in.Kind
-		j.Queue = in.Queue
-		j.Args = in.Args
-		j.Priority = in.Priority
-		j.UniqueKey = in.UniqueKey
-		j.MaxAttempts = in.MaxAttempts
-		j.ScheduledAt = in.ScheduledAt
-		j.move(StateScheduled, now)
-		return j, Event{Name: EventInserted, To: StateScheduled}, nil
+		return j, e, nil
 	default:
-		if 0 > in.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant("insert", "attempt <= max_attempts")
+		next := j
+		next.Kind = in.Kind
+		next.Queue = in.Queue
+		next.Args = in.Args
+		next.Priority = in.Priority
+		next.UniqueKey = in.UniqueKey
+		next.MaxAttempts = in.MaxAttempts
+		next.ScheduledAt = in.ScheduledAt
+		e, err := j.step("insert", EventInserted, &next, StateAvailable, now)
+		if err != nil {
+			return Job{}, Event{}, err
 		}
-		if in.MaxAttempts < 1 {
-			return Job{}, Event{}, j.refuseInvariant("insert", "max_attempts >= 1")
-		}
-		if 0 >= in.MaxAttempts {
-			return Job{}, Event{}, j.refuseInvariant("insert", "attempt < max_attempts")
-		}
-		j.Kind = in.Kind
-		j.Queue = in.Queue
-		j.Args = in.Args
-		j.Priority = in.Priority
-		j.UniqueKey = in.UniqueKey
-		j.MaxAttempts = in.MaxAttempts
-		j.ScheduledAt = in.ScheduledAt
-		j.move(StateAvailable, now)
-		return j, Event{Name: EventInserted, To: StateAvailable}, nil
+		return j, e, nil
 	}
 }
 
@@ -361,56 +333,16 @@ func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 //   - otherwise: to available
 func (j *Job) Promote(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StatePending:
-	default:
-		return Event{}, j.refuseState(OpPromote)
+	if j.State != StatePending {
+		return Event{}, j.refuseState("promote")
 	}
 	switch {
 	case now.Before(j.ScheduledAt):
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("promote", "priority")
-		}
-		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant("promote", "finalized_at is absent")
-		}
-		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant("promote", "cancel_attempted_at is absent")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("promote", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("promote", "max_attempts >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant("promote", "attempt < max_attempts")
-		}
-		from := j.State
-		j.move(StateScheduled, now)
-		return Event{Name: EventPromoted, From: from, To: StateScheduled}, nil
+		next := *j
+		return j.step("promote", EventPromoted, &next, StateScheduled, now)
 	default:
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("promote", "priority")
-		}
-		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant("promote", "finalized_at is absent")
-		}
-		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant("promote", "cancel_attempted_at is absent")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("promote", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("promote", "max_attempts >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant("promote", "attempt < max_attempts")
-		}
-		from := j.State
-		j.move(StateAvailable, now)
-		return Event{Name: EventPromoted, From: from, To: StateAvailable}, nil
+		next := *j
+		return j.step("promote", EventPromoted, &next, StateAvailable, now)
 	}
 }
 
@@ -421,32 +353,11 @@ func (j *Job) Promote(now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Job) Schedule(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateScheduled, StateRetryable:
-	default:
-		return Event{}, j.refuseState(OpSchedule)
+	if j.State != StateScheduled && j.State != StateRetryable {
+		return Event{}, j.refuseState("schedule")
 	}
-	if j.Priority < 1 || j.Priority > 4 {
-		return Event{}, j.refuseInvariant("schedule", "priority")
-	}
-	if j.FinalizedAt.Present() {
-		return Event{}, j.refuseInvariant("schedule", "finalized_at is absent")
-	}
-	if j.CancelAttemptedAt.Present() {
-		return Event{}, j.refuseInvariant("schedule", "cancel_attempted_at is absent")
-	}
-	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant("schedule", "attempt <= max_attempts")
-	}
-	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant("schedule", "max_attempts >= 1")
-	}
-	if j.Attempt >= j.MaxAttempts {
-		return Event{}, j.refuseInvariant("schedule", "attempt < max_attempts")
-	}
-	from := j.State
-	j.move(StateAvailable, now)
-	return Event{Name: EventScheduled, From: from, To: StateAvailable}, nil
+	next := *j
+	return j.step("schedule", EventScheduled, &next, StateAvailable, now)
 }
 
 // FetchInput holds the inputs of Fetch.
@@ -459,51 +370,24 @@ type FetchInput struct {
 // A client takes the next job of a queue.
 func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("fetch", fsm.ErrActorMissing)
+	if err := j.asked("fetch", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("fetch", "actor", err.Error())
+	if bad := fsmimpl.BadText(in.Queue); bad != "" {
+		return Event{}, j.refuseInput("fetch", "queue", bad)
 	}
-	if in.Queue == "" {
-		return Event{}, j.refuseInput("fetch", "queue", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Queue); err != nil {
-		return Event{}, j.refuseInput("fetch", "queue", err.Error())
-	}
-	switch j.State {
-	case StateAvailable:
-	default:
-		return Event{}, j.refuseState(OpFetch)
+	if j.State != StateAvailable {
+		return Event{}, j.refuseState("fetch")
 	}
 	if j.Attempt == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("fetch", "attempt")
+		return Event{}, j.refuseRule("fetch", fsm.ErrOverflow, "attempt")
 	}
 	newAttemptedBy := j.AttemptedBy.With(actor)
-	if j.Priority < 1 || j.Priority > 4 {
-		return Event{}, j.refuseInvariant("fetch", "priority")
-	}
-	if newAttemptedBy.IsZero() {
-		return Event{}, j.refuseInvariant("fetch", "attempted_by is present")
-	}
-	if j.FinalizedAt.Present() {
-		return Event{}, j.refuseInvariant("fetch", "finalized_at is absent")
-	}
-	if j.Attempt+1 > j.MaxAttempts {
-		return Event{}, j.refuseInvariant("fetch", "attempt <= max_attempts")
-	}
-	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant("fetch", "max_attempts >= 1")
-	}
-	if j.Attempt+1 < 1 {
-		return Event{}, j.refuseInvariant("fetch", "attempt >= 1")
-	}
-	j.AttemptedAt = fsm.Some(now)
-	j.Attempt++
-	j.AttemptedBy = newAttemptedBy
-	from := j.State
-	j.move(StateRunning, now)
-	return Event{Name: EventFetched, From: from, To: StateRunning}, nil
+	next := *j
+	next.AttemptedAt = fsm.Some(now)
+	next.Attempt++
+	next.AttemptedBy = newAttemptedBy
+	return j.step("fetch", EventFetched, &next, StateRunning, now)
 }
 
 // Complete moves a Job from running to completed.
@@ -511,27 +395,12 @@ func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 // The worker is done.
 func (j *Job) Complete(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpComplete)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("complete")
 	}
-	if j.Priority < 1 || j.Priority > 4 {
-		return Event{}, j.refuseInvariant("complete", "priority")
-	}
-	if !j.AttemptedAt.Present() {
-		return Event{}, j.refuseInvariant("complete", "attempted_at is present")
-	}
-	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant("complete", "attempt <= max_attempts")
-	}
-	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant("complete", "max_attempts >= 1")
-	}
-	j.FinalizedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateCompleted, now)
-	return Event{Name: EventCompleted, From: from, To: StateCompleted}, nil
+	next := *j
+	next.FinalizedAt = fsm.Some(now)
+	return j.step("complete", EventCompleted, &next, StateCompleted, now)
 }
 
 // FailInput holds the inputs of Fail.
@@ -553,105 +422,36 @@ type FailInput struct {
 func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.RetryAt = driver.Time(in.RetryAt)
-	if in.RetryAt.IsZero() {
-		return Event{}, j.refuseInput("fail", "retry_at", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.RetryAt); bad != "" {
+		return Event{}, j.refuseInput("fail", "retry_at", bad)
 	}
-	if !inYears(in.RetryAt) {
-		return Event{}, j.refuseInput("fail", "retry_at", "it is outside the years 1 to 9999")
+	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
+		return Event{}, j.refuseInput("fail", "error", bad)
 	}
-	if in.Error.IsZero() {
-		return Event{}, j.refuseInput("fail", "error", "it is required and missing")
-	}
-	if err := driver.CheckText(in.Error.String()); err != nil {
-		return Event{}, j.refuseInput("fail", "error", err.Error())
-	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpFail)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("fail")
 	}
 	switch {
 	case j.Attempt >= j.MaxAttempts:
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("fail", "priority")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("fail", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("fail", "max_attempts >= 1")
-		}
-		j.Error = fsm.Some(in.Error)
-		j.FinalizedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateDiscarded, now)
-		return Event{Name: EventFailed, From: from, To: StateDiscarded}, nil
+		next := *j
+		next.Error = fsm.Some(in.Error)
+		next.FinalizedAt = fsm.Some(now)
+		return j.step("fail", EventFailed, &next, StateDiscarded, now)
 	case j.CancelAttemptedAt.Present():
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("fail", "priority")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("fail", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("fail", "max_attempts >= 1")
-		}
-		j.Error = fsm.Some(in.Error)
-		j.FinalizedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateCancelled, now)
-		return Event{Name: EventFailed, From: from, To: StateCancelled}, nil
+		next := *j
+		next.Error = fsm.Some(in.Error)
+		next.FinalizedAt = fsm.Some(now)
+		return j.step("fail", EventFailed, &next, StateCancelled, now)
 	case !in.RetryAt.After(now):
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("fail", "priority")
-		}
-		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "finalized_at is absent")
-		}
-		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "cancel_attempted_at is absent")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("fail", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("fail", "max_attempts >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant("fail", "attempt < max_attempts")
-		}
-		j.Error = fsm.Some(in.Error)
-		j.ScheduledAt = in.RetryAt
-		from := j.State
-		j.move(StateAvailable, now)
-		return Event{Name: EventFailed, From: from, To: StateAvailable}, nil
+		next := *j
+		next.Error = fsm.Some(in.Error)
+		next.ScheduledAt = in.RetryAt
+		return j.step("fail", EventFailed, &next, StateAvailable, now)
 	default:
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("fail", "priority")
-		}
-		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "finalized_at is absent")
-		}
-		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "cancel_attempted_at is absent")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("fail", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("fail", "max_attempts >= 1")
-		}
-		if j.Attempt < 1 {
-			return Event{}, j.refuseInvariant("fail", "attempt >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant("fail", "attempt < max_attempts")
-		}
-		j.Error = fsm.Some(in.Error)
-		j.ScheduledAt = in.RetryAt
-		from := j.State
-		j.move(StateRetryable, now)
-		return Event{Name: EventFailed, From: from, To: StateRetryable}, nil
+		next := *j
+		next.Error = fsm.Some(in.Error)
+		next.ScheduledAt = in.RetryAt
+		return j.step("fail", EventFailed, &next, StateRetryable, now)
 	}
 }
 
@@ -671,86 +471,33 @@ type SnoozeInput struct {
 func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.Until = driver.Time(in.Until)
-	if in.Until.IsZero() {
-		return Event{}, j.refuseInput("snooze", "until", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.Until); bad != "" {
+		return Event{}, j.refuseInput("snooze", "until", bad)
 	}
-	if !inYears(in.Until) {
-		return Event{}, j.refuseInput("snooze", "until", "it is outside the years 1 to 9999")
-	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpSnooze)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("snooze")
 	}
 	switch {
 	case j.CancelAttemptedAt.Present():
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("snooze", "priority")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("snooze", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("snooze", "max_attempts >= 1")
-		}
-		j.FinalizedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateCancelled, now)
-		return Event{Name: EventSnoozed, From: from, To: StateCancelled}, nil
+		next := *j
+		next.FinalizedAt = fsm.Some(now)
+		return j.step("snooze", EventSnoozed, &next, StateCancelled, now)
 	case !in.Until.After(now):
 		if j.MaxAttempts == math.MaxInt64 {
-			return Event{}, j.refuseOverflow("snooze", "max_attempts")
+			return Event{}, j.refuseRule("snooze", fsm.ErrOverflow, "max_attempts")
 		}
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("snooze", "priority")
-		}
-		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant("snooze", "finalized_at is absent")
-		}
-		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant("snooze", "cancel_attempted_at is absent")
-		}
-		if j.Attempt > j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant("snooze", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts+1 < 1 {
-			return Event{}, j.refuseInvariant("snooze", "max_attempts >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant("snooze", "attempt < max_attempts")
-		}
-		j.ScheduledAt = in.Until
-		j.MaxAttempts++
-		from := j.State
-		j.move(StateAvailable, now)
-		return Event{Name: EventSnoozed, From: from, To: StateAvailable}, nil
+		next := *j
+		next.ScheduledAt = in.Until
+		next.MaxAttempts++
+		return j.step("snooze", EventSnoozed, &next, StateAvailable, now)
 	default:
 		if j.MaxAttempts == math.MaxInt64 {
-			return Event{}, j.refuseOverflow("snooze", "max_attempts")
+			return Event{}, j.refuseRule("snooze", fsm.ErrOverflow, "max_attempts")
 		}
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("snooze", "priority")
-		}
-		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant("snooze", "finalized_at is absent")
-		}
-		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant("snooze", "cancel_attempted_at is absent")
-		}
-		if j.Attempt > j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant("snooze", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts+1 < 1 {
-			return Event{}, j.refuseInvariant("snooze", "max_attempts >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant("snooze", "attempt < max_attempts")
-		}
-		j.ScheduledAt = in.Until
-		j.MaxAttempts++
-		from := j.State
-		j.move(StateScheduled, now)
-		return Event{Name: EventSnoozed, From: from, To: StateScheduled}, nil
+		next := *j
+		next.ScheduledAt = in.Until
+		next.MaxAttempts++
+		return j.step("snooze", EventSnoozed, &next, StateScheduled, now)
 	}
 }
 
@@ -759,24 +506,12 @@ func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 // The worker says that the job is not to be tried again.
 func (j *Job) CancelWork(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpCancelWork)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("cancel_work")
 	}
-	if j.Priority < 1 || j.Priority > 4 {
-		return Event{}, j.refuseInvariant("cancel_work", "priority")
-	}
-	if j.Attempt > j.MaxAttempts {
-		return Event{}, j.refuseInvariant("cancel_work", "attempt <= max_attempts")
-	}
-	if j.MaxAttempts < 1 {
-		return Event{}, j.refuseInvariant("cancel_work", "max_attempts >= 1")
-	}
-	j.FinalizedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateCancelled, now)
-	return Event{Name: EventCancelledByWorker, From: from, To: StateCancelled}, nil
+	next := *j
+	next.FinalizedAt = fsm.Some(now)
+	return j.step("cancel_work", EventCancelledByWorker, &next, StateCancelled, now)
 }
 
 // Cancel moves a Job from pending, scheduled, available, running or retryable
@@ -791,53 +526,25 @@ func (j *Job) CancelWork(now time.Time) (Event, error) {
 // In cancelled the call is recorded and changes nothing.
 func (j *Job) Cancel(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StatePending, StateScheduled, StateAvailable, StateRunning, StateRetryable:
-	case StateCancelled:
+	if j.State == StateCancelled {
 		return j.note(EventCancelled, ""), nil
-	default:
-		return Event{}, j.refuseState(OpCancel)
+	}
+	if j.State != StatePending &&
+		j.State != StateScheduled &&
+		j.State != StateAvailable &&
+		j.State != StateRunning &&
+		j.State != StateRetryable {
+		return Event{}, j.refuseState("cancel")
 	}
 	switch {
 	case j.State == StateRunning:
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("cancel", "priority")
-		}
-		if !j.AttemptedAt.Present() {
-			return Event{}, j.refuseInvariant("cancel", "attempted_at is present")
-		}
-		if j.AttemptedBy.IsZero() {
-			return Event{}, j.refuseInvariant("cancel", "attempted_by is present")
-		}
-		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant("cancel", "finalized_at is absent")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("cancel", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("cancel", "max_attempts >= 1")
-		}
-		if j.Attempt < 1 {
-			return Event{}, j.refuseInvariant("cancel", "attempt >= 1")
-		}
-		j.CancelAttemptedAt = fsm.Some(now)
-		j.move(j.State, now)
-		return Event{Name: EventCancelled, From: j.State, To: j.State}, nil
+		next := *j
+		next.CancelAttemptedAt = fsm.Some(now)
+		return j.step("cancel", EventCancelled, &next, j.State, now)
 	default:
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("cancel", "priority")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("cancel", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("cancel", "max_attempts >= 1")
-		}
-		j.FinalizedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateCancelled, now)
-		return Event{Name: EventCancelled, From: from, To: StateCancelled}, nil
+		next := *j
+		next.FinalizedAt = fsm.Some(now)
+		return j.step("cancel", EventCancelled, &next, StateCancelled, now)
 	}
 }
 
@@ -852,56 +559,34 @@ func (j *Job) Cancel(now time.Time) (Event, error) {
 //   - otherwise: to available
 func (j *Job) Retry(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StatePending, StateScheduled, StateAvailable, StateRetryable, StateCompleted, StateCancelled, StateDiscarded:
-	default:
-		return Event{}, j.refuseState(OpRetry)
+	if j.State != StatePending &&
+		j.State != StateScheduled &&
+		j.State != StateAvailable &&
+		j.State != StateRetryable &&
+		j.State != StateCompleted &&
+		j.State != StateCancelled &&
+		j.State != StateDiscarded {
+		return Event{}, j.refuseState("retry")
 	}
 	switch {
 	case j.State == StateAvailable && j.ScheduledAt.Before(now):
 		return j.note(EventRetried, ""), nil
 	case j.Attempt >= j.MaxAttempts:
 		if j.MaxAttempts == math.MaxInt64 {
-			return Event{}, j.refuseOverflow("retry", "max_attempts")
+			return Event{}, j.refuseRule("retry", fsm.ErrOverflow, "max_attempts")
 		}
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("retry", "priority")
-		}
-		if j.Attempt > j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant("retry", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts+1 < 1 {
-			return Event{}, j.refuseInvariant("retry", "max_attempts >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts+1 {
-			return Event{}, j.refuseInvariant("retry", "attempt < max_attempts")
-		}
-		j.ScheduledAt = now
-		j.FinalizedAt = fsm.Optional[time.Time]{}
-		j.CancelAttemptedAt = fsm.Optional[time.Time]{}
-		j.MaxAttempts++
-		from := j.State
-		j.move(StateAvailable, now)
-		return Event{Name: EventRetried, From: from, To: StateAvailable}, nil
+		next := *j
+		next.ScheduledAt = now
+		next.FinalizedAt = fsm.Optional[time.Time]{}
+		next.CancelAttemptedAt = fsm.Optional[time.Time]{}
+		next.MaxAttempts++
+		return j.step("retry", EventRetried, &next, StateAvailable, now)
 	default:
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("retry", "priority")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("retry", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("retry", "max_attempts >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant("retry", "attempt < max_attempts")
-		}
-		j.ScheduledAt = now
-		j.FinalizedAt = fsm.Optional[time.Time]{}
-		j.CancelAttemptedAt = fsm.Optional[time.Time]{}
-		from := j.State
-		j.move(StateAvailable, now)
-		return Event{Name: EventRetried, From: from, To: StateAvailable}, nil
+		next := *j
+		next.ScheduledAt = now
+		next.FinalizedAt = fsm.Optional[time.Time]{}
+		next.CancelAttemptedAt = fsm.Optional[time.Time]{}
+		return j.step("retry", EventRetried, &next, StateAvailable, now)
 	}
 }
 
@@ -924,81 +609,31 @@ type RescueInput struct {
 func (j *Job) Rescue(in RescueInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.RetryAt = driver.Time(in.RetryAt)
-	if in.RetryAt.IsZero() {
-		return Event{}, j.refuseInput("rescue", "retry_at", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.RetryAt); bad != "" {
+		return Event{}, j.refuseInput("rescue", "retry_at", bad)
 	}
-	if !inYears(in.RetryAt) {
-		return Event{}, j.refuseInput("rescue", "retry_at", "it is outside the years 1 to 9999")
+	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
+		return Event{}, j.refuseInput("rescue", "error", bad)
 	}
-	if in.Error.IsZero() {
-		return Event{}, j.refuseInput("rescue", "error", "it is required and missing")
-	}
-	if err := driver.CheckText(in.Error.String()); err != nil {
-		return Event{}, j.refuseInput("rescue", "error", err.Error())
-	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpRescue)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("rescue")
 	}
 	switch {
 	case j.CancelAttemptedAt.Present():
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("rescue", "priority")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("rescue", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("rescue", "max_attempts >= 1")
-		}
-		j.Error = fsm.Some(in.Error)
-		j.FinalizedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateCancelled, now)
-		return Event{Name: EventRescued, From: from, To: StateCancelled}, nil
+		next := *j
+		next.Error = fsm.Some(in.Error)
+		next.FinalizedAt = fsm.Some(now)
+		return j.step("rescue", EventRescued, &next, StateCancelled, now)
 	case j.Attempt >= j.MaxAttempts:
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("rescue", "priority")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("rescue", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("rescue", "max_attempts >= 1")
-		}
-		j.Error = fsm.Some(in.Error)
-		j.FinalizedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateDiscarded, now)
-		return Event{Name: EventRescued, From: from, To: StateDiscarded}, nil
+		next := *j
+		next.Error = fsm.Some(in.Error)
+		next.FinalizedAt = fsm.Some(now)
+		return j.step("rescue", EventRescued, &next, StateDiscarded, now)
 	default:
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant("rescue", "priority")
-		}
-		if j.FinalizedAt.Present() {
-			return Event{}, j.refuseInvariant("rescue", "finalized_at is absent")
-		}
-		if j.CancelAttemptedAt.Present() {
-			return Event{}, j.refuseInvariant("rescue", "cancel_attempted_at is absent")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant("rescue", "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant("rescue", "max_attempts >= 1")
-		}
-		if j.Attempt < 1 {
-			return Event{}, j.refuseInvariant("rescue", "attempt >= 1")
-		}
-		if j.Attempt >= j.MaxAttempts {
-			return Event{}, j.refuseInvariant("rescue", "attempt < max_attempts")
-		}
-		j.Error = fsm.Some(in.Error)
-		j.ScheduledAt = in.RetryAt
-		from := j.State
-		j.move(StateRetryable, now)
-		return Event{Name: EventRescued, From: from, To: StateRetryable}, nil
+		next := *j
+		next.Error = fsm.Some(in.Error)
+		next.ScheduledAt = in.RetryAt
+		return j.step("rescue", EventRescued, &next, StateRetryable, now)
 	}
 }
 
@@ -1034,110 +669,93 @@ func Check(j Job) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Priority < 1 || j.Priority > 4 {
-		found = append(found, fsm.Violation{Rule: "priority", Must: true})
-	}
 	if j.MaxAttempts < 0 {
 		found = append(found, fsm.Violation{Rule: "max_attempts", Must: true})
 	}
 	if j.Attempt < 0 {
 		found = append(found, fsm.Violation{Rule: "attempt", Must: true})
 	}
-	if j.Attempt > j.MaxAttempts {
-		found = append(found, fsm.Violation{Rule: "attempt <= max_attempts", Must: true})
-	}
-	if j.MaxAttempts < 1 {
-		found = append(found, fsm.Violation{Rule: "max_attempts >= 1", Must: true})
-	}
-	switch j.State {
-	case StatePending:
-		if j.FinalizedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finalized_at is absent", Must: true})
-		}
-		if j.CancelAttemptedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "cancel_attempted_at is absent", Must: true})
-		}
-		if j.Attempt >= j.MaxAttempts {
-			found = append(found, fsm.Violation{Rule: "attempt < max_attempts", Must: true})
-		}
-	case StateScheduled:
-		if j.FinalizedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finalized_at is absent", Must: true})
-		}
-		if j.CancelAttemptedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "cancel_attempted_at is absent", Must: true})
-		}
-		if j.Attempt >= j.MaxAttempts {
-			found = append(found, fsm.Violation{Rule: "attempt < max_attempts", Must: true})
-		}
-	case StateAvailable:
-		if j.FinalizedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finalized_at is absent", Must: true})
-		}
-		if j.CancelAttemptedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "cancel_attempted_at is absent", Must: true})
-		}
-		if j.Attempt >= j.MaxAttempts {
-			found = append(found, fsm.Violation{Rule: "attempt < max_attempts", Must: true})
-		}
-	case StateRunning:
-		if !j.AttemptedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "attempted_at is present", Must: true})
-		}
-		if j.AttemptedBy.IsZero() {
-			found = append(found, fsm.Violation{Rule: "attempted_by is present", Must: true})
-		}
-		if j.FinalizedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finalized_at is absent", Must: true})
-		}
-		if j.Attempt < 1 {
-			found = append(found, fsm.Violation{Rule: "attempt >= 1", Must: true})
-		}
-	case StateRetryable:
-		if !j.Error.Present() {
-			found = append(found, fsm.Violation{Rule: "error is present", Must: true})
-		}
-		if j.FinalizedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finalized_at is absent", Must: true})
-		}
-		if j.CancelAttemptedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "cancel_attempted_at is absent", Must: true})
-		}
-		if j.Attempt < 1 {
-			found = append(found, fsm.Violation{Rule: "attempt >= 1", Must: true})
-		}
-		if j.Attempt >= j.MaxAttempts {
-			found = append(found, fsm.Violation{Rule: "attempt < max_attempts", Must: true})
-		}
-	case StateCompleted:
-		if !j.FinalizedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finalized_at is present", Must: true})
-		}
-		if !j.AttemptedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "attempted_at is present", Must: true})
-		}
-	case StateCancelled:
-		if !j.FinalizedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finalized_at is present", Must: true})
-		}
-	case StateDiscarded:
-		if !j.FinalizedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "finalized_at is present", Must: true})
-		}
-		if !j.Error.Present() {
-			found = append(found, fsm.Violation{Rule: "error is present", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Job) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Job) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StatePending, StateScheduled, StateAvailable:
+		return ((j.Priority >= 1 && j.Priority <= 4) || broken("priority", true)) &&
+			(!j.FinalizedAt.Present() || broken("finalized_at is absent", true)) &&
+			(!j.CancelAttemptedAt.Present() || broken("cancel_attempted_at is absent", true)) &&
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
+			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
+			(j.Attempt < j.MaxAttempts || broken("attempt < max_attempts", true))
+	case StateRunning:
+		return ((j.Priority >= 1 && j.Priority <= 4) || broken("priority", true)) &&
+			(j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
+			(!j.AttemptedBy.IsZero() || broken("attempted_by is present", true)) &&
+			(!j.FinalizedAt.Present() || broken("finalized_at is absent", true)) &&
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
+			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
+			(j.Attempt >= 1 || broken("attempt >= 1", true))
+	case StateRetryable:
+		return ((j.Priority >= 1 && j.Priority <= 4) || broken("priority", true)) &&
+			(j.Error.Present() || broken("error is present", true)) &&
+			(!j.FinalizedAt.Present() || broken("finalized_at is absent", true)) &&
+			(!j.CancelAttemptedAt.Present() || broken("cancel_attempted_at is absent", true)) &&
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
+			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true)) &&
+			(j.Attempt >= 1 || broken("attempt >= 1", true)) &&
+			(j.Attempt < j.MaxAttempts || broken("attempt < max_attempts", true))
+	case StateCompleted:
+		return ((j.Priority >= 1 && j.Priority <= 4) || broken("priority", true)) &&
+			(j.FinalizedAt.Present() || broken("finalized_at is present", true)) &&
+			(j.AttemptedAt.Present() || broken("attempted_at is present", true)) &&
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
+			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
+	case StateCancelled:
+		return ((j.Priority >= 1 && j.Priority <= 4) || broken("priority", true)) &&
+			(j.FinalizedAt.Present() || broken("finalized_at is present", true)) &&
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
+			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
+	case StateDiscarded:
+		return ((j.Priority >= 1 && j.Priority <= 4) || broken("priority", true)) &&
+			(j.FinalizedAt.Present() || broken("finalized_at is present", true)) &&
+			(j.Error.Present() || broken("error is present", true)) &&
+			(j.Attempt <= j.MaxAttempts || broken("attempt <= max_attempts", true)) &&
+			(j.MaxAttempts >= 1 || broken("max_attempts >= 1", true))
 	}
+	return true
+}
+
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Job) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
+	}
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -1146,31 +764,39 @@ func (j *Job) note(name, guard string) Event {
 	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// asked refuses a call whose actor cannot be one.
+func (j *Job) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "riverjob", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Job) refuseState(op string) *fsm.Refusal {
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r := j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "riverjob", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Job) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -1180,58 +806,24 @@ func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Job) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	promoteStates    = []string{"pending"}
-	scheduleStates   = []string{"scheduled", "retryable"}
-	fetchStates      = []string{"available"}
-	completeStates   = []string{"running"}
-	failStates       = []string{"running"}
-	snoozeStates     = []string{"running"}
-	cancelWorkStates = []string{"running"}
-	cancelStates     = []string{"pending", "scheduled", "available", "running", "retryable"}
-	retryStates      = []string{"pending", "scheduled", "available", "retryable", "completed", "cancelled", "discarded"}
-	rescueStates     = []string{"running"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpPromote:    {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "promote", Allowed: promoteStates},
-	OpSchedule:   {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "schedule", Allowed: scheduleStates},
-	OpFetch:      {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "fetch", Allowed: fetchStates},
-	OpComplete:   {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "complete", Allowed: completeStates},
-	OpFail:       {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "fail", Allowed: failStates},
-	OpSnooze:     {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "snooze", Allowed: snoozeStates},
-	OpCancelWork: {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "cancel_work", Allowed: cancelWorkStates},
-	OpCancel:     {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "cancel", Allowed: cancelStates},
-	OpRetry:      {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "retry", Allowed: retryStates},
-	OpRescue:     {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "rescue", Allowed: rescueStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundInsertMayBeTried = fsm.Ground{Code: fsm.ErrGuard, Machine: "riverjob", Operation: "insert", Guard: "may_be_tried", Cause: ErrNoAttempts}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"promote":     "pending",
+	"schedule":    "scheduled, retryable",
+	"fetch":       "available",
+	"complete":    "running",
+	"fail":        "running",
+	"snooze":      "running",
+	"cancel_work": "running",
+	"cancel":      "pending, scheduled, available, running, retryable",
+	"retry":       "pending, scheduled, available, retryable, completed, cancelled, discarded",
+	"rescue":      "running",
 }

@@ -208,11 +208,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -238,19 +234,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -305,16 +289,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opInsert = &fsmimpl.Operation[Job]{
-		Name:    "insert",
-		Stored:  "insert",
-		Event:   "inserted",
-		By:      fsmimpl.ByCaller,
+		Name: "insert", Stored: "insert", Event: "inserted", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "pending"},
-			{To: "scheduled"},
-			{To: "available"},
-		},
+		Moves:   []fsmimpl.Move{{To: "pending"}, {To: "scheduled"}, {To: "available"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "kind", Column: "kind"},
 			{Input: "queue", Column: "queue"},
@@ -328,27 +305,15 @@ var (
 	}
 
 	opPromote = &fsmimpl.Operation[Job]{
-		Name:   "promote",
-		Stored: "promote",
-		Event:  "promoted",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"pending"},
-		Moves: []fsmimpl.Move{
-			{From: "pending", To: "scheduled"},
-			{From: "pending", To: "available"},
-		},
+		Name: "promote", Stored: "promote", Event: "promoted", By: fsmimpl.ByCaller,
+		From:  []string{"pending"},
+		Moves: []fsmimpl.Move{{From: "pending", To: "scheduled"}, {From: "pending", To: "available"}},
 	}
 
 	opSchedule = &fsmimpl.Operation[Job]{
-		Name:   "schedule",
-		Stored: "schedule",
-		Event:  "scheduled",
-		By:     fsmimpl.BySystem,
-		From:   []string{"scheduled", "retryable"},
-		Moves: []fsmimpl.Move{
-			{From: "scheduled", To: "available"},
-			{From: "retryable", To: "available"},
-		},
+		Name: "schedule", Stored: "schedule", Event: "scheduled", By: fsmimpl.BySystem,
+		From:     []string{"scheduled", "retryable"},
+		Moves:    []fsmimpl.Move{{From: "scheduled", To: "available"}, {From: "retryable", To: "available"}},
 		Triggers: []fsmimpl.Trigger{{After: "scheduled_at"}},
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return scheduleCall(nil, fsm.Call{}), nil
@@ -356,84 +321,44 @@ var (
 	}
 
 	opFetch = &fsmimpl.Operation[Job]{
-		Name:   "fetch",
-		Stored: "fetch",
-		Event:  "fetched",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"available"},
-		Moves: []fsmimpl.Move{
-			{From: "available", To: "running"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "queue", Column: "queue"},
-		},
+		Name: "fetch", Stored: "fetch", Event: "fetched", By: fsmimpl.ByCaller,
+		From:      []string{"available"},
+		Moves:     []fsmimpl.Move{{From: "available", To: "running"}},
+		Feeds:     []fsmimpl.Feed{{Input: "queue", Column: "queue"}},
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}},
 	}
 
 	opComplete = &fsmimpl.Operation[Job]{
-		Name:   "complete",
-		Stored: "complete",
-		Event:  "completed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "completed"},
-		},
+		Name: "complete", Stored: "complete", Event: "completed", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "completed"}},
 	}
 
 	opFail = &fsmimpl.Operation[Job]{
-		Name:   "fail",
-		Stored: "fail",
-		Event:  "failed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "discarded"},
-			{From: "running", To: "cancelled"},
-			{From: "running", To: "available"},
-			{From: "running", To: "retryable"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "retry_at", Column: "scheduled_at"},
-			{Input: "error", Column: "error"},
-		},
+		Name: "fail", Stored: "fail", Event: "failed", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "discarded"}, {From: "running", To: "cancelled"}, {From: "running", To: "available"}, {From: "running", To: "retryable"}},
+		Feeds: []fsmimpl.Feed{{Input: "retry_at", Column: "scheduled_at"}, {Input: "error", Column: "error"}},
 	}
 
 	opSnooze = &fsmimpl.Operation[Job]{
-		Name:   "snooze",
-		Stored: "snooze",
-		Event:  "snoozed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "cancelled"},
-			{From: "running", To: "available"},
-			{From: "running", To: "scheduled"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "until", Column: "scheduled_at"},
-		},
+		Name: "snooze", Stored: "snooze", Event: "snoozed", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "cancelled"}, {From: "running", To: "available"}, {From: "running", To: "scheduled"}},
+		Feeds: []fsmimpl.Feed{{Input: "until", Column: "scheduled_at"}},
 	}
 
 	opCancelWork = &fsmimpl.Operation[Job]{
-		Name:   "cancel_work",
-		Stored: "cancel_work",
-		Event:  "cancelled_by_worker",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "cancelled"},
-		},
+		Name: "cancel_work", Stored: "cancel_work", Event: "cancelled_by_worker", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "cancelled"}},
 	}
 
 	opCancel = &fsmimpl.Operation[Job]{
-		Name:   "cancel",
-		Stored: "cancel",
-		Event:  "cancelled",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"pending", "scheduled", "available", "running", "retryable"},
+		Name: "cancel", Stored: "cancel", Event: "cancelled", By: fsmimpl.ByCaller,
+		From: []string{"pending", "scheduled", "available", "running", "retryable"},
 		Moves: []fsmimpl.Move{
 			{From: "pending", To: "cancelled"},
 			{From: "scheduled", To: "cancelled"},
@@ -445,11 +370,8 @@ var (
 	}
 
 	opRetry = &fsmimpl.Operation[Job]{
-		Name:   "retry",
-		Stored: "retry",
-		Event:  "retried",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"pending", "scheduled", "available", "retryable", "completed", "cancelled", "discarded"},
+		Name: "retry", Stored: "retry", Event: "retried", By: fsmimpl.ByCaller,
+		From: []string{"pending", "scheduled", "available", "retryable", "completed", "cancelled", "discarded"},
 		Moves: []fsmimpl.Move{
 			{From: "pending", To: "available"},
 			{From: "scheduled", To: "available"},
@@ -463,20 +385,10 @@ var (
 	}
 
 	opRescue = &fsmimpl.Operation[Job]{
-		Name:   "rescue",
-		Stored: "rescue",
-		Event:  "rescued",
-		By:     fsmimpl.BySystem,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "cancelled"},
-			{From: "running", To: "discarded"},
-			{From: "running", To: "retryable"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "retry_at", Column: "scheduled_at"},
-			{Input: "error", Column: "error"},
-		},
+		Name: "rescue", Stored: "rescue", Event: "rescued", By: fsmimpl.BySystem,
+		From:     []string{"running"},
+		Moves:    []fsmimpl.Move{{From: "running", To: "cancelled"}, {From: "running", To: "discarded"}, {From: "running", To: "retryable"}},
+		Feeds:    []fsmimpl.Feed{{Input: "retry_at", Column: "scheduled_at"}, {Input: "error", Column: "error"}},
 		Triggers: []fsmimpl.Trigger{{After: "attempted_at", Plus: 1 * time.Hour}},
 	}
 )
@@ -486,29 +398,16 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Job) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Job) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Job]{
-		opInsert,
-		opPromote,
-		opSchedule,
-		opFetch,
-		opComplete,
-		opFail,
-		opSnooze,
-		opCancelWork,
-		opCancel,
-		opRetry,
-		opRescue,
+		opInsert, opPromote, opSchedule, opFetch, opComplete, opFail, opSnooze, opCancelWork,
+		opCancel, opRetry, opRescue,
 	},
 }
 
 func insertCall(op *fsmimpl.Operation[Job], id string, in InsertInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "pending", Value: in.Pending, Kind: driver.KindBool},
 			{Name: "kind", Value: in.Kind, Kind: driver.KindString},
@@ -530,31 +429,22 @@ func insertCall(op *fsmimpl.Operation[Job], id string, in InsertInput, c fsm.Cal
 
 func promoteCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Promote(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Promote(now)) },
 	}
 }
 
 func scheduleCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Schedule(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Schedule(now)) },
 	}
 }
 
 func fetchCall(op *fsmimpl.Operation[Job], in FetchInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "queue", Value: in.Queue, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "queue", Value: in.Queue, Kind: driver.KindString}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Fetch(in, c.Actor, now))
 		},
@@ -566,93 +456,66 @@ func fetchCall(op *fsmimpl.Operation[Job], in FetchInput, c fsm.Call) fsmimpl.Ca
 
 func completeCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Complete(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Complete(now)) },
 	}
 }
 
 func failCall(op *fsmimpl.Operation[Job], in FailInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "retry_at", Value: driver.Time(in.RetryAt), Kind: driver.KindTime, Loose: true},
 			{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Fail(in, now))
-		},
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Fail(in, now)) },
 	}
 }
 
 func snoozeCall(op *fsmimpl.Operation[Job], in SnoozeInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "until", Value: driver.Time(in.Until), Kind: driver.KindTime, Loose: true},
-		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Snooze(in, now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "until", Value: driver.Time(in.Until), Kind: driver.KindTime, Loose: true}},
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Snooze(in, now)) },
 	}
 }
 
 func cancelWorkCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.CancelWork(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.CancelWork(now)) },
 	}
 }
 
 func cancelCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Cancel(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Cancel(now)) },
 	}
 }
 
 func retryCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Retry(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Retry(now)) },
 	}
 }
 
 func rescueCall(op *fsmimpl.Operation[Job], in RescueInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "retry_at", Value: driver.Time(in.RetryAt), Kind: driver.KindTime, Loose: true},
 			{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON, Loose: true},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Rescue(in, now))
-		},
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Rescue(in, now)) },
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Job) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Kind,
 			j.Queue,

@@ -9,7 +9,6 @@
 package stream
 
 import (
-	"errors"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -212,19 +211,19 @@ func (c *ClosedBy) UnmarshalText(text []byte) error {
 // call returns.
 var (
 	// ErrRefusedStream: refused by the guard room.
-	ErrRefusedStream = errors.New("SETTINGS_MAX_CONCURRENT_STREAMS of them are open or half closed")
+	ErrRefusedStream = fsmimpl.NewError("refused_stream", "SETTINGS_MAX_CONCURRENT_STREAMS of them are open or half closed")
 	// ErrNotInitiator: refused by the guard own_number and a branch of
 	// send_headers.
-	ErrNotInitiator = errors.New("this endpoint opens streams with its own numbers only")
+	ErrNotInitiator = fsmimpl.NewError("not_initiator", "this endpoint opens streams with its own numbers only")
 	// ErrNumberInUse: refused by the unique rule one_per_number.
-	ErrNumberInUse = errors.New("number in use")
+	ErrNumberInUse = fsmimpl.NewError("number_in_use", "number in use")
 	// ErrProtocolError: refused by a branch of recv_headers, a branch of
 	// recv_data, a branch of recv_push_promise, a branch of recv_rst_stream and
 	// a branch of recv_window_update.
-	ErrProtocolError = errors.New("protocol error")
+	ErrProtocolError = fsmimpl.NewError("protocol_error", "protocol error")
 	// ErrStreamClosed: refused by a branch of recv_headers and a branch of
 	// recv_data.
-	ErrStreamClosed = errors.New("stream closed")
+	ErrStreamClosed = fsmimpl.NewError("stream_closed", "stream closed")
 )
 
 // Stream is one record of the machine. Change it by its methods only: they keep
@@ -293,11 +292,8 @@ type NameInput struct {
 func Name(id string, in NameInput, now time.Time) (Stream, Event, error) {
 	now = driver.Time(now)
 	j := Stream{ID: id, CreatedAt: now}
-	if in.Connection == "" {
-		return Stream{}, Event{}, j.refuseInput("name", "connection", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Connection); err != nil {
-		return Stream{}, Event{}, j.refuseInput("name", "connection", err.Error())
+	if bad := fsmimpl.BadText(in.Connection); bad != "" {
+		return Stream{}, Event{}, j.refuseInput("name", "connection", bad)
 	}
 	if in.Number < 1 || in.Number > 2147483647 {
 		return Stream{}, Event{}, j.refuseInput("name", "number", "expected 1 to 2147483647")
@@ -308,11 +304,15 @@ func Name(id string, in NameInput, now time.Time) (Stream, Event, error) {
 	if err := driver.CheckID(id); err != nil {
 		return Stream{}, Event{}, j.refuseInput("name", "id", err.Error())
 	}
-	j.Connection = in.Connection
-	j.Number = in.Number
-	j.Initiator = in.Initiator
-	j.move(StateIdle, now)
-	return j, Event{Name: EventNamed, To: StateIdle}, nil
+	next := j
+	next.Connection = in.Connection
+	next.Number = in.Number
+	next.Initiator = in.Initiator
+	e, err := j.step("name", EventNamed, &next, StateIdle, now)
+	if err != nil {
+		return Stream{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // SendHeadersInput holds the inputs of SendHeaders.
@@ -342,78 +342,33 @@ type SendHeadersPeers struct {
 //   - if it was reserved_local or half_closed_remote: to half_closed_remote
 func (j *Stream) SendHeaders(in SendHeadersInput, peers SendHeadersPeers, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateIdle, StateReservedLocal, StateOpen, StateHalfClosedRemote:
-	default:
-		return Event{}, j.refuseState(OpSendHeaders)
+	if j.State != StateIdle &&
+		j.State != StateReservedLocal &&
+		j.State != StateOpen &&
+		j.State != StateHalfClosedRemote {
+		return Event{}, j.refuseState("send_headers")
 	}
 	if peers.Room >= 100 {
-		return Event{}, j.refuseOn(&groundSendHeadersRoom)
+		return Event{}, j.refuseGuard("send_headers", "room", "", ErrRefusedStream, "others", peers.Room)
 	}
 	switch {
 	case j.State == StateIdle && j.Initiator == InitiatorRemote:
-		return Event{}, j.refuseOn(&groundSendHeadersNotInitiator)
+		return Event{}, j.refuseGuard("send_headers", "not_initiator", "", ErrNotInitiator)
 	case (j.State == StateIdle || j.State == StateOpen) && in.EndStream:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("send_headers", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("send_headers", "error_code")
-		}
-		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant("send_headers", "closed_by is absent")
-		}
-		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant("send_headers", "error_code is absent")
-		}
-		from := j.State
-		j.move(StateHalfClosedLocal, now)
-		return Event{Name: EventHeadersSent, From: from, To: StateHalfClosedLocal}, nil
+		next := *j
+		return j.step("send_headers", EventHeadersSent, &next, StateHalfClosedLocal, now)
 	case j.State == StateIdle || j.State == StateOpen:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("send_headers", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("send_headers", "error_code")
-		}
-		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant("send_headers", "closed_by is absent")
-		}
-		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant("send_headers", "error_code is absent")
-		}
-		from := j.State
-		j.move(StateOpen, now)
-		return Event{Name: EventHeadersSent, From: from, To: StateOpen}, nil
+		next := *j
+		return j.step("send_headers", EventHeadersSent, &next, StateOpen, now)
 	case (j.State == StateReservedLocal || j.State == StateHalfClosedRemote) && in.EndStream:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("send_headers", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("send_headers", "error_code")
-		}
-		j.ClosedBy = fsm.Some(ClosedByEndStream)
-		from := j.State
-		j.move(StateClosed, now)
-		return Event{Name: EventHeadersSent, From: from, To: StateClosed}, nil
+		next := *j
+		next.ClosedBy = fsm.Some(ClosedByEndStream)
+		return j.step("send_headers", EventHeadersSent, &next, StateClosed, now)
 	case j.State == StateReservedLocal || j.State == StateHalfClosedRemote:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("send_headers", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("send_headers", "error_code")
-		}
-		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant("send_headers", "closed_by is absent")
-		}
-		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant("send_headers", "error_code is absent")
-		}
-		from := j.State
-		j.move(StateHalfClosedRemote, now)
-		return Event{Name: EventHeadersSent, From: from, To: StateHalfClosedRemote}, nil
+		next := *j
+		return j.step("send_headers", EventHeadersSent, &next, StateHalfClosedRemote, now)
 	default:
-		return Event{}, j.refuseInvariant("send_headers", "choose")
+		return Event{}, j.refuseRule("send_headers", fsm.ErrInvariant, "choose")
 	}
 }
 
@@ -453,84 +408,42 @@ type RecvHeadersPeers struct {
 //   - otherwise: refused with ErrStreamClosed
 func (j *Stream) RecvHeaders(in RecvHeadersInput, peers RecvHeadersPeers, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
-	default:
-		return Event{}, j.refuseState(OpRecvHeaders)
+	if j.State != StateIdle &&
+		j.State != StateReservedLocal &&
+		j.State != StateReservedRemote &&
+		j.State != StateOpen &&
+		j.State != StateHalfClosedLocal &&
+		j.State != StateHalfClosedRemote &&
+		j.State != StateClosed {
+		return Event{}, j.refuseState("recv_headers")
 	}
 	if peers.Room >= 100 {
-		return Event{}, j.refuseOn(&groundRecvHeadersRoom)
+		return Event{}, j.refuseGuard("recv_headers", "room", "", ErrRefusedStream, "others", peers.Room)
 	}
 	switch {
 	case j.State == StateIdle && j.Initiator == InitiatorLocal:
-		return Event{}, j.refuseOn(&groundRecvHeadersProtocolError)
+		return Event{}, j.refuseGuard("recv_headers", "protocol_error", "", ErrProtocolError)
 	case (j.State == StateIdle || j.State == StateOpen) && in.EndStream:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("recv_headers", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("recv_headers", "error_code")
-		}
-		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant("recv_headers", "closed_by is absent")
-		}
-		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant("recv_headers", "error_code is absent")
-		}
-		from := j.State
-		j.move(StateHalfClosedRemote, now)
-		return Event{Name: EventHeadersReceived, From: from, To: StateHalfClosedRemote}, nil
+		next := *j
+		return j.step("recv_headers", EventHeadersReceived, &next, StateHalfClosedRemote, now)
 	case j.State == StateIdle || j.State == StateOpen:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("recv_headers", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("recv_headers", "error_code")
-		}
-		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant("recv_headers", "closed_by is absent")
-		}
-		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant("recv_headers", "error_code is absent")
-		}
-		from := j.State
-		j.move(StateOpen, now)
-		return Event{Name: EventHeadersReceived, From: from, To: StateOpen}, nil
+		next := *j
+		return j.step("recv_headers", EventHeadersReceived, &next, StateOpen, now)
 	case (j.State == StateReservedRemote || j.State == StateHalfClosedLocal) && in.EndStream:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("recv_headers", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("recv_headers", "error_code")
-		}
-		j.ClosedBy = fsm.Some(ClosedByEndStream)
-		from := j.State
-		j.move(StateClosed, now)
-		return Event{Name: EventHeadersReceived, From: from, To: StateClosed}, nil
+		next := *j
+		next.ClosedBy = fsm.Some(ClosedByEndStream)
+		return j.step("recv_headers", EventHeadersReceived, &next, StateClosed, now)
 	case j.State == StateReservedRemote || j.State == StateHalfClosedLocal:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("recv_headers", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("recv_headers", "error_code")
-		}
-		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant("recv_headers", "closed_by is absent")
-		}
-		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant("recv_headers", "error_code is absent")
-		}
-		from := j.State
-		j.move(StateHalfClosedLocal, now)
-		return Event{Name: EventHeadersReceived, From: from, To: StateHalfClosedLocal}, nil
+		next := *j
+		return j.step("recv_headers", EventHeadersReceived, &next, StateHalfClosedLocal, now)
 	case j.State == StateHalfClosedRemote:
-		return Event{}, j.refuseOn(&groundRecvHeadersStreamClosed)
+		return Event{}, j.refuseGuard("recv_headers", "stream_closed", "", ErrStreamClosed)
 	case j.State == StateReservedLocal:
-		return Event{}, j.refuseOn(&groundRecvHeadersProtocolError)
+		return Event{}, j.refuseGuard("recv_headers", "protocol_error", "", ErrProtocolError)
 	case j.ClosedBy == fsm.Some(ClosedByRstSent):
 		return j.note(EventHeadersReceived, ""), nil
 	default:
-		return Event{}, j.refuseOn(&groundRecvHeadersStreamClosed)
+		return Event{}, j.refuseGuard("recv_headers", "stream_closed", "", ErrStreamClosed)
 	}
 }
 
@@ -548,54 +461,20 @@ type SendDataInput struct {
 //   - otherwise: to closed
 func (j *Stream) SendData(in SendDataInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateOpen, StateHalfClosedRemote:
-	default:
-		return Event{}, j.refuseState(OpSendData)
+	if j.State != StateOpen && j.State != StateHalfClosedRemote {
+		return Event{}, j.refuseState("send_data")
 	}
 	switch {
 	case !in.EndStream:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("send_data", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("send_data", "error_code")
-		}
-		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant("send_data", "closed_by is absent")
-		}
-		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant("send_data", "error_code is absent")
-		}
-		j.move(j.State, now)
-		return Event{Name: EventDataSent, From: j.State, To: j.State}, nil
+		next := *j
+		return j.step("send_data", EventDataSent, &next, j.State, now)
 	case j.State == StateOpen:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("send_data", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("send_data", "error_code")
-		}
-		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant("send_data", "closed_by is absent")
-		}
-		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant("send_data", "error_code is absent")
-		}
-		from := j.State
-		j.move(StateHalfClosedLocal, now)
-		return Event{Name: EventDataSent, From: from, To: StateHalfClosedLocal}, nil
+		next := *j
+		return j.step("send_data", EventDataSent, &next, StateHalfClosedLocal, now)
 	default:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("send_data", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("send_data", "error_code")
-		}
-		j.ClosedBy = fsm.Some(ClosedByEndStream)
-		from := j.State
-		j.move(StateClosed, now)
-		return Event{Name: EventDataSent, From: from, To: StateClosed}, nil
+		next := *j
+		next.ClosedBy = fsm.Some(ClosedByEndStream)
+		return j.step("send_data", EventDataSent, &next, StateClosed, now)
 	}
 }
 
@@ -622,110 +501,34 @@ type RecvDataInput struct {
 //   - otherwise: to closed
 func (j *Stream) RecvData(in RecvDataInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
-	default:
-		return Event{}, j.refuseState(OpRecvData)
+	if j.State != StateIdle &&
+		j.State != StateReservedLocal &&
+		j.State != StateReservedRemote &&
+		j.State != StateOpen &&
+		j.State != StateHalfClosedLocal &&
+		j.State != StateHalfClosedRemote &&
+		j.State != StateClosed {
+		return Event{}, j.refuseState("recv_data")
 	}
 	switch {
 	case j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote:
-		return Event{}, j.refuseOn(&groundRecvDataProtocolError)
+		return Event{}, j.refuseGuard("recv_data", "protocol_error", "", ErrProtocolError)
 	case j.State == StateHalfClosedRemote:
-		return Event{}, j.refuseOn(&groundRecvDataStreamClosed)
+		return Event{}, j.refuseGuard("recv_data", "stream_closed", "", ErrStreamClosed)
 	case j.State == StateClosed && j.ClosedBy == fsm.Some(ClosedByRstSent):
 		return j.note(EventDataReceived, ""), nil
 	case j.State == StateClosed:
-		return Event{}, j.refuseOn(&groundRecvDataStreamClosed)
+		return Event{}, j.refuseGuard("recv_data", "stream_closed", "", ErrStreamClosed)
 	case !in.EndStream:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("recv_data", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("recv_data", "error_code")
-		}
-		switch j.State {
-		case StateIdle:
-			if j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
-			}
-			if j.ErrorCode.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
-			}
-		case StateReservedLocal:
-			if j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
-			}
-			if j.ErrorCode.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
-			}
-			if j.Initiator != InitiatorLocal {
-				return Event{}, j.refuseInvariant("recv_data", "initiator == local")
-			}
-		case StateReservedRemote:
-			if j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
-			}
-			if j.ErrorCode.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
-			}
-			if j.Initiator != InitiatorRemote {
-				return Event{}, j.refuseInvariant("recv_data", "initiator == remote")
-			}
-		case StateOpen:
-			if j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
-			}
-			if j.ErrorCode.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
-			}
-		case StateHalfClosedLocal:
-			if j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
-			}
-			if j.ErrorCode.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
-			}
-		case StateHalfClosedRemote:
-			if j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
-			}
-			if j.ErrorCode.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
-			}
-		case StateClosed:
-			if !j.ClosedBy.Present() {
-				return Event{}, j.refuseInvariant("recv_data", "closed_by is present")
-			}
-		}
-		j.move(j.State, now)
-		return Event{Name: EventDataReceived, From: j.State, To: j.State}, nil
+		next := *j
+		return j.step("recv_data", EventDataReceived, &next, j.State, now)
 	case j.State == StateOpen:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("recv_data", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("recv_data", "error_code")
-		}
-		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant("recv_data", "closed_by is absent")
-		}
-		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant("recv_data", "error_code is absent")
-		}
-		from := j.State
-		j.move(StateHalfClosedRemote, now)
-		return Event{Name: EventDataReceived, From: from, To: StateHalfClosedRemote}, nil
+		next := *j
+		return j.step("recv_data", EventDataReceived, &next, StateHalfClosedRemote, now)
 	default:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("recv_data", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("recv_data", "error_code")
-		}
-		j.ClosedBy = fsm.Some(ClosedByEndStream)
-		from := j.State
-		j.move(StateClosed, now)
-		return Event{Name: EventDataReceived, From: from, To: StateClosed}, nil
+		next := *j
+		next.ClosedBy = fsm.Some(ClosedByEndStream)
+		return j.step("recv_data", EventDataReceived, &next, StateClosed, now)
 	}
 }
 
@@ -737,32 +540,14 @@ func (j *Stream) RecvData(in RecvDataInput, now time.Time) (Event, error) {
 //   - own_number: initiator == local (ErrNotInitiator)
 func (j *Stream) SendPushPromise(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateIdle:
-	default:
-		return Event{}, j.refuseState(OpSendPushPromise)
+	if j.State != StateIdle {
+		return Event{}, j.refuseState("send_push_promise")
 	}
 	if j.Initiator != InitiatorLocal {
-		return Event{}, j.refuseOn(&groundSendPushPromiseOwnNumber)
+		return Event{}, j.refuseGuard("send_push_promise", "own_number", "", ErrNotInitiator, "initiator", j.Initiator)
 	}
-	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant("send_push_promise", "number")
-	}
-	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		return Event{}, j.refuseInvariant("send_push_promise", "error_code")
-	}
-	if j.ClosedBy.Present() {
-		return Event{}, j.refuseInvariant("send_push_promise", "closed_by is absent")
-	}
-	if j.ErrorCode.Present() {
-		return Event{}, j.refuseInvariant("send_push_promise", "error_code is absent")
-	}
-	if j.Initiator != InitiatorLocal {
-		return Event{}, j.refuseInvariant("send_push_promise", "initiator == local")
-	}
-	from := j.State
-	j.move(StateReservedLocal, now)
-	return Event{Name: EventPushPromiseSent, From: from, To: StateReservedLocal}, nil
+	next := *j
+	return j.step("send_push_promise", EventPushPromiseSent, &next, StateReservedLocal, now)
 }
 
 // RecvPushPromise moves a Stream from idle, reserved_local, reserved_remote,
@@ -775,33 +560,21 @@ func (j *Stream) SendPushPromise(now time.Time) (Event, error) {
 //   - otherwise: refused with ErrProtocolError
 func (j *Stream) RecvPushPromise(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
-	default:
-		return Event{}, j.refuseState(OpRecvPushPromise)
+	if j.State != StateIdle &&
+		j.State != StateReservedLocal &&
+		j.State != StateReservedRemote &&
+		j.State != StateOpen &&
+		j.State != StateHalfClosedLocal &&
+		j.State != StateHalfClosedRemote &&
+		j.State != StateClosed {
+		return Event{}, j.refuseState("recv_push_promise")
 	}
 	switch {
 	case j.State == StateIdle && j.Initiator == InitiatorRemote:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("recv_push_promise", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("recv_push_promise", "error_code")
-		}
-		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant("recv_push_promise", "closed_by is absent")
-		}
-		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant("recv_push_promise", "error_code is absent")
-		}
-		if j.Initiator != InitiatorRemote {
-			return Event{}, j.refuseInvariant("recv_push_promise", "initiator == remote")
-		}
-		from := j.State
-		j.move(StateReservedRemote, now)
-		return Event{Name: EventPushPromiseReceived, From: from, To: StateReservedRemote}, nil
+		next := *j
+		return j.step("recv_push_promise", EventPushPromiseReceived, &next, StateReservedRemote, now)
 	default:
-		return Event{}, j.refuseOn(&groundRecvPushPromiseProtocolError)
+		return Event{}, j.refuseGuard("recv_push_promise", "protocol_error", "", ErrProtocolError)
 	}
 }
 
@@ -817,19 +590,17 @@ func (j *Stream) SendRstStream(in SendRstStreamInput, now time.Time) (Event, err
 	if in.ErrorCode < 0 || in.ErrorCode > 4294967295 {
 		return Event{}, j.refuseInput("send_rst_stream", "error_code", "expected 0 to 4294967295")
 	}
-	switch j.State {
-	case StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-	default:
-		return Event{}, j.refuseState(OpSendRstStream)
+	if j.State != StateReservedLocal &&
+		j.State != StateReservedRemote &&
+		j.State != StateOpen &&
+		j.State != StateHalfClosedLocal &&
+		j.State != StateHalfClosedRemote {
+		return Event{}, j.refuseState("send_rst_stream")
 	}
-	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant("send_rst_stream", "number")
-	}
-	j.ClosedBy = fsm.Some(ClosedByRstSent)
-	j.ErrorCode = fsm.Some(in.ErrorCode)
-	from := j.State
-	j.move(StateClosed, now)
-	return Event{Name: EventRstStreamSent, From: from, To: StateClosed}, nil
+	next := *j
+	next.ClosedBy = fsm.Some(ClosedByRstSent)
+	next.ErrorCode = fsm.Some(in.ErrorCode)
+	return j.step("send_rst_stream", EventRstStreamSent, &next, StateClosed, now)
 }
 
 // RecvRstStreamInput holds the inputs of RecvRstStream.
@@ -850,25 +621,25 @@ func (j *Stream) RecvRstStream(in RecvRstStreamInput, now time.Time) (Event, err
 	if in.ErrorCode < 0 || in.ErrorCode > 4294967295 {
 		return Event{}, j.refuseInput("recv_rst_stream", "error_code", "expected 0 to 4294967295")
 	}
-	switch j.State {
-	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-	case StateClosed:
+	if j.State == StateClosed {
 		return j.note(EventRstStreamReceived, ""), nil
-	default:
-		return Event{}, j.refuseState(OpRecvRstStream)
+	}
+	if j.State != StateIdle &&
+		j.State != StateReservedLocal &&
+		j.State != StateReservedRemote &&
+		j.State != StateOpen &&
+		j.State != StateHalfClosedLocal &&
+		j.State != StateHalfClosedRemote {
+		return Event{}, j.refuseState("recv_rst_stream")
 	}
 	switch {
 	case j.State == StateIdle:
-		return Event{}, j.refuseOn(&groundRecvRstStreamProtocolError)
+		return Event{}, j.refuseGuard("recv_rst_stream", "protocol_error", "", ErrProtocolError)
 	default:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("recv_rst_stream", "number")
-		}
-		j.ErrorCode = fsm.Some(in.ErrorCode)
-		j.ClosedBy = fsm.Some(ClosedByRstReceived)
-		from := j.State
-		j.move(StateClosed, now)
-		return Event{Name: EventRstStreamReceived, From: from, To: StateClosed}, nil
+		next := *j
+		next.ErrorCode = fsm.Some(in.ErrorCode)
+		next.ClosedBy = fsm.Some(ClosedByRstReceived)
+		return j.step("recv_rst_stream", EventRstStreamReceived, &next, StateClosed, now)
 	}
 }
 
@@ -876,31 +647,14 @@ func (j *Stream) RecvRstStream(in RecvRstStreamInput, now time.Time) (Event, err
 // half_closed_remote.
 func (j *Stream) SendWindowUpdate(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-	default:
-		return Event{}, j.refuseState(OpSendWindowUpdate)
+	if j.State != StateReservedRemote &&
+		j.State != StateOpen &&
+		j.State != StateHalfClosedLocal &&
+		j.State != StateHalfClosedRemote {
+		return Event{}, j.refuseState("send_window_update")
 	}
-	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant("send_window_update", "number")
-	}
-	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		return Event{}, j.refuseInvariant("send_window_update", "error_code")
-	}
-	if j.ClosedBy.Present() {
-		return Event{}, j.refuseInvariant("send_window_update", "closed_by is absent")
-	}
-	if j.ErrorCode.Present() {
-		return Event{}, j.refuseInvariant("send_window_update", "error_code is absent")
-	}
-	switch j.State {
-	case StateReservedRemote:
-		if j.Initiator != InitiatorRemote {
-			return Event{}, j.refuseInvariant("send_window_update", "initiator == remote")
-		}
-	}
-	j.move(j.State, now)
-	return Event{Name: EventWindowUpdateSent, From: j.State, To: j.State}, nil
+	next := *j
+	return j.step("send_window_update", EventWindowUpdateSent, &next, j.State, now)
 }
 
 // RecvWindowUpdate moves a Stream from idle, reserved_local, reserved_remote,
@@ -914,41 +668,23 @@ func (j *Stream) SendWindowUpdate(now time.Time) (Event, error) {
 // In closed the call is recorded and changes nothing.
 func (j *Stream) RecvWindowUpdate(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-	case StateClosed:
+	if j.State == StateClosed {
 		return j.note(EventWindowUpdateReceived, ""), nil
-	default:
-		return Event{}, j.refuseState(OpRecvWindowUpdate)
+	}
+	if j.State != StateIdle &&
+		j.State != StateReservedLocal &&
+		j.State != StateReservedRemote &&
+		j.State != StateOpen &&
+		j.State != StateHalfClosedLocal &&
+		j.State != StateHalfClosedRemote {
+		return Event{}, j.refuseState("recv_window_update")
 	}
 	switch {
 	case j.State == StateIdle || j.State == StateReservedRemote:
-		return Event{}, j.refuseOn(&groundRecvWindowUpdateProtocolError)
+		return Event{}, j.refuseGuard("recv_window_update", "protocol_error", "", ErrProtocolError)
 	default:
-		if j.Number < 1 || j.Number > 2147483647 {
-			return Event{}, j.refuseInvariant("recv_window_update", "number")
-		}
-		if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-			return Event{}, j.refuseInvariant("recv_window_update", "error_code")
-		}
-		if j.ClosedBy.Present() {
-			return Event{}, j.refuseInvariant("recv_window_update", "closed_by is absent")
-		}
-		if j.ErrorCode.Present() {
-			return Event{}, j.refuseInvariant("recv_window_update", "error_code is absent")
-		}
-		switch j.State {
-		case StateReservedLocal:
-			if j.Initiator != InitiatorLocal {
-				return Event{}, j.refuseInvariant("recv_window_update", "initiator == local")
-			}
-		case StateReservedRemote:
-			if j.Initiator != InitiatorRemote {
-				return Event{}, j.refuseInvariant("recv_window_update", "initiator == remote")
-			}
-		}
-		j.move(j.State, now)
-		return Event{Name: EventWindowUpdateReceived, From: j.State, To: j.State}, nil
+		next := *j
+		return j.step("recv_window_update", EventWindowUpdateReceived, &next, j.State, now)
 	}
 }
 
@@ -960,37 +696,19 @@ func (j *Stream) RecvWindowUpdate(now time.Time) (Event, error) {
 // In closed the call is recorded and changes nothing.
 func (j *Stream) SendPriority(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-	case StateClosed:
+	if j.State == StateClosed {
 		return j.note(EventPrioritySent, ""), nil
-	default:
-		return Event{}, j.refuseState(OpSendPriority)
 	}
-	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant("send_priority", "number")
+	if j.State != StateIdle &&
+		j.State != StateReservedLocal &&
+		j.State != StateReservedRemote &&
+		j.State != StateOpen &&
+		j.State != StateHalfClosedLocal &&
+		j.State != StateHalfClosedRemote {
+		return Event{}, j.refuseState("send_priority")
 	}
-	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		return Event{}, j.refuseInvariant("send_priority", "error_code")
-	}
-	if j.ClosedBy.Present() {
-		return Event{}, j.refuseInvariant("send_priority", "closed_by is absent")
-	}
-	if j.ErrorCode.Present() {
-		return Event{}, j.refuseInvariant("send_priority", "error_code is absent")
-	}
-	switch j.State {
-	case StateReservedLocal:
-		if j.Initiator != InitiatorLocal {
-			return Event{}, j.refuseInvariant("send_priority", "initiator == local")
-		}
-	case StateReservedRemote:
-		if j.Initiator != InitiatorRemote {
-			return Event{}, j.refuseInvariant("send_priority", "initiator == remote")
-		}
-	}
-	j.move(j.State, now)
-	return Event{Name: EventPrioritySent, From: j.State, To: j.State}, nil
+	next := *j
+	return j.step("send_priority", EventPrioritySent, &next, j.State, now)
 }
 
 // RecvPriority keeps a Stream idle, reserved_local, reserved_remote, open,
@@ -1001,37 +719,19 @@ func (j *Stream) SendPriority(now time.Time) (Event, error) {
 // In closed the call is recorded and changes nothing.
 func (j *Stream) RecvPriority(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-	case StateClosed:
+	if j.State == StateClosed {
 		return j.note(EventPriorityReceived, ""), nil
-	default:
-		return Event{}, j.refuseState(OpRecvPriority)
 	}
-	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant("recv_priority", "number")
+	if j.State != StateIdle &&
+		j.State != StateReservedLocal &&
+		j.State != StateReservedRemote &&
+		j.State != StateOpen &&
+		j.State != StateHalfClosedLocal &&
+		j.State != StateHalfClosedRemote {
+		return Event{}, j.refuseState("recv_priority")
 	}
-	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		return Event{}, j.refuseInvariant("recv_priority", "error_code")
-	}
-	if j.ClosedBy.Present() {
-		return Event{}, j.refuseInvariant("recv_priority", "closed_by is absent")
-	}
-	if j.ErrorCode.Present() {
-		return Event{}, j.refuseInvariant("recv_priority", "error_code is absent")
-	}
-	switch j.State {
-	case StateReservedLocal:
-		if j.Initiator != InitiatorLocal {
-			return Event{}, j.refuseInvariant("recv_priority", "initiator == local")
-		}
-	case StateReservedRemote:
-		if j.Initiator != InitiatorRemote {
-			return Event{}, j.refuseInvariant("recv_priority", "initiator == remote")
-		}
-	}
-	j.move(j.State, now)
-	return Event{Name: EventPriorityReceived, From: j.State, To: j.State}, nil
+	next := *j
+	return j.step("recv_priority", EventPriorityReceived, &next, j.State, now)
 }
 
 // Skip moves a Stream from idle to closed.
@@ -1041,21 +741,12 @@ func (j *Stream) RecvPriority(now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Stream) Skip(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateIdle:
-	default:
-		return Event{}, j.refuseState(OpSkip)
+	if j.State != StateIdle {
+		return Event{}, j.refuseState("skip")
 	}
-	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant("skip", "number")
-	}
-	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		return Event{}, j.refuseInvariant("skip", "error_code")
-	}
-	j.ClosedBy = fsm.Some(ClosedBySkipped)
-	from := j.State
-	j.move(StateClosed, now)
-	return Event{Name: EventSkipped, From: from, To: StateClosed}, nil
+	next := *j
+	next.ClosedBy = fsm.Some(ClosedBySkipped)
+	return j.step("skip", EventSkipped, &next, StateClosed, now)
 }
 
 // CloseConnection moves a Stream from idle, reserved_local, reserved_remote,
@@ -1066,21 +757,17 @@ func (j *Stream) Skip(now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Stream) CloseConnection(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-	default:
-		return Event{}, j.refuseState(OpCloseConnection)
+	if j.State != StateIdle &&
+		j.State != StateReservedLocal &&
+		j.State != StateReservedRemote &&
+		j.State != StateOpen &&
+		j.State != StateHalfClosedLocal &&
+		j.State != StateHalfClosedRemote {
+		return Event{}, j.refuseState("close_connection")
 	}
-	if j.Number < 1 || j.Number > 2147483647 {
-		return Event{}, j.refuseInvariant("close_connection", "number")
-	}
-	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		return Event{}, j.refuseInvariant("close_connection", "error_code")
-	}
-	j.ClosedBy = fsm.Some(ClosedByConnectionLost)
-	from := j.State
-	j.move(StateClosed, now)
-	return Event{Name: EventConnectionClosed, From: from, To: StateClosed}, nil
+	next := *j
+	next.ClosedBy = fsm.Some(ClosedByConnectionLost)
+	return j.step("close_connection", EventConnectionClosed, &next, StateClosed, now)
 }
 
 // Can reports whether an operation is possible in the state of the Stream: nil,
@@ -1117,82 +804,73 @@ func Check(j Stream) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Number < 1 || j.Number > 2147483647 {
-		found = append(found, fsm.Violation{Rule: "number", Must: true})
-	}
 	if !j.Initiator.Valid() {
 		found = append(found, fsm.Violation{Rule: "initiator", Must: true})
 	}
 	if j.ClosedBy.Present() && !j.ClosedBy.Or(0).Valid() {
 		found = append(found, fsm.Violation{Rule: "closed_by", Must: true})
 	}
-	if j.ErrorCode.Present() && (j.ErrorCode.Or(0) < 0 || j.ErrorCode.Or(0) > 4294967295) {
-		found = append(found, fsm.Violation{Rule: "error_code", Must: true})
-	}
-	switch j.State {
-	case StateIdle:
-		if j.ClosedBy.Present() {
-			found = append(found, fsm.Violation{Rule: "closed_by is absent", Must: true})
-		}
-		if j.ErrorCode.Present() {
-			found = append(found, fsm.Violation{Rule: "error_code is absent", Must: true})
-		}
-	case StateReservedLocal:
-		if j.ClosedBy.Present() {
-			found = append(found, fsm.Violation{Rule: "closed_by is absent", Must: true})
-		}
-		if j.ErrorCode.Present() {
-			found = append(found, fsm.Violation{Rule: "error_code is absent", Must: true})
-		}
-		if j.Initiator != InitiatorLocal {
-			found = append(found, fsm.Violation{Rule: "initiator == local", Must: true})
-		}
-	case StateReservedRemote:
-		if j.ClosedBy.Present() {
-			found = append(found, fsm.Violation{Rule: "closed_by is absent", Must: true})
-		}
-		if j.ErrorCode.Present() {
-			found = append(found, fsm.Violation{Rule: "error_code is absent", Must: true})
-		}
-		if j.Initiator != InitiatorRemote {
-			found = append(found, fsm.Violation{Rule: "initiator == remote", Must: true})
-		}
-	case StateOpen:
-		if j.ClosedBy.Present() {
-			found = append(found, fsm.Violation{Rule: "closed_by is absent", Must: true})
-		}
-		if j.ErrorCode.Present() {
-			found = append(found, fsm.Violation{Rule: "error_code is absent", Must: true})
-		}
-	case StateHalfClosedLocal:
-		if j.ClosedBy.Present() {
-			found = append(found, fsm.Violation{Rule: "closed_by is absent", Must: true})
-		}
-		if j.ErrorCode.Present() {
-			found = append(found, fsm.Violation{Rule: "error_code is absent", Must: true})
-		}
-	case StateHalfClosedRemote:
-		if j.ClosedBy.Present() {
-			found = append(found, fsm.Violation{Rule: "closed_by is absent", Must: true})
-		}
-		if j.ErrorCode.Present() {
-			found = append(found, fsm.Violation{Rule: "error_code is absent", Must: true})
-		}
-	case StateClosed:
-		if !j.ClosedBy.Present() {
-			found = append(found, fsm.Violation{Rule: "closed_by is present", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Stream) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Stream) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateIdle, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
+		return ((j.Number >= 1 && j.Number <= 2147483647) || broken("number", true)) &&
+			(!j.ErrorCode.Present() || j.ErrorCode.Or(0) >= 0 && j.ErrorCode.Or(0) <= 4294967295 || broken("error_code", true)) &&
+			(!j.ClosedBy.Present() || broken("closed_by is absent", true)) &&
+			(!j.ErrorCode.Present() || broken("error_code is absent", true))
+	case StateReservedLocal:
+		return ((j.Number >= 1 && j.Number <= 2147483647) || broken("number", true)) &&
+			(!j.ErrorCode.Present() || j.ErrorCode.Or(0) >= 0 && j.ErrorCode.Or(0) <= 4294967295 || broken("error_code", true)) &&
+			(!j.ClosedBy.Present() || broken("closed_by is absent", true)) &&
+			(!j.ErrorCode.Present() || broken("error_code is absent", true)) &&
+			(j.Initiator == InitiatorLocal || broken("initiator == local", true))
+	case StateReservedRemote:
+		return ((j.Number >= 1 && j.Number <= 2147483647) || broken("number", true)) &&
+			(!j.ErrorCode.Present() || j.ErrorCode.Or(0) >= 0 && j.ErrorCode.Or(0) <= 4294967295 || broken("error_code", true)) &&
+			(!j.ClosedBy.Present() || broken("closed_by is absent", true)) &&
+			(!j.ErrorCode.Present() || broken("error_code is absent", true)) &&
+			(j.Initiator == InitiatorRemote || broken("initiator == remote", true))
+	case StateClosed:
+		return ((j.Number >= 1 && j.Number <= 2147483647) || broken("number", true)) &&
+			(!j.ErrorCode.Present() || j.ErrorCode.Or(0) >= 0 && j.ErrorCode.Or(0) <= 4294967295 || broken("error_code", true)) &&
+			(j.ClosedBy.Present() || broken("closed_by is present", true))
 	}
+	return true
+}
+
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Stream) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Stream) step(op, event string, next *Stream, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
+	}
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -1201,31 +879,28 @@ func (j *Stream) note(name, guard string) Event {
 	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Stream) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Stream) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "stream", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Stream) refuseState(op string) *fsm.Refusal {
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r := j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Stream) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "stream", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Stream) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -1235,62 +910,28 @@ func (j *Stream) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Stream) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Stream) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	sendHeadersStates      = []string{"idle", "reserved_local", "open", "half_closed_remote"}
-	recvHeadersStates      = []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"}
-	sendDataStates         = []string{"open", "half_closed_remote"}
-	recvDataStates         = []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"}
-	sendPushPromiseStates  = []string{"idle"}
-	recvPushPromiseStates  = []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"}
-	sendRstStreamStates    = []string{"reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"}
-	recvRstStreamStates    = []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"}
-	sendWindowUpdateStates = []string{"reserved_remote", "open", "half_closed_local", "half_closed_remote"}
-	recvWindowUpdateStates = []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"}
-	sendPriorityStates     = []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"}
-	recvPriorityStates     = []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"}
-	skipStates             = []string{"idle"}
-	closeConnectionStates  = []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpSendHeaders:      {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_headers", Allowed: sendHeadersStates},
-	OpRecvHeaders:      {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_headers", Allowed: recvHeadersStates},
-	OpSendData:         {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_data", Allowed: sendDataStates},
-	OpRecvData:         {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_data", Allowed: recvDataStates},
-	OpSendPushPromise:  {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_push_promise", Allowed: sendPushPromiseStates},
-	OpRecvPushPromise:  {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_push_promise", Allowed: recvPushPromiseStates},
-	OpSendRstStream:    {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_rst_stream", Allowed: sendRstStreamStates},
-	OpRecvRstStream:    {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_rst_stream", Allowed: recvRstStreamStates},
-	OpSendWindowUpdate: {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_window_update", Allowed: sendWindowUpdateStates},
-	OpRecvWindowUpdate: {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_window_update", Allowed: recvWindowUpdateStates},
-	OpSendPriority:     {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_priority", Allowed: sendPriorityStates},
-	OpRecvPriority:     {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_priority", Allowed: recvPriorityStates},
-	OpSkip:             {Code: fsm.ErrWrongState, Machine: "stream", Operation: "skip", Allowed: skipStates},
-	OpCloseConnection:  {Code: fsm.ErrWrongState, Machine: "stream", Operation: "close_connection", Allowed: closeConnectionStates},
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"send_headers":       "idle, reserved_local, open, half_closed_remote",
+	"recv_headers":       "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed",
+	"send_data":          "open, half_closed_remote",
+	"recv_data":          "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed",
+	"send_push_promise":  "idle",
+	"recv_push_promise":  "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed",
+	"send_rst_stream":    "reserved_local, reserved_remote, open, half_closed_local, half_closed_remote",
+	"recv_rst_stream":    "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote",
+	"send_window_update": "reserved_remote, open, half_closed_local, half_closed_remote",
+	"recv_window_update": "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote",
+	"send_priority":      "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote",
+	"recv_priority":      "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote",
+	"skip":               "idle",
+	"close_connection":   "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote",
 }
-
-// The grounds on which guards refuse an operation.
-var (
-	groundSendHeadersRoom               = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "send_headers", Guard: "room", Cause: ErrRefusedStream}
-	groundSendHeadersNotInitiator       = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "send_headers", Guard: "not_initiator", Cause: ErrNotInitiator}
-	groundRecvHeadersRoom               = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_headers", Guard: "room", Cause: ErrRefusedStream}
-	groundRecvHeadersProtocolError      = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_headers", Guard: "protocol_error", Cause: ErrProtocolError}
-	groundRecvHeadersStreamClosed       = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_headers", Guard: "stream_closed", Cause: ErrStreamClosed}
-	groundRecvDataProtocolError         = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_data", Guard: "protocol_error", Cause: ErrProtocolError}
-	groundRecvDataStreamClosed          = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_data", Guard: "stream_closed", Cause: ErrStreamClosed}
-	groundSendPushPromiseOwnNumber      = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "send_push_promise", Guard: "own_number", Cause: ErrNotInitiator}
-	groundRecvPushPromiseProtocolError  = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_push_promise", Guard: "protocol_error", Cause: ErrProtocolError}
-	groundRecvRstStreamProtocolError    = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_rst_stream", Guard: "protocol_error", Cause: ErrProtocolError}
-	groundRecvWindowUpdateProtocolError = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_window_update", Guard: "protocol_error", Cause: ErrProtocolError}
-)

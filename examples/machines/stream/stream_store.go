@@ -193,11 +193,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Stream, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Stream, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -223,19 +219,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // In returns the machine within a transaction of the caller's own, which
@@ -284,14 +268,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opName = &fsmimpl.Operation[Stream]{
-		Name:    "name",
-		Stored:  "name",
-		Event:   "named",
-		By:      fsmimpl.ByCaller,
+		Name: "name", Stored: "name", Event: "named", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "idle"},
-		},
+		Moves:   []fsmimpl.Move{{To: "idle"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "connection", Column: "connection"},
 			{Input: "number", Column: "number"},
@@ -301,11 +280,8 @@ var (
 	}
 
 	opSendHeaders = &fsmimpl.Operation[Stream]{
-		Name:   "send_headers",
-		Stored: "send_headers",
-		Event:  "headers_sent",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"idle", "reserved_local", "open", "half_closed_remote"},
+		Name: "send_headers", Stored: "send_headers", Event: "headers_sent", By: fsmimpl.ByCaller,
+		From: []string{"idle", "reserved_local", "open", "half_closed_remote"},
 		Moves: []fsmimpl.Move{
 			{From: "idle", To: "half_closed_local"},
 			{From: "idle", To: "open"},
@@ -319,11 +295,8 @@ var (
 	}
 
 	opRecvHeaders = &fsmimpl.Operation[Stream]{
-		Name:   "recv_headers",
-		Stored: "recv_headers",
-		Event:  "headers_received",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"},
+		Name: "recv_headers", Stored: "recv_headers", Event: "headers_received", By: fsmimpl.ByCaller,
+		From: []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"},
 		Moves: []fsmimpl.Move{
 			{From: "idle", To: "half_closed_remote"},
 			{From: "idle", To: "open"},
@@ -338,62 +311,33 @@ var (
 	}
 
 	opSendData = &fsmimpl.Operation[Stream]{
-		Name:   "send_data",
-		Stored: "send_data",
-		Event:  "data_sent",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"open", "half_closed_remote"},
-		Moves: []fsmimpl.Move{
-			{From: "open", To: "open"},
-			{From: "open", To: "half_closed_local"},
-			{From: "half_closed_remote", To: "half_closed_remote"},
-			{From: "half_closed_remote", To: "closed"},
-		},
+		Name: "send_data", Stored: "send_data", Event: "data_sent", By: fsmimpl.ByCaller,
+		From:  []string{"open", "half_closed_remote"},
+		Moves: []fsmimpl.Move{{From: "open", To: "open"}, {From: "open", To: "half_closed_local"}, {From: "half_closed_remote", To: "half_closed_remote"}, {From: "half_closed_remote", To: "closed"}},
 	}
 
 	opRecvData = &fsmimpl.Operation[Stream]{
-		Name:   "recv_data",
-		Stored: "recv_data",
-		Event:  "data_received",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"},
-		Moves: []fsmimpl.Move{
-			{From: "open", To: "open"},
-			{From: "open", To: "half_closed_remote"},
-			{From: "half_closed_local", To: "half_closed_local"},
-			{From: "half_closed_local", To: "closed"},
-		},
+		Name: "recv_data", Stored: "recv_data", Event: "data_received", By: fsmimpl.ByCaller,
+		From:     []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"},
+		Moves:    []fsmimpl.Move{{From: "open", To: "open"}, {From: "open", To: "half_closed_remote"}, {From: "half_closed_local", To: "half_closed_local"}, {From: "half_closed_local", To: "closed"}},
 		Recorded: []string{"closed"},
 	}
 
 	opSendPushPromise = &fsmimpl.Operation[Stream]{
-		Name:   "send_push_promise",
-		Stored: "send_push_promise",
-		Event:  "push_promise_sent",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"idle"},
-		Moves: []fsmimpl.Move{
-			{From: "idle", To: "reserved_local"},
-		},
+		Name: "send_push_promise", Stored: "send_push_promise", Event: "push_promise_sent", By: fsmimpl.ByCaller,
+		From:  []string{"idle"},
+		Moves: []fsmimpl.Move{{From: "idle", To: "reserved_local"}},
 	}
 
 	opRecvPushPromise = &fsmimpl.Operation[Stream]{
-		Name:   "recv_push_promise",
-		Stored: "recv_push_promise",
-		Event:  "push_promise_received",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"},
-		Moves: []fsmimpl.Move{
-			{From: "idle", To: "reserved_remote"},
-		},
+		Name: "recv_push_promise", Stored: "recv_push_promise", Event: "push_promise_received", By: fsmimpl.ByCaller,
+		From:  []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"},
+		Moves: []fsmimpl.Move{{From: "idle", To: "reserved_remote"}},
 	}
 
 	opSendRstStream = &fsmimpl.Operation[Stream]{
-		Name:   "send_rst_stream",
-		Stored: "send_rst_stream",
-		Event:  "rst_stream_sent",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
+		Name: "send_rst_stream", Stored: "send_rst_stream", Event: "rst_stream_sent", By: fsmimpl.ByCaller,
+		From: []string{"reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
 		Moves: []fsmimpl.Move{
 			{From: "reserved_local", To: "closed"},
 			{From: "reserved_remote", To: "closed"},
@@ -401,17 +345,12 @@ var (
 			{From: "half_closed_local", To: "closed"},
 			{From: "half_closed_remote", To: "closed"},
 		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "error_code", Column: "error_code"},
-		},
+		Feeds: []fsmimpl.Feed{{Input: "error_code", Column: "error_code"}},
 	}
 
 	opRecvRstStream = &fsmimpl.Operation[Stream]{
-		Name:   "recv_rst_stream",
-		Stored: "recv_rst_stream",
-		Event:  "rst_stream_received",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
+		Name: "recv_rst_stream", Stored: "recv_rst_stream", Event: "rst_stream_received", By: fsmimpl.ByCaller,
+		From: []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
 		Moves: []fsmimpl.Move{
 			{From: "reserved_local", To: "closed"},
 			{From: "reserved_remote", To: "closed"},
@@ -419,47 +358,26 @@ var (
 			{From: "half_closed_local", To: "closed"},
 			{From: "half_closed_remote", To: "closed"},
 		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "error_code", Column: "error_code"},
-		},
+		Feeds:    []fsmimpl.Feed{{Input: "error_code", Column: "error_code"}},
 		Recorded: []string{"closed"},
 	}
 
 	opSendWindowUpdate = &fsmimpl.Operation[Stream]{
-		Name:   "send_window_update",
-		Stored: "send_window_update",
-		Event:  "window_update_sent",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"reserved_remote", "open", "half_closed_local", "half_closed_remote"},
-		Moves: []fsmimpl.Move{
-			{From: "reserved_remote", To: "reserved_remote"},
-			{From: "open", To: "open"},
-			{From: "half_closed_local", To: "half_closed_local"},
-			{From: "half_closed_remote", To: "half_closed_remote"},
-		},
+		Name: "send_window_update", Stored: "send_window_update", Event: "window_update_sent", By: fsmimpl.ByCaller,
+		From:  []string{"reserved_remote", "open", "half_closed_local", "half_closed_remote"},
+		Moves: []fsmimpl.Move{{From: "reserved_remote", To: "reserved_remote"}, {From: "open", To: "open"}, {From: "half_closed_local", To: "half_closed_local"}, {From: "half_closed_remote", To: "half_closed_remote"}},
 	}
 
 	opRecvWindowUpdate = &fsmimpl.Operation[Stream]{
-		Name:   "recv_window_update",
-		Stored: "recv_window_update",
-		Event:  "window_update_received",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
-		Moves: []fsmimpl.Move{
-			{From: "reserved_local", To: "reserved_local"},
-			{From: "open", To: "open"},
-			{From: "half_closed_local", To: "half_closed_local"},
-			{From: "half_closed_remote", To: "half_closed_remote"},
-		},
+		Name: "recv_window_update", Stored: "recv_window_update", Event: "window_update_received", By: fsmimpl.ByCaller,
+		From:     []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
+		Moves:    []fsmimpl.Move{{From: "reserved_local", To: "reserved_local"}, {From: "open", To: "open"}, {From: "half_closed_local", To: "half_closed_local"}, {From: "half_closed_remote", To: "half_closed_remote"}},
 		Recorded: []string{"closed"},
 	}
 
 	opSendPriority = &fsmimpl.Operation[Stream]{
-		Name:   "send_priority",
-		Stored: "send_priority",
-		Event:  "priority_sent",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
+		Name: "send_priority", Stored: "send_priority", Event: "priority_sent", By: fsmimpl.ByCaller,
+		From: []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
 		Moves: []fsmimpl.Move{
 			{From: "idle", To: "idle"},
 			{From: "reserved_local", To: "reserved_local"},
@@ -472,11 +390,8 @@ var (
 	}
 
 	opRecvPriority = &fsmimpl.Operation[Stream]{
-		Name:   "recv_priority",
-		Stored: "recv_priority",
-		Event:  "priority_received",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
+		Name: "recv_priority", Stored: "recv_priority", Event: "priority_received", By: fsmimpl.ByCaller,
+		From: []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
 		Moves: []fsmimpl.Move{
 			{From: "idle", To: "idle"},
 			{From: "reserved_local", To: "reserved_local"},
@@ -489,22 +404,14 @@ var (
 	}
 
 	opSkip = &fsmimpl.Operation[Stream]{
-		Name:   "skip",
-		Stored: "skip",
-		Event:  "skipped",
-		By:     fsmimpl.BySystem,
-		From:   []string{"idle"},
-		Moves: []fsmimpl.Move{
-			{From: "idle", To: "closed"},
-		},
+		Name: "skip", Stored: "skip", Event: "skipped", By: fsmimpl.BySystem,
+		From:  []string{"idle"},
+		Moves: []fsmimpl.Move{{From: "idle", To: "closed"}},
 	}
 
 	opCloseConnection = &fsmimpl.Operation[Stream]{
-		Name:   "close_connection",
-		Stored: "close_connection",
-		Event:  "connection_closed",
-		By:     fsmimpl.BySystem,
-		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
+		Name: "close_connection", Stored: "close_connection", Event: "connection_closed", By: fsmimpl.BySystem,
+		From: []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
 		Moves: []fsmimpl.Move{
 			{From: "idle", To: "closed"},
 			{From: "reserved_local", To: "closed"},
@@ -521,33 +428,16 @@ var descriptor = fsmimpl.Descriptor[Stream]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Stream) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Stream) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Stream]{
-		opName,
-		opSendHeaders,
-		opRecvHeaders,
-		opSendData,
-		opRecvData,
-		opSendPushPromise,
-		opRecvPushPromise,
-		opSendRstStream,
-		opRecvRstStream,
-		opSendWindowUpdate,
-		opRecvWindowUpdate,
-		opSendPriority,
-		opRecvPriority,
-		opSkip,
-		opCloseConnection,
+		opName, opSendHeaders, opRecvHeaders, opSendData, opRecvData, opSendPushPromise, opRecvPushPromise, opSendRstStream,
+		opRecvRstStream, opSendWindowUpdate, opRecvWindowUpdate, opSendPriority, opRecvPriority, opSkip, opCloseConnection,
 	},
 }
 
 func nameCall(op *fsmimpl.Operation[Stream], id string, in NameInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "connection", Value: in.Connection, Kind: driver.KindString},
 			{Name: "number", Value: in.Number, Kind: driver.KindInt},
@@ -564,11 +454,8 @@ func nameCall(op *fsmimpl.Operation[Stream], id string, in NameInput, c fsm.Call
 
 func sendHeadersCall(op *fsmimpl.Operation[Stream], in SendHeadersInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "end_stream", Value: in.EndStream, Kind: driver.KindBool},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "end_stream", Value: in.EndStream, Kind: driver.KindBool}},
 		Decide: func(j *Stream, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := SendHeadersPeers{Room: peers[0]}
 			return step(j.SendHeaders(in, known, now))
@@ -583,11 +470,8 @@ func sendHeadersCall(op *fsmimpl.Operation[Stream], in SendHeadersInput, c fsm.C
 
 func recvHeadersCall(op *fsmimpl.Operation[Stream], in RecvHeadersInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "end_stream", Value: in.EndStream, Kind: driver.KindBool},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "end_stream", Value: in.EndStream, Kind: driver.KindBool}},
 		Decide: func(j *Stream, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := RecvHeadersPeers{Room: peers[0]}
 			return step(j.RecvHeaders(in, known, now))
@@ -602,11 +486,8 @@ func recvHeadersCall(op *fsmimpl.Operation[Stream], in RecvHeadersInput, c fsm.C
 
 func sendDataCall(op *fsmimpl.Operation[Stream], in SendDataInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "end_stream", Value: in.EndStream, Kind: driver.KindBool},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "end_stream", Value: in.EndStream, Kind: driver.KindBool}},
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SendData(in, now))
 		},
@@ -615,11 +496,8 @@ func sendDataCall(op *fsmimpl.Operation[Stream], in SendDataInput, c fsm.Call) f
 
 func recvDataCall(op *fsmimpl.Operation[Stream], in RecvDataInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "end_stream", Value: in.EndStream, Kind: driver.KindBool},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "end_stream", Value: in.EndStream, Kind: driver.KindBool}},
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RecvData(in, now))
 		},
@@ -628,8 +506,7 @@ func recvDataCall(op *fsmimpl.Operation[Stream], in RecvDataInput, c fsm.Call) f
 
 func sendPushPromiseCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SendPushPromise(now))
 		},
@@ -638,8 +515,7 @@ func sendPushPromiseCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call
 
 func recvPushPromiseCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RecvPushPromise(now))
 		},
@@ -648,11 +524,8 @@ func recvPushPromiseCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call
 
 func sendRstStreamCall(op *fsmimpl.Operation[Stream], in SendRstStreamInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "error_code", Value: in.ErrorCode, Kind: driver.KindInt},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "error_code", Value: in.ErrorCode, Kind: driver.KindInt}},
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SendRstStream(in, now))
 		},
@@ -661,11 +534,8 @@ func sendRstStreamCall(op *fsmimpl.Operation[Stream], in SendRstStreamInput, c f
 
 func recvRstStreamCall(op *fsmimpl.Operation[Stream], in RecvRstStreamInput, c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "error_code", Value: in.ErrorCode, Kind: driver.KindInt},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "error_code", Value: in.ErrorCode, Kind: driver.KindInt}},
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RecvRstStream(in, now))
 		},
@@ -674,8 +544,7 @@ func recvRstStreamCall(op *fsmimpl.Operation[Stream], in RecvRstStreamInput, c f
 
 func sendWindowUpdateCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SendWindowUpdate(now))
 		},
@@ -684,8 +553,7 @@ func sendWindowUpdateCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Cal
 
 func recvWindowUpdateCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RecvWindowUpdate(now))
 		},
@@ -694,8 +562,7 @@ func recvWindowUpdateCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Cal
 
 func sendPriorityCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SendPriority(now))
 		},
@@ -704,8 +571,7 @@ func sendPriorityCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[St
 
 func recvPriorityCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RecvPriority(now))
 		},
@@ -714,18 +580,14 @@ func recvPriorityCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[St
 
 func skipCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Skip(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Skip(now)) },
 	}
 }
 
 func closeConnectionCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call[Stream] {
 	return fsmimpl.Call[Stream]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.CloseConnection(now))
 		},
@@ -735,11 +597,7 @@ func closeConnectionCall(op *fsmimpl.Operation[Stream], c fsm.Call) fsmimpl.Call
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Stream) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Connection,
 			j.Number,

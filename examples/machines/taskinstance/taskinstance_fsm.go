@@ -9,7 +9,6 @@
 package taskinstance
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -219,7 +218,7 @@ func (m *MarkAs) UnmarshalText(text []byte) error {
 // call returns.
 var (
 	// ErrExistsInRun: refused by the unique rule one_per_run.
-	ErrExistsInRun = errors.New("exists in run")
+	ErrExistsInRun = fsmimpl.NewError("exists_in_run", "exists in run")
 )
 
 // TaskInstance is one record of the machine. Change it by its methods only:
@@ -327,23 +326,14 @@ type CreateInput struct {
 func Create(id string, in CreateInput, now time.Time) (TaskInstance, Event, error) {
 	now = driver.Time(now)
 	j := TaskInstance{ID: id, CreatedAt: now}
-	if in.DagID == "" {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "dag_id", "it is required and empty")
+	if bad := fsmimpl.BadText(in.DagID); bad != "" {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "dag_id", bad)
 	}
-	if err := driver.CheckText(in.DagID); err != nil {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "dag_id", err.Error())
+	if bad := fsmimpl.BadText(in.RunID); bad != "" {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "run_id", bad)
 	}
-	if in.RunID == "" {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "run_id", "it is required and empty")
-	}
-	if err := driver.CheckText(in.RunID); err != nil {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "run_id", err.Error())
-	}
-	if in.TaskID == "" {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "task_id", "it is required and empty")
-	}
-	if err := driver.CheckText(in.TaskID); err != nil {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "task_id", err.Error())
+	if bad := fsmimpl.BadText(in.TaskID); bad != "" {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "task_id", bad)
 	}
 	if in.MapIndex < -1 {
 		return TaskInstance{}, Event{}, j.refuseInput("create", "map_index", "expected -1 or more")
@@ -354,13 +344,17 @@ func Create(id string, in CreateInput, now time.Time) (TaskInstance, Event, erro
 	if err := driver.CheckID(id); err != nil {
 		return TaskInstance{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
-	j.DagID = in.DagID
-	j.RunID = in.RunID
-	j.TaskID = in.TaskID
-	j.MapIndex = in.MapIndex
-	j.MaxTries = in.MaxTries
-	j.move(StateNone, now)
-	return j, Event{Name: EventCreated, To: StateNone}, nil
+	next := j
+	next.DagID = in.DagID
+	next.RunID = in.RunID
+	next.TaskID = in.TaskID
+	next.MapIndex = in.MapIndex
+	next.MaxTries = in.MaxTries
+	e, err := j.step("create", EventCreated, &next, StateNone, now)
+	if err != nil {
+		return TaskInstance{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // Schedule moves a TaskInstance from none to scheduled.
@@ -368,26 +362,11 @@ func Create(id string, in CreateInput, now time.Time) (TaskInstance, Event, erro
 // What it depends on is done, so the scheduler lets it run.
 func (j *TaskInstance) Schedule(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateNone:
-	default:
-		return Event{}, j.refuseState(OpSchedule)
+	if j.State != StateNone {
+		return Event{}, j.refuseState("schedule")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("schedule", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("schedule", "max_tries")
-	}
-	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant("schedule", "ended_at is absent")
-	}
-	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant("schedule", "trigger_ends_at is absent")
-	}
-	from := j.State
-	j.move(StateScheduled, now)
-	return Event{Name: EventScheduled, From: from, To: StateScheduled}, nil
+	next := *j
+	return j.step("schedule", EventScheduled, &next, StateScheduled, now)
 }
 
 // ScheduleAgain moves a TaskInstance from up_for_retry or up_for_reschedule to
@@ -398,26 +377,11 @@ func (j *TaskInstance) Schedule(now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *TaskInstance) ScheduleAgain(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateUpForRetry, StateUpForReschedule:
-	default:
-		return Event{}, j.refuseState(OpScheduleAgain)
+	if j.State != StateUpForRetry && j.State != StateUpForReschedule {
+		return Event{}, j.refuseState("schedule_again")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("schedule_again", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("schedule_again", "max_tries")
-	}
-	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant("schedule_again", "ended_at is absent")
-	}
-	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant("schedule_again", "trigger_ends_at is absent")
-	}
-	from := j.State
-	j.move(StateScheduled, now)
-	return Event{Name: EventScheduledAgain, From: from, To: StateScheduled}, nil
+	next := *j
+	return j.step("schedule_again", EventScheduledAgain, &next, StateScheduled, now)
 }
 
 // Queue moves a TaskInstance from scheduled to queued.
@@ -425,27 +389,12 @@ func (j *TaskInstance) ScheduleAgain(now time.Time) (Event, error) {
 // The scheduler gives it to an executor.
 func (j *TaskInstance) Queue(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateScheduled:
-	default:
-		return Event{}, j.refuseState(OpQueue)
+	if j.State != StateScheduled {
+		return Event{}, j.refuseState("queue")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("queue", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("queue", "max_tries")
-	}
-	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant("queue", "ended_at is absent")
-	}
-	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant("queue", "trigger_ends_at is absent")
-	}
-	j.QueuedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateQueued, now)
-	return Event{Name: EventQueued, From: from, To: StateQueued}, nil
+	next := *j
+	next.QueuedAt = fsm.Some(now)
+	return j.step("queue", EventQueued, &next, StateQueued, now)
 }
 
 // TimeoutQueuedInput holds the inputs of TimeoutQueued.
@@ -464,42 +413,17 @@ type TimeoutQueuedInput struct {
 //   - otherwise: to failed
 func (j *TaskInstance) TimeoutQueued(in TimeoutQueuedInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateQueued:
-	default:
-		return Event{}, j.refuseState(OpTimeoutQueued)
+	if j.State != StateQueued {
+		return Event{}, j.refuseState("timeout_queued")
 	}
 	switch {
 	case in.Requeue:
-		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant("timeout_queued", "map_index")
-		}
-		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant("timeout_queued", "max_tries")
-		}
-		if j.EndedAt.Present() {
-			return Event{}, j.refuseInvariant("timeout_queued", "ended_at is absent")
-		}
-		if j.TriggerEndsAt.Present() {
-			return Event{}, j.refuseInvariant("timeout_queued", "trigger_ends_at is absent")
-		}
-		from := j.State
-		j.move(StateScheduled, now)
-		return Event{Name: EventQueueTimedOut, From: from, To: StateScheduled}, nil
+		next := *j
+		return j.step("timeout_queued", EventQueueTimedOut, &next, StateScheduled, now)
 	default:
-		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant("timeout_queued", "map_index")
-		}
-		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant("timeout_queued", "max_tries")
-		}
-		if j.TriggerEndsAt.Present() {
-			return Event{}, j.refuseInvariant("timeout_queued", "trigger_ends_at is absent")
-		}
-		j.EndedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateFailed, now)
-		return Event{Name: EventQueueTimedOut, From: from, To: StateFailed}, nil
+		next := *j
+		next.EndedAt = fsm.Some(now)
+		return j.step("timeout_queued", EventQueueTimedOut, &next, StateFailed, now)
 	}
 }
 
@@ -510,26 +434,11 @@ func (j *TaskInstance) TimeoutQueued(in TimeoutQueuedInput, now time.Time) (Even
 // It is run by the system, never on a caller's behalf.
 func (j *TaskInstance) ResetOrphan(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateQueued, StateRunning, StateRestarting:
-	default:
-		return Event{}, j.refuseState(OpResetOrphan)
+	if j.State != StateQueued && j.State != StateRunning && j.State != StateRestarting {
+		return Event{}, j.refuseState("reset_orphan")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("reset_orphan", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("reset_orphan", "max_tries")
-	}
-	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant("reset_orphan", "ended_at is absent")
-	}
-	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant("reset_orphan", "trigger_ends_at is absent")
-	}
-	from := j.State
-	j.move(StateNone, now)
-	return Event{Name: EventOrphanReset, From: from, To: StateNone}, nil
+	next := *j
+	return j.step("reset_orphan", EventOrphanReset, &next, StateNone, now)
 }
 
 // Start moves a TaskInstance from queued to running.
@@ -537,43 +446,22 @@ func (j *TaskInstance) ResetOrphan(now time.Time) (Event, error) {
 // A worker begins.
 func (j *TaskInstance) Start(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("start", fsm.ErrActorMissing)
+	if err := j.asked("start", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("start", "actor", err.Error())
-	}
-	switch j.State {
-	case StateQueued:
-	default:
-		return Event{}, j.refuseState(OpStart)
+	if j.State != StateQueued {
+		return Event{}, j.refuseState("start")
 	}
 	if j.TryNumber == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("start", "try_number")
+		return Event{}, j.refuseRule("start", fsm.ErrOverflow, "try_number")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("start", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("start", "max_tries")
-	}
-	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant("start", "ended_at is absent")
-	}
-	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant("start", "trigger_ends_at is absent")
-	}
-	if j.TryNumber+1 < 1 {
-		return Event{}, j.refuseInvariant("start", "try_number >= 1")
-	}
-	j.Hostname = fsm.Some(actor)
-	j.StartedAt = fsm.Some(now)
-	j.HeartbeatAt = fsm.Some(now)
-	j.NextMethod = fsm.Optional[string]{}
-	j.TryNumber++
-	from := j.State
-	j.move(StateRunning, now)
-	return Event{Name: EventStarted, From: from, To: StateRunning}, nil
+	next := *j
+	next.Hostname = fsm.Some(actor)
+	next.StartedAt = fsm.Some(now)
+	next.HeartbeatAt = fsm.Some(now)
+	next.NextMethod = fsm.Optional[string]{}
+	next.TryNumber++
+	return j.step("start", EventStarted, &next, StateRunning, now)
 }
 
 // Heartbeat keeps a TaskInstance running.
@@ -581,35 +469,12 @@ func (j *TaskInstance) Start(actor string, now time.Time) (Event, error) {
 // The worker is alive.
 func (j *TaskInstance) Heartbeat(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpHeartbeat)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("heartbeat")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("heartbeat", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("heartbeat", "max_tries")
-	}
-	if !j.Hostname.Present() {
-		return Event{}, j.refuseInvariant("heartbeat", "hostname is present")
-	}
-	if !j.StartedAt.Present() {
-		return Event{}, j.refuseInvariant("heartbeat", "started_at is present")
-	}
-	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant("heartbeat", "ended_at is absent")
-	}
-	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant("heartbeat", "trigger_ends_at is absent")
-	}
-	if j.TryNumber < 1 {
-		return Event{}, j.refuseInvariant("heartbeat", "try_number >= 1")
-	}
-	j.HeartbeatAt = fsm.Some(now)
-	j.move(j.State, now)
-	return Event{Name: EventHeartbeat, From: j.State, To: j.State}, nil
+	next := *j
+	next.HeartbeatAt = fsm.Some(now)
+	return j.step("heartbeat", EventHeartbeat, &next, j.State, now)
 }
 
 // Succeed moves a TaskInstance from running to success.
@@ -617,24 +482,12 @@ func (j *TaskInstance) Heartbeat(now time.Time) (Event, error) {
 // The task is done.
 func (j *TaskInstance) Succeed(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpSucceed)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("succeed")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("succeed", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("succeed", "max_tries")
-	}
-	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant("succeed", "trigger_ends_at is absent")
-	}
-	j.EndedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateSuccess, now)
-	return Event{Name: EventSucceeded, From: from, To: StateSuccess}, nil
+	next := *j
+	next.EndedAt = fsm.Some(now)
+	return j.step("succeed", EventSucceeded, &next, StateSuccess, now)
 }
 
 // FailInput holds the inputs of Fail.
@@ -653,53 +506,22 @@ type FailInput struct {
 func (j *TaskInstance) Fail(in FailInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.NextTryAt = driver.Time(in.NextTryAt)
-	if in.NextTryAt.IsZero() {
-		return Event{}, j.refuseInput("fail", "next_try_at", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.NextTryAt); bad != "" {
+		return Event{}, j.refuseInput("fail", "next_try_at", bad)
 	}
-	if !inYears(in.NextTryAt) {
-		return Event{}, j.refuseInput("fail", "next_try_at", "it is outside the years 1 to 9999")
-	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpFail)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("fail")
 	}
 	switch {
 	case !in.Final && j.TryNumber <= j.MaxTries:
-		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant("fail", "map_index")
-		}
-		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant("fail", "max_tries")
-		}
-		if j.EndedAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "ended_at is absent")
-		}
-		if j.TriggerEndsAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "trigger_ends_at is absent")
-		}
-		if j.TryNumber < 1 {
-			return Event{}, j.refuseInvariant("fail", "try_number >= 1")
-		}
-		j.NextTryAt = fsm.Some(in.NextTryAt)
-		from := j.State
-		j.move(StateUpForRetry, now)
-		return Event{Name: EventFailed, From: from, To: StateUpForRetry}, nil
+		next := *j
+		next.NextTryAt = fsm.Some(in.NextTryAt)
+		return j.step("fail", EventFailed, &next, StateUpForRetry, now)
 	default:
-		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant("fail", "map_index")
-		}
-		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant("fail", "max_tries")
-		}
-		if j.TriggerEndsAt.Present() {
-			return Event{}, j.refuseInvariant("fail", "trigger_ends_at is absent")
-		}
-		j.NextTryAt = fsm.Some(in.NextTryAt)
-		j.EndedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateFailed, now)
-		return Event{Name: EventFailed, From: from, To: StateFailed}, nil
+		next := *j
+		next.NextTryAt = fsm.Some(in.NextTryAt)
+		next.EndedAt = fsm.Some(now)
+		return j.step("fail", EventFailed, &next, StateFailed, now)
 	}
 }
 
@@ -720,53 +542,22 @@ type LoseInput struct {
 func (j *TaskInstance) Lose(in LoseInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.NextTryAt = driver.Time(in.NextTryAt)
-	if in.NextTryAt.IsZero() {
-		return Event{}, j.refuseInput("lose", "next_try_at", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.NextTryAt); bad != "" {
+		return Event{}, j.refuseInput("lose", "next_try_at", bad)
 	}
-	if !inYears(in.NextTryAt) {
-		return Event{}, j.refuseInput("lose", "next_try_at", "it is outside the years 1 to 9999")
-	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpLose)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("lose")
 	}
 	switch {
 	case j.TryNumber <= j.MaxTries:
-		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant("lose", "map_index")
-		}
-		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant("lose", "max_tries")
-		}
-		if j.EndedAt.Present() {
-			return Event{}, j.refuseInvariant("lose", "ended_at is absent")
-		}
-		if j.TriggerEndsAt.Present() {
-			return Event{}, j.refuseInvariant("lose", "trigger_ends_at is absent")
-		}
-		if j.TryNumber < 1 {
-			return Event{}, j.refuseInvariant("lose", "try_number >= 1")
-		}
-		j.NextTryAt = fsm.Some(in.NextTryAt)
-		from := j.State
-		j.move(StateUpForRetry, now)
-		return Event{Name: EventLost, From: from, To: StateUpForRetry}, nil
+		next := *j
+		next.NextTryAt = fsm.Some(in.NextTryAt)
+		return j.step("lose", EventLost, &next, StateUpForRetry, now)
 	default:
-		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant("lose", "map_index")
-		}
-		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant("lose", "max_tries")
-		}
-		if j.TriggerEndsAt.Present() {
-			return Event{}, j.refuseInvariant("lose", "trigger_ends_at is absent")
-		}
-		j.NextTryAt = fsm.Some(in.NextTryAt)
-		j.EndedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateFailed, now)
-		return Event{Name: EventLost, From: from, To: StateFailed}, nil
+		next := *j
+		next.NextTryAt = fsm.Some(in.NextTryAt)
+		next.EndedAt = fsm.Some(now)
+		return j.step("lose", EventLost, &next, StateFailed, now)
 	}
 }
 
@@ -775,24 +566,12 @@ func (j *TaskInstance) Lose(in LoseInput, now time.Time) (Event, error) {
 // The task says that it is to be skipped.
 func (j *TaskInstance) SkipWork(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpSkipWork)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("skip_work")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("skip_work", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("skip_work", "max_tries")
-	}
-	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant("skip_work", "trigger_ends_at is absent")
-	}
-	j.EndedAt = fsm.Some(now)
-	from := j.State
-	j.move(StateSkipped, now)
-	return Event{Name: EventSkippedItself, From: from, To: StateSkipped}, nil
+	next := *j
+	next.EndedAt = fsm.Some(now)
+	return j.step("skip_work", EventSkippedItself, &next, StateSkipped, now)
 }
 
 // RescheduleInput holds the inputs of Reschedule.
@@ -806,33 +585,15 @@ type RescheduleInput struct {
 func (j *TaskInstance) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.NextTryAt = driver.Time(in.NextTryAt)
-	if in.NextTryAt.IsZero() {
-		return Event{}, j.refuseInput("reschedule", "next_try_at", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.NextTryAt); bad != "" {
+		return Event{}, j.refuseInput("reschedule", "next_try_at", bad)
 	}
-	if !inYears(in.NextTryAt) {
-		return Event{}, j.refuseInput("reschedule", "next_try_at", "it is outside the years 1 to 9999")
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("reschedule")
 	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpReschedule)
-	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("reschedule", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("reschedule", "max_tries")
-	}
-	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant("reschedule", "ended_at is absent")
-	}
-	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant("reschedule", "trigger_ends_at is absent")
-	}
-	j.NextTryAt = fsm.Some(in.NextTryAt)
-	from := j.State
-	j.move(StateUpForReschedule, now)
-	return Event{Name: EventRescheduled, From: from, To: StateUpForReschedule}, nil
+	next := *j
+	next.NextTryAt = fsm.Some(in.NextTryAt)
+	return j.step("reschedule", EventRescheduled, &next, StateUpForReschedule, now)
 }
 
 // DeferInput holds the inputs of Defer.
@@ -846,37 +607,20 @@ type DeferInput struct {
 // The task gives its worker back and waits for a trigger.
 func (j *TaskInstance) Defer(in DeferInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.NextMethod == "" {
-		return Event{}, j.refuseInput("defer", "next_method", "it is required and empty")
+	if bad := fsmimpl.BadText(in.NextMethod); bad != "" {
+		return Event{}, j.refuseInput("defer", "next_method", bad)
 	}
-	if err := driver.CheckText(in.NextMethod); err != nil {
-		return Event{}, j.refuseInput("defer", "next_method", err.Error())
+	in.TriggerEndsAt = fsmimpl.CutTime(in.TriggerEndsAt)
+	if bad := fsmimpl.BadOptionalTime(in.TriggerEndsAt); bad != "" {
+		return Event{}, j.refuseInput("defer", "trigger_ends_at", bad)
 	}
-	if v, ok := in.TriggerEndsAt.Get(); ok {
-		if !inYears(v) {
-			return Event{}, j.refuseInput("defer", "trigger_ends_at", "it is outside the years 1 to 9999")
-		}
-		in.TriggerEndsAt = fsm.Some(driver.Time(v))
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("defer")
 	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpDefer)
-	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("defer", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("defer", "max_tries")
-	}
-	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant("defer", "ended_at is absent")
-	}
-	j.NextMethod = fsm.Some(in.NextMethod)
-	j.TriggerEndsAt = in.TriggerEndsAt
-	from := j.State
-	j.move(StateDeferred, now)
-	return Event{Name: EventDeferred, From: from, To: StateDeferred}, nil
+	next := *j
+	next.NextMethod = fsm.Some(in.NextMethod)
+	next.TriggerEndsAt = in.TriggerEndsAt
+	return j.step("defer", EventDeferred, &next, StateDeferred, now)
 }
 
 // Resume moves a TaskInstance from deferred to scheduled.
@@ -884,24 +628,12 @@ func (j *TaskInstance) Defer(in DeferInput, now time.Time) (Event, error) {
 // The trigger fired.
 func (j *TaskInstance) Resume(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateDeferred:
-	default:
-		return Event{}, j.refuseState(OpResume)
+	if j.State != StateDeferred {
+		return Event{}, j.refuseState("resume")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("resume", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("resume", "max_tries")
-	}
-	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant("resume", "ended_at is absent")
-	}
-	j.TriggerEndsAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateScheduled, now)
-	return Event{Name: EventResumed, From: from, To: StateScheduled}, nil
+	next := *j
+	next.TriggerEndsAt = fsm.Optional[time.Time]{}
+	return j.step("resume", EventResumed, &next, StateScheduled, now)
 }
 
 // GiveUpTrigger moves a TaskInstance from deferred to scheduled.
@@ -911,24 +643,12 @@ func (j *TaskInstance) Resume(now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *TaskInstance) GiveUpTrigger(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateDeferred:
-	default:
-		return Event{}, j.refuseState(OpGiveUpTrigger)
+	if j.State != StateDeferred {
+		return Event{}, j.refuseState("give_up_trigger")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("give_up_trigger", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("give_up_trigger", "max_tries")
-	}
-	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant("give_up_trigger", "ended_at is absent")
-	}
-	j.TriggerEndsAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateScheduled, now)
-	return Event{Name: EventTriggerTimedOut, From: from, To: StateScheduled}, nil
+	next := *j
+	next.TriggerEndsAt = fsm.Optional[time.Time]{}
+	return j.step("give_up_trigger", EventTriggerTimedOut, &next, StateScheduled, now)
 }
 
 // FailUpstream moves a TaskInstance from none, scheduled, up_for_retry or
@@ -937,23 +657,14 @@ func (j *TaskInstance) GiveUpTrigger(now time.Time) (Event, error) {
 // What it needs has failed.
 func (j *TaskInstance) FailUpstream(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateNone, StateScheduled, StateUpForRetry, StateUpForReschedule:
-	default:
-		return Event{}, j.refuseState(OpFailUpstream)
+	if j.State != StateNone &&
+		j.State != StateScheduled &&
+		j.State != StateUpForRetry &&
+		j.State != StateUpForReschedule {
+		return Event{}, j.refuseState("fail_upstream")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("fail_upstream", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("fail_upstream", "max_tries")
-	}
-	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant("fail_upstream", "trigger_ends_at is absent")
-	}
-	from := j.State
-	j.move(StateUpstreamFailed, now)
-	return Event{Name: EventUpstreamFailed, From: from, To: StateUpstreamFailed}, nil
+	next := *j
+	return j.step("fail_upstream", EventUpstreamFailed, &next, StateUpstreamFailed, now)
 }
 
 // Skip moves a TaskInstance from none or scheduled to skipped.
@@ -961,23 +672,11 @@ func (j *TaskInstance) FailUpstream(now time.Time) (Event, error) {
 // A branch leaves it out.
 func (j *TaskInstance) Skip(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateNone, StateScheduled:
-	default:
-		return Event{}, j.refuseState(OpSkip)
+	if j.State != StateNone && j.State != StateScheduled {
+		return Event{}, j.refuseState("skip")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("skip", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("skip", "max_tries")
-	}
-	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant("skip", "trigger_ends_at is absent")
-	}
-	from := j.State
-	j.move(StateSkipped, now)
-	return Event{Name: EventSkipped, From: from, To: StateSkipped}, nil
+	next := *j
+	return j.step("skip", EventSkipped, &next, StateSkipped, now)
 }
 
 // ClearInput holds the inputs of Clear.
@@ -998,40 +697,31 @@ func (j *TaskInstance) Clear(in ClearInput, now time.Time) (Event, error) {
 	if in.MaxTries < 0 {
 		return Event{}, j.refuseInput("clear", "max_tries", "expected 0 or more")
 	}
-	switch j.State {
-	case StateRunning, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
-	default:
-		return Event{}, j.refuseState(OpClear)
+	if j.State != StateRunning &&
+		j.State != StateUpForRetry &&
+		j.State != StateUpForReschedule &&
+		j.State != StateDeferred &&
+		j.State != StateSuccess &&
+		j.State != StateFailed &&
+		j.State != StateSkipped &&
+		j.State != StateUpstreamFailed {
+		return Event{}, j.refuseState("clear")
 	}
 	switch {
 	case j.State == StateRunning:
-		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant("clear", "map_index")
-		}
-		if !j.StartedAt.Present() {
-			return Event{}, j.refuseInvariant("clear", "started_at is present")
-		}
-		if j.TryNumber < 1 {
-			return Event{}, j.refuseInvariant("clear", "try_number >= 1")
-		}
-		j.MaxTries = in.MaxTries
-		j.EndedAt = fsm.Optional[time.Time]{}
-		j.TriggerEndsAt = fsm.Optional[time.Time]{}
-		j.NextMethod = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateRestarting, now)
-		return Event{Name: EventCleared, From: from, To: StateRestarting}, nil
+		next := *j
+		next.MaxTries = in.MaxTries
+		next.EndedAt = fsm.Optional[time.Time]{}
+		next.TriggerEndsAt = fsm.Optional[time.Time]{}
+		next.NextMethod = fsm.Optional[string]{}
+		return j.step("clear", EventCleared, &next, StateRestarting, now)
 	default:
-		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant("clear", "map_index")
-		}
-		j.MaxTries = in.MaxTries
-		j.EndedAt = fsm.Optional[time.Time]{}
-		j.TriggerEndsAt = fsm.Optional[time.Time]{}
-		j.NextMethod = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateNone, now)
-		return Event{Name: EventCleared, From: from, To: StateNone}, nil
+		next := *j
+		next.MaxTries = in.MaxTries
+		next.EndedAt = fsm.Optional[time.Time]{}
+		next.TriggerEndsAt = fsm.Optional[time.Time]{}
+		next.NextMethod = fsm.Optional[string]{}
+		return j.step("clear", EventCleared, &next, StateNone, now)
 	}
 }
 
@@ -1040,30 +730,12 @@ func (j *TaskInstance) Clear(in ClearInput, now time.Time) (Event, error) {
 // The worker of a cleared task instance is stopped.
 func (j *TaskInstance) Kill(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRestarting:
-	default:
-		return Event{}, j.refuseState(OpKill)
+	if j.State != StateRestarting {
+		return Event{}, j.refuseState("kill")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("kill", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("kill", "max_tries")
-	}
-	if j.EndedAt.Present() {
-		return Event{}, j.refuseInvariant("kill", "ended_at is absent")
-	}
-	if j.TriggerEndsAt.Present() {
-		return Event{}, j.refuseInvariant("kill", "trigger_ends_at is absent")
-	}
-	if j.TryNumber < 1 {
-		return Event{}, j.refuseInvariant("kill", "try_number >= 1")
-	}
-	j.NextTryAt = fsm.Some(now)
-	from := j.State
-	j.move(StateUpForRetry, now)
-	return Event{Name: EventKilled, From: from, To: StateUpForRetry}, nil
+	next := *j
+	next.NextTryAt = fsm.Some(now)
+	return j.step("kill", EventKilled, &next, StateUpForRetry, now)
 }
 
 // MarkInput holds the inputs of Mark.
@@ -1086,28 +758,28 @@ type MarkInput struct {
 //   - otherwise: to skipped
 func (j *TaskInstance) Mark(in MarkInput, actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("mark", fsm.ErrActorMissing)
-	}
-	if reason == "" {
-		return Event{}, j.refuse("mark", fsm.ErrReasonMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("mark", "actor", err.Error())
-	}
-	if err := driver.CheckText(reason); err != nil {
-		return Event{}, j.refuseInput("mark", "reason", err.Error())
+	if err := j.operated("mark", actor, reason); err != nil {
+		return Event{}, err
 	}
 	if !in.As.Valid() {
 		return Event{}, j.refuseInput("mark", "as", "expected success, failed or skipped")
 	}
-	if err := driver.CheckText(in.Note.Or("")); err != nil {
-		return Event{}, j.refuseInput("mark", "note", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Note); bad != "" {
+		return Event{}, j.refuseInput("mark", "note", bad)
 	}
-	switch j.State {
-	case StateNone, StateScheduled, StateQueued, StateRunning, StateRestarting, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
-	default:
-		return Event{}, j.refuseState(OpMark)
+	if j.State != StateNone &&
+		j.State != StateScheduled &&
+		j.State != StateQueued &&
+		j.State != StateRunning &&
+		j.State != StateRestarting &&
+		j.State != StateUpForRetry &&
+		j.State != StateUpForReschedule &&
+		j.State != StateDeferred &&
+		j.State != StateSuccess &&
+		j.State != StateFailed &&
+		j.State != StateSkipped &&
+		j.State != StateUpstreamFailed {
+		return Event{}, j.refuseState("mark")
 	}
 	switch in.As {
 	case MarkAsSuccess:
@@ -1115,55 +787,34 @@ func (j *TaskInstance) Mark(in MarkInput, actor, reason string, now time.Time) (
 		if in.Note.Present() {
 			newNote = in.Note
 		}
-		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant("mark", "map_index")
-		}
-		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant("mark", "max_tries")
-		}
-		j.EndedAt = fsm.Some(now)
-		j.Note = newNote
-		j.TriggerEndsAt = fsm.Optional[time.Time]{}
-		j.NextMethod = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateSuccess, now)
-		return Event{Name: EventMarked, From: from, To: StateSuccess}, nil
+		next := *j
+		next.EndedAt = fsm.Some(now)
+		next.Note = newNote
+		next.TriggerEndsAt = fsm.Optional[time.Time]{}
+		next.NextMethod = fsm.Optional[string]{}
+		return j.step("mark", EventMarked, &next, StateSuccess, now)
 	case MarkAsFailed:
 		newNote := j.Note
 		if in.Note.Present() {
 			newNote = in.Note
 		}
-		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant("mark", "map_index")
-		}
-		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant("mark", "max_tries")
-		}
-		j.EndedAt = fsm.Some(now)
-		j.Note = newNote
-		j.TriggerEndsAt = fsm.Optional[time.Time]{}
-		j.NextMethod = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateFailed, now)
-		return Event{Name: EventMarked, From: from, To: StateFailed}, nil
+		next := *j
+		next.EndedAt = fsm.Some(now)
+		next.Note = newNote
+		next.TriggerEndsAt = fsm.Optional[time.Time]{}
+		next.NextMethod = fsm.Optional[string]{}
+		return j.step("mark", EventMarked, &next, StateFailed, now)
 	default:
 		newNote := j.Note
 		if in.Note.Present() {
 			newNote = in.Note
 		}
-		if j.MapIndex < -1 {
-			return Event{}, j.refuseInvariant("mark", "map_index")
-		}
-		if j.MaxTries < 0 {
-			return Event{}, j.refuseInvariant("mark", "max_tries")
-		}
-		j.EndedAt = fsm.Some(now)
-		j.Note = newNote
-		j.TriggerEndsAt = fsm.Optional[time.Time]{}
-		j.NextMethod = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateSkipped, now)
-		return Event{Name: EventMarked, From: from, To: StateSkipped}, nil
+		next := *j
+		next.EndedAt = fsm.Some(now)
+		next.Note = newNote
+		next.TriggerEndsAt = fsm.Optional[time.Time]{}
+		next.NextMethod = fsm.Optional[string]{}
+		return j.step("mark", EventMarked, &next, StateSkipped, now)
 	}
 }
 
@@ -1174,20 +825,20 @@ func (j *TaskInstance) Mark(in MarkInput, actor, reason string, now time.Time) (
 // The task is gone from the DAG.
 func (j *TaskInstance) Remove(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateNone, StateScheduled, StateQueued, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
-	default:
-		return Event{}, j.refuseState(OpRemove)
+	if j.State != StateNone &&
+		j.State != StateScheduled &&
+		j.State != StateQueued &&
+		j.State != StateUpForRetry &&
+		j.State != StateUpForReschedule &&
+		j.State != StateDeferred &&
+		j.State != StateSuccess &&
+		j.State != StateFailed &&
+		j.State != StateSkipped &&
+		j.State != StateUpstreamFailed {
+		return Event{}, j.refuseState("remove")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("remove", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("remove", "max_tries")
-	}
-	from := j.State
-	j.move(StateRemoved, now)
-	return Event{Name: EventRemoved, From: from, To: StateRemoved}, nil
+	next := *j
+	return j.step("remove", EventRemoved, &next, StateRemoved, now)
 }
 
 // Restore moves a TaskInstance from removed to none.
@@ -1195,23 +846,14 @@ func (j *TaskInstance) Remove(now time.Time) (Event, error) {
 // The task is in the DAG again.
 func (j *TaskInstance) Restore(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRemoved:
-	default:
-		return Event{}, j.refuseState(OpRestore)
+	if j.State != StateRemoved {
+		return Event{}, j.refuseState("restore")
 	}
-	if j.MapIndex < -1 {
-		return Event{}, j.refuseInvariant("restore", "map_index")
-	}
-	if j.MaxTries < 0 {
-		return Event{}, j.refuseInvariant("restore", "max_tries")
-	}
-	j.EndedAt = fsm.Optional[time.Time]{}
-	j.TriggerEndsAt = fsm.Optional[time.Time]{}
-	j.NextMethod = fsm.Optional[string]{}
-	from := j.State
-	j.move(StateNone, now)
-	return Event{Name: EventRestored, From: from, To: StateNone}, nil
+	next := *j
+	next.EndedAt = fsm.Optional[time.Time]{}
+	next.TriggerEndsAt = fsm.Optional[time.Time]{}
+	next.NextMethod = fsm.Optional[string]{}
+	return j.step("restore", EventRestored, &next, StateNone, now)
 }
 
 // Can reports whether an operation is possible in the state of the
@@ -1262,162 +904,148 @@ func Check(j TaskInstance) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.MapIndex < -1 {
-		found = append(found, fsm.Violation{Rule: "map_index", Must: true})
-	}
 	if j.TryNumber < 0 {
 		found = append(found, fsm.Violation{Rule: "try_number", Must: true})
 	}
-	if j.MaxTries < 0 {
-		found = append(found, fsm.Violation{Rule: "max_tries", Must: true})
-	}
-	switch j.State {
-	case StateNone:
-		if j.EndedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "ended_at is absent", Must: true})
-		}
-		if j.TriggerEndsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "trigger_ends_at is absent", Must: true})
-		}
-	case StateScheduled:
-		if j.EndedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "ended_at is absent", Must: true})
-		}
-		if j.TriggerEndsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "trigger_ends_at is absent", Must: true})
-		}
-	case StateQueued:
-		if !j.QueuedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "queued_at is present", Must: true})
-		}
-		if j.EndedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "ended_at is absent", Must: true})
-		}
-		if j.TriggerEndsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "trigger_ends_at is absent", Must: true})
-		}
-	case StateRunning:
-		if !j.Hostname.Present() {
-			found = append(found, fsm.Violation{Rule: "hostname is present", Must: true})
-		}
-		if !j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is present", Must: true})
-		}
-		if !j.HeartbeatAt.Present() {
-			found = append(found, fsm.Violation{Rule: "heartbeat_at is present", Must: true})
-		}
-		if j.EndedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "ended_at is absent", Must: true})
-		}
-		if j.TriggerEndsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "trigger_ends_at is absent", Must: true})
-		}
-		if j.TryNumber < 1 {
-			found = append(found, fsm.Violation{Rule: "try_number >= 1", Must: true})
-		}
-	case StateRestarting:
-		if !j.StartedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "started_at is present", Must: true})
-		}
-		if j.EndedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "ended_at is absent", Must: true})
-		}
-		if j.TriggerEndsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "trigger_ends_at is absent", Must: true})
-		}
-		if j.TryNumber < 1 {
-			found = append(found, fsm.Violation{Rule: "try_number >= 1", Must: true})
-		}
-	case StateUpForRetry:
-		if !j.NextTryAt.Present() {
-			found = append(found, fsm.Violation{Rule: "next_try_at is present", Must: true})
-		}
-		if j.EndedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "ended_at is absent", Must: true})
-		}
-		if j.TriggerEndsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "trigger_ends_at is absent", Must: true})
-		}
-		if j.TryNumber < 1 {
-			found = append(found, fsm.Violation{Rule: "try_number >= 1", Must: true})
-		}
-	case StateUpForReschedule:
-		if !j.NextTryAt.Present() {
-			found = append(found, fsm.Violation{Rule: "next_try_at is present", Must: true})
-		}
-		if j.EndedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "ended_at is absent", Must: true})
-		}
-		if j.TriggerEndsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "trigger_ends_at is absent", Must: true})
-		}
-	case StateDeferred:
-		if !j.NextMethod.Present() {
-			found = append(found, fsm.Violation{Rule: "next_method is present", Must: true})
-		}
-		if j.EndedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "ended_at is absent", Must: true})
-		}
-	case StateSuccess:
-		if !j.EndedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "ended_at is present", Must: true})
-		}
-		if j.TriggerEndsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "trigger_ends_at is absent", Must: true})
-		}
-	case StateFailed:
-		if !j.EndedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "ended_at is present", Must: true})
-		}
-		if j.TriggerEndsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "trigger_ends_at is absent", Must: true})
-		}
-	case StateSkipped:
-		if j.TriggerEndsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "trigger_ends_at is absent", Must: true})
-		}
-	case StateUpstreamFailed:
-		if j.TriggerEndsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "trigger_ends_at is absent", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *TaskInstance) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *TaskInstance) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateNone, StateScheduled:
+		return (j.MapIndex >= -1 || broken("map_index", true)) &&
+			(j.MaxTries >= 0 || broken("max_tries", true)) &&
+			(!j.EndedAt.Present() || broken("ended_at is absent", true)) &&
+			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
+	case StateQueued:
+		return (j.MapIndex >= -1 || broken("map_index", true)) &&
+			(j.MaxTries >= 0 || broken("max_tries", true)) &&
+			(j.QueuedAt.Present() || broken("queued_at is present", true)) &&
+			(!j.EndedAt.Present() || broken("ended_at is absent", true)) &&
+			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
+	case StateRunning:
+		return (j.MapIndex >= -1 || broken("map_index", true)) &&
+			(j.MaxTries >= 0 || broken("max_tries", true)) &&
+			(j.Hostname.Present() || broken("hostname is present", true)) &&
+			(j.StartedAt.Present() || broken("started_at is present", true)) &&
+			(j.HeartbeatAt.Present() || broken("heartbeat_at is present", true)) &&
+			(!j.EndedAt.Present() || broken("ended_at is absent", true)) &&
+			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true)) &&
+			(j.TryNumber >= 1 || broken("try_number >= 1", true))
+	case StateRestarting:
+		return (j.MapIndex >= -1 || broken("map_index", true)) &&
+			(j.MaxTries >= 0 || broken("max_tries", true)) &&
+			(j.StartedAt.Present() || broken("started_at is present", true)) &&
+			(!j.EndedAt.Present() || broken("ended_at is absent", true)) &&
+			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true)) &&
+			(j.TryNumber >= 1 || broken("try_number >= 1", true))
+	case StateUpForRetry:
+		return (j.MapIndex >= -1 || broken("map_index", true)) &&
+			(j.MaxTries >= 0 || broken("max_tries", true)) &&
+			(j.NextTryAt.Present() || broken("next_try_at is present", true)) &&
+			(!j.EndedAt.Present() || broken("ended_at is absent", true)) &&
+			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true)) &&
+			(j.TryNumber >= 1 || broken("try_number >= 1", true))
+	case StateUpForReschedule:
+		return (j.MapIndex >= -1 || broken("map_index", true)) &&
+			(j.MaxTries >= 0 || broken("max_tries", true)) &&
+			(j.NextTryAt.Present() || broken("next_try_at is present", true)) &&
+			(!j.EndedAt.Present() || broken("ended_at is absent", true)) &&
+			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
+	case StateDeferred:
+		return (j.MapIndex >= -1 || broken("map_index", true)) &&
+			(j.MaxTries >= 0 || broken("max_tries", true)) &&
+			(j.NextMethod.Present() || broken("next_method is present", true)) &&
+			(!j.EndedAt.Present() || broken("ended_at is absent", true))
+	case StateSuccess, StateFailed:
+		return (j.MapIndex >= -1 || broken("map_index", true)) &&
+			(j.MaxTries >= 0 || broken("max_tries", true)) &&
+			(j.EndedAt.Present() || broken("ended_at is present", true)) &&
+			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
+	case StateSkipped, StateUpstreamFailed:
+		return (j.MapIndex >= -1 || broken("map_index", true)) &&
+			(j.MaxTries >= 0 || broken("max_tries", true)) &&
+			(!j.TriggerEndsAt.Present() || broken("trigger_ends_at is absent", true))
+	case StateRemoved:
+		return (j.MapIndex >= -1 || broken("map_index", true)) &&
+			(j.MaxTries >= 0 || broken("max_tries", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *TaskInstance) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *TaskInstance) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *TaskInstance) step(op, event string, next *TaskInstance, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// asked refuses a call whose actor cannot be one.
+func (j *TaskInstance) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
+	}
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// operated refuses a call of an operator who is nobody, or gives no reason.
+func (j *TaskInstance) operated(op, actor, reason string) error {
+	if actor != "" && reason == "" {
+		return j.refuse(op, fsm.ErrReasonMissing)
+	}
+	if err := j.asked(op, actor); err != nil {
+		return err
+	}
+	if err := driver.CheckText(reason); err != nil {
+		return j.refuseInput(op, "reason", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *TaskInstance) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "taskinstance", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *TaskInstance) refuseState(op string) *fsm.Refusal {
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
-}
-
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *TaskInstance) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "taskinstance", Operation: op}).RefuseOnce(j.ID, state)
+	r := j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -1427,77 +1055,36 @@ func (j *TaskInstance) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *TaskInstance) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *TaskInstance) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *TaskInstance) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	scheduleStates      = []string{"none"}
-	scheduleAgainStates = []string{"up_for_retry", "up_for_reschedule"}
-	queueStates         = []string{"scheduled"}
-	timeoutQueuedStates = []string{"queued"}
-	resetOrphanStates   = []string{"queued", "running", "restarting"}
-	startStates         = []string{"queued"}
-	heartbeatStates     = []string{"running"}
-	succeedStates       = []string{"running"}
-	failStates          = []string{"running"}
-	loseStates          = []string{"running"}
-	skipWorkStates      = []string{"running"}
-	rescheduleStates    = []string{"running"}
-	deferStates         = []string{"running"}
-	resumeStates        = []string{"deferred"}
-	giveUpTriggerStates = []string{"deferred"}
-	failUpstreamStates  = []string{"none", "scheduled", "up_for_retry", "up_for_reschedule"}
-	skipStates          = []string{"none", "scheduled"}
-	clearStates         = []string{"running", "up_for_retry", "up_for_reschedule", "deferred", "success", "failed", "skipped", "upstream_failed"}
-	killStates          = []string{"restarting"}
-	markStates          = []string{"none", "scheduled", "queued", "running", "restarting", "up_for_retry", "up_for_reschedule", "deferred", "success", "failed", "skipped", "upstream_failed"}
-	removeStates        = []string{"none", "scheduled", "queued", "up_for_retry", "up_for_reschedule", "deferred", "success", "failed", "skipped", "upstream_failed"}
-	restoreStates       = []string{"removed"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpSchedule:      {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "schedule", Allowed: scheduleStates},
-	OpScheduleAgain: {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "schedule_again", Allowed: scheduleAgainStates},
-	OpQueue:         {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "queue", Allowed: queueStates},
-	OpTimeoutQueued: {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "timeout_queued", Allowed: timeoutQueuedStates},
-	OpResetOrphan:   {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "reset_orphan", Allowed: resetOrphanStates},
-	OpStart:         {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "start", Allowed: startStates},
-	OpHeartbeat:     {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "heartbeat", Allowed: heartbeatStates},
-	OpSucceed:       {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "succeed", Allowed: succeedStates},
-	OpFail:          {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "fail", Allowed: failStates},
-	OpLose:          {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "lose", Allowed: loseStates},
-	OpSkipWork:      {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "skip_work", Allowed: skipWorkStates},
-	OpReschedule:    {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "reschedule", Allowed: rescheduleStates},
-	OpDefer:         {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "defer", Allowed: deferStates},
-	OpResume:        {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "resume", Allowed: resumeStates},
-	OpGiveUpTrigger: {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "give_up_trigger", Allowed: giveUpTriggerStates},
-	OpFailUpstream:  {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "fail_upstream", Allowed: failUpstreamStates},
-	OpSkip:          {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "skip", Allowed: skipStates},
-	OpClear:         {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "clear", Allowed: clearStates},
-	OpKill:          {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "kill", Allowed: killStates},
-	OpMark:          {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "mark", Allowed: markStates},
-	OpRemove:        {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "remove", Allowed: removeStates},
-	OpRestore:       {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "restore", Allowed: restoreStates},
-}
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"schedule":        "none",
+	"schedule_again":  "up_for_retry, up_for_reschedule",
+	"queue":           "scheduled",
+	"timeout_queued":  "queued",
+	"reset_orphan":    "queued, running, restarting",
+	"start":           "queued",
+	"heartbeat":       "running",
+	"succeed":         "running",
+	"fail":            "running",
+	"lose":            "running",
+	"skip_work":       "running",
+	"reschedule":      "running",
+	"defer":           "running",
+	"resume":          "deferred",
+	"give_up_trigger": "deferred",
+	"fail_upstream":   "none, scheduled, up_for_retry, up_for_reschedule",
+	"skip":            "none, scheduled",
+	"clear":           "running, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed",
+	"kill":            "restarting",
+	"mark":            "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed",
+	"remove":          "none, scheduled, queued, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed",
+	"restore":         "removed",
 }

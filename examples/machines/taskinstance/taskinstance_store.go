@@ -296,11 +296,7 @@ func (m *Machine) Record(ctx context.Context, id string) (TaskInstance, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[TaskInstance, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -326,19 +322,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -393,14 +377,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[TaskInstance]{
-		Name:    "create",
-		Stored:  "create",
-		Event:   "created",
-		By:      fsmimpl.ByCaller,
+		Name: "create", Stored: "create", Event: "created", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "none"},
-		},
+		Moves:   []fsmimpl.Move{{To: "none"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "dag_id", Column: "dag_id"},
 			{Input: "run_id", Column: "run_id"},
@@ -412,26 +391,15 @@ var (
 	}
 
 	opSchedule = &fsmimpl.Operation[TaskInstance]{
-		Name:   "schedule",
-		Stored: "schedule",
-		Event:  "scheduled",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"none"},
-		Moves: []fsmimpl.Move{
-			{From: "none", To: "scheduled"},
-		},
+		Name: "schedule", Stored: "schedule", Event: "scheduled", By: fsmimpl.ByCaller,
+		From:  []string{"none"},
+		Moves: []fsmimpl.Move{{From: "none", To: "scheduled"}},
 	}
 
 	opScheduleAgain = &fsmimpl.Operation[TaskInstance]{
-		Name:   "schedule_again",
-		Stored: "schedule_again",
-		Event:  "scheduled_again",
-		By:     fsmimpl.BySystem,
-		From:   []string{"up_for_retry", "up_for_reschedule"},
-		Moves: []fsmimpl.Move{
-			{From: "up_for_retry", To: "scheduled"},
-			{From: "up_for_reschedule", To: "scheduled"},
-		},
+		Name: "schedule_again", Stored: "schedule_again", Event: "scheduled_again", By: fsmimpl.BySystem,
+		From:     []string{"up_for_retry", "up_for_reschedule"},
+		Moves:    []fsmimpl.Move{{From: "up_for_retry", To: "scheduled"}, {From: "up_for_reschedule", To: "scheduled"}},
 		Triggers: []fsmimpl.Trigger{{After: "next_try_at"}},
 		System: func(*TaskInstance, time.Time) (fsmimpl.Call[TaskInstance], error) {
 			return scheduleAgainCall(nil, fsm.Call{}), nil
@@ -439,169 +407,90 @@ var (
 	}
 
 	opQueue = &fsmimpl.Operation[TaskInstance]{
-		Name:   "queue",
-		Stored: "queue",
-		Event:  "queued",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"scheduled"},
-		Moves: []fsmimpl.Move{
-			{From: "scheduled", To: "queued"},
-		},
+		Name: "queue", Stored: "queue", Event: "queued", By: fsmimpl.ByCaller,
+		From:  []string{"scheduled"},
+		Moves: []fsmimpl.Move{{From: "scheduled", To: "queued"}},
 		Picks: true,
 		Order: []driver.Order{{Column: "created_at"}},
 	}
 
 	opTimeoutQueued = &fsmimpl.Operation[TaskInstance]{
-		Name:   "timeout_queued",
-		Stored: "timeout_queued",
-		Event:  "queue_timed_out",
-		By:     fsmimpl.BySystem,
-		From:   []string{"queued"},
-		Moves: []fsmimpl.Move{
-			{From: "queued", To: "scheduled"},
-			{From: "queued", To: "failed"},
-		},
+		Name: "timeout_queued", Stored: "timeout_queued", Event: "queue_timed_out", By: fsmimpl.BySystem,
+		From:     []string{"queued"},
+		Moves:    []fsmimpl.Move{{From: "queued", To: "scheduled"}, {From: "queued", To: "failed"}},
 		Triggers: []fsmimpl.Trigger{{After: "queued_at", Plus: 10 * time.Minute}},
 	}
 
 	opResetOrphan = &fsmimpl.Operation[TaskInstance]{
-		Name:   "reset_orphan",
-		Stored: "reset_orphan",
-		Event:  "orphan_reset",
-		By:     fsmimpl.BySystem,
-		From:   []string{"queued", "running", "restarting"},
-		Moves: []fsmimpl.Move{
-			{From: "queued", To: "none"},
-			{From: "running", To: "none"},
-			{From: "restarting", To: "none"},
-		},
+		Name: "reset_orphan", Stored: "reset_orphan", Event: "orphan_reset", By: fsmimpl.BySystem,
+		From:  []string{"queued", "running", "restarting"},
+		Moves: []fsmimpl.Move{{From: "queued", To: "none"}, {From: "running", To: "none"}, {From: "restarting", To: "none"}},
 	}
 
 	opStart = &fsmimpl.Operation[TaskInstance]{
-		Name:   "start",
-		Stored: "start",
-		Event:  "started",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"queued"},
-		Moves: []fsmimpl.Move{
-			{From: "queued", To: "running"},
-		},
+		Name: "start", Stored: "start", Event: "started", By: fsmimpl.ByCaller,
+		From:      []string{"queued"},
+		Moves:     []fsmimpl.Move{{From: "queued", To: "running"}},
 		NeedActor: true,
 	}
 
 	opHeartbeat = &fsmimpl.Operation[TaskInstance]{
-		Name:   "heartbeat",
-		Stored: "heartbeat",
-		Event:  "heartbeat",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "running"},
-		},
+		Name: "heartbeat", Stored: "heartbeat", Event: "heartbeat", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
 	}
 
 	opSucceed = &fsmimpl.Operation[TaskInstance]{
-		Name:   "succeed",
-		Stored: "succeed",
-		Event:  "succeeded",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "success"},
-		},
+		Name: "succeed", Stored: "succeed", Event: "succeeded", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "success"}},
 	}
 
 	opFail = &fsmimpl.Operation[TaskInstance]{
-		Name:   "fail",
-		Stored: "fail",
-		Event:  "failed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "up_for_retry"},
-			{From: "running", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "next_try_at", Column: "next_try_at"},
-		},
+		Name: "fail", Stored: "fail", Event: "failed", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "up_for_retry"}, {From: "running", To: "failed"}},
+		Feeds: []fsmimpl.Feed{{Input: "next_try_at", Column: "next_try_at"}},
 	}
 
 	opLose = &fsmimpl.Operation[TaskInstance]{
-		Name:   "lose",
-		Stored: "lose",
-		Event:  "lost",
-		By:     fsmimpl.BySystem,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "up_for_retry"},
-			{From: "running", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "next_try_at", Column: "next_try_at"},
-		},
+		Name: "lose", Stored: "lose", Event: "lost", By: fsmimpl.BySystem,
+		From:     []string{"running"},
+		Moves:    []fsmimpl.Move{{From: "running", To: "up_for_retry"}, {From: "running", To: "failed"}},
+		Feeds:    []fsmimpl.Feed{{Input: "next_try_at", Column: "next_try_at"}},
 		Triggers: []fsmimpl.Trigger{{After: "heartbeat_at", Plus: 5 * time.Minute}},
 	}
 
 	opSkipWork = &fsmimpl.Operation[TaskInstance]{
-		Name:   "skip_work",
-		Stored: "skip_work",
-		Event:  "skipped_itself",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "skipped"},
-		},
+		Name: "skip_work", Stored: "skip_work", Event: "skipped_itself", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "skipped"}},
 	}
 
 	opReschedule = &fsmimpl.Operation[TaskInstance]{
-		Name:   "reschedule",
-		Stored: "reschedule",
-		Event:  "rescheduled",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "up_for_reschedule"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "next_try_at", Column: "next_try_at"},
-		},
+		Name: "reschedule", Stored: "reschedule", Event: "rescheduled", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "up_for_reschedule"}},
+		Feeds: []fsmimpl.Feed{{Input: "next_try_at", Column: "next_try_at"}},
 	}
 
 	opDefer = &fsmimpl.Operation[TaskInstance]{
-		Name:   "defer",
-		Stored: "defer",
-		Event:  "deferred",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "deferred"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "next_method", Column: "next_method"},
-			{Input: "trigger_ends_at", Column: "trigger_ends_at"},
-		},
+		Name: "defer", Stored: "defer", Event: "deferred", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "deferred"}},
+		Feeds: []fsmimpl.Feed{{Input: "next_method", Column: "next_method"}, {Input: "trigger_ends_at", Column: "trigger_ends_at"}},
 	}
 
 	opResume = &fsmimpl.Operation[TaskInstance]{
-		Name:   "resume",
-		Stored: "resume",
-		Event:  "resumed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"deferred"},
-		Moves: []fsmimpl.Move{
-			{From: "deferred", To: "scheduled"},
-		},
+		Name: "resume", Stored: "resume", Event: "resumed", By: fsmimpl.ByCaller,
+		From:  []string{"deferred"},
+		Moves: []fsmimpl.Move{{From: "deferred", To: "scheduled"}},
 	}
 
 	opGiveUpTrigger = &fsmimpl.Operation[TaskInstance]{
-		Name:   "give_up_trigger",
-		Stored: "give_up_trigger",
-		Event:  "trigger_timed_out",
-		By:     fsmimpl.BySystem,
-		From:   []string{"deferred"},
-		Moves: []fsmimpl.Move{
-			{From: "deferred", To: "scheduled"},
-		},
+		Name: "give_up_trigger", Stored: "give_up_trigger", Event: "trigger_timed_out", By: fsmimpl.BySystem,
+		From:     []string{"deferred"},
+		Moves:    []fsmimpl.Move{{From: "deferred", To: "scheduled"}},
 		Triggers: []fsmimpl.Trigger{{After: "trigger_ends_at"}},
 		System: func(*TaskInstance, time.Time) (fsmimpl.Call[TaskInstance], error) {
 			return giveUpTriggerCall(nil, fsm.Call{}), nil
@@ -609,37 +498,20 @@ var (
 	}
 
 	opFailUpstream = &fsmimpl.Operation[TaskInstance]{
-		Name:   "fail_upstream",
-		Stored: "fail_upstream",
-		Event:  "upstream_failed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"none", "scheduled", "up_for_retry", "up_for_reschedule"},
-		Moves: []fsmimpl.Move{
-			{From: "none", To: "upstream_failed"},
-			{From: "scheduled", To: "upstream_failed"},
-			{From: "up_for_retry", To: "upstream_failed"},
-			{From: "up_for_reschedule", To: "upstream_failed"},
-		},
+		Name: "fail_upstream", Stored: "fail_upstream", Event: "upstream_failed", By: fsmimpl.ByCaller,
+		From:  []string{"none", "scheduled", "up_for_retry", "up_for_reschedule"},
+		Moves: []fsmimpl.Move{{From: "none", To: "upstream_failed"}, {From: "scheduled", To: "upstream_failed"}, {From: "up_for_retry", To: "upstream_failed"}, {From: "up_for_reschedule", To: "upstream_failed"}},
 	}
 
 	opSkip = &fsmimpl.Operation[TaskInstance]{
-		Name:   "skip",
-		Stored: "skip",
-		Event:  "skipped",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"none", "scheduled"},
-		Moves: []fsmimpl.Move{
-			{From: "none", To: "skipped"},
-			{From: "scheduled", To: "skipped"},
-		},
+		Name: "skip", Stored: "skip", Event: "skipped", By: fsmimpl.ByCaller,
+		From:  []string{"none", "scheduled"},
+		Moves: []fsmimpl.Move{{From: "none", To: "skipped"}, {From: "scheduled", To: "skipped"}},
 	}
 
 	opClear = &fsmimpl.Operation[TaskInstance]{
-		Name:   "clear",
-		Stored: "clear",
-		Event:  "cleared",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"success", "failed", "skipped", "upstream_failed", "up_for_retry", "up_for_reschedule", "deferred", "running"},
+		Name: "clear", Stored: "clear", Event: "cleared", By: fsmimpl.ByCaller,
+		From: []string{"success", "failed", "skipped", "upstream_failed", "up_for_retry", "up_for_reschedule", "deferred", "running"},
 		Moves: []fsmimpl.Move{
 			{From: "success", To: "none"},
 			{From: "failed", To: "none"},
@@ -650,28 +522,18 @@ var (
 			{From: "deferred", To: "none"},
 			{From: "running", To: "restarting"},
 		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "max_tries", Column: "max_tries"},
-		},
+		Feeds: []fsmimpl.Feed{{Input: "max_tries", Column: "max_tries"}},
 	}
 
 	opKill = &fsmimpl.Operation[TaskInstance]{
-		Name:   "kill",
-		Stored: "kill",
-		Event:  "killed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"restarting"},
-		Moves: []fsmimpl.Move{
-			{From: "restarting", To: "up_for_retry"},
-		},
+		Name: "kill", Stored: "kill", Event: "killed", By: fsmimpl.ByCaller,
+		From:  []string{"restarting"},
+		Moves: []fsmimpl.Move{{From: "restarting", To: "up_for_retry"}},
 	}
 
 	opMark = &fsmimpl.Operation[TaskInstance]{
-		Name:   "mark",
-		Stored: "mark",
-		Event:  "marked",
-		By:     fsmimpl.ByOperator,
-		From:   []string{"none", "scheduled", "queued", "running", "restarting", "up_for_retry", "up_for_reschedule", "deferred", "success", "failed", "skipped", "upstream_failed"},
+		Name: "mark", Stored: "mark", Event: "marked", By: fsmimpl.ByOperator,
+		From: []string{"none", "scheduled", "queued", "running", "restarting", "up_for_retry", "up_for_reschedule", "deferred", "success", "failed", "skipped", "upstream_failed"},
 		Moves: []fsmimpl.Move{
 			{From: "none", To: "success"},
 			{From: "none", To: "failed"},
@@ -710,18 +572,13 @@ var (
 			{From: "upstream_failed", To: "failed"},
 			{From: "upstream_failed", To: "skipped"},
 		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "note", Column: "note"},
-		},
+		Feeds:     []fsmimpl.Feed{{Input: "note", Column: "note"}},
 		NeedActor: true,
 	}
 
 	opRemove = &fsmimpl.Operation[TaskInstance]{
-		Name:   "remove",
-		Stored: "remove",
-		Event:  "removed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"none", "scheduled", "queued", "up_for_retry", "up_for_reschedule", "deferred", "success", "failed", "skipped", "upstream_failed"},
+		Name: "remove", Stored: "remove", Event: "removed", By: fsmimpl.ByCaller,
+		From: []string{"none", "scheduled", "queued", "up_for_retry", "up_for_reschedule", "deferred", "success", "failed", "skipped", "upstream_failed"},
 		Moves: []fsmimpl.Move{
 			{From: "none", To: "removed"},
 			{From: "scheduled", To: "removed"},
@@ -737,14 +594,9 @@ var (
 	}
 
 	opRestore = &fsmimpl.Operation[TaskInstance]{
-		Name:   "restore",
-		Stored: "restore",
-		Event:  "restored",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"removed"},
-		Moves: []fsmimpl.Move{
-			{From: "removed", To: "none"},
-		},
+		Name: "restore", Stored: "restore", Event: "restored", By: fsmimpl.ByCaller,
+		From:  []string{"removed"},
+		Moves: []fsmimpl.Move{{From: "removed", To: "none"}},
 	}
 )
 
@@ -753,41 +605,17 @@ var descriptor = fsmimpl.Descriptor[TaskInstance]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *TaskInstance) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *TaskInstance) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[TaskInstance]{
-		opCreate,
-		opSchedule,
-		opScheduleAgain,
-		opQueue,
-		opTimeoutQueued,
-		opResetOrphan,
-		opStart,
-		opHeartbeat,
-		opSucceed,
-		opFail,
-		opLose,
-		opSkipWork,
-		opReschedule,
-		opDefer,
-		opResume,
-		opGiveUpTrigger,
-		opFailUpstream,
-		opSkip,
-		opClear,
-		opKill,
-		opMark,
-		opRemove,
-		opRestore,
+		opCreate, opSchedule, opScheduleAgain, opQueue, opTimeoutQueued, opResetOrphan, opStart, opHeartbeat,
+		opSucceed, opFail, opLose, opSkipWork, opReschedule, opDefer, opResume, opGiveUpTrigger,
+		opFailUpstream, opSkip, opClear, opKill, opMark, opRemove, opRestore,
 	},
 }
 
 func createCall(op *fsmimpl.Operation[TaskInstance], id string, in CreateInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "dag_id", Value: in.DagID, Kind: driver.KindString},
 			{Name: "run_id", Value: in.RunID, Kind: driver.KindString},
@@ -806,8 +634,7 @@ func createCall(op *fsmimpl.Operation[TaskInstance], id string, in CreateInput, 
 
 func scheduleCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Schedule(now))
 		},
@@ -816,8 +643,7 @@ func scheduleCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[
 
 func scheduleAgainCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ScheduleAgain(now))
 		},
@@ -826,8 +652,7 @@ func scheduleAgainCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.
 
 func queueCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Queue(now))
 		},
@@ -836,11 +661,8 @@ func queueCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[Tas
 
 func timeoutQueuedCall(op *fsmimpl.Operation[TaskInstance], in TimeoutQueuedInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "requeue", Value: in.Requeue, Kind: driver.KindBool, Loose: true},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "requeue", Value: in.Requeue, Kind: driver.KindBool, Loose: true}},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.TimeoutQueued(in, now))
 		},
@@ -849,8 +671,7 @@ func timeoutQueuedCall(op *fsmimpl.Operation[TaskInstance], in TimeoutQueuedInpu
 
 func resetOrphanCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ResetOrphan(now))
 		},
@@ -859,8 +680,7 @@ func resetOrphanCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Ca
 
 func startCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(c.Actor, now))
 		},
@@ -869,8 +689,7 @@ func startCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[Tas
 
 func heartbeatCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Heartbeat(now))
 		},
@@ -879,8 +698,7 @@ func heartbeatCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call
 
 func succeedCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Succeed(now))
 		},
@@ -889,8 +707,7 @@ func succeedCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[T
 
 func failCall(op *fsmimpl.Operation[TaskInstance], in FailInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "final", Value: in.Final, Kind: driver.KindBool},
 			{Name: "next_try_at", Value: driver.Time(in.NextTryAt), Kind: driver.KindTime, Loose: true},
@@ -903,11 +720,8 @@ func failCall(op *fsmimpl.Operation[TaskInstance], in FailInput, c fsm.Call) fsm
 
 func loseCall(op *fsmimpl.Operation[TaskInstance], in LoseInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "next_try_at", Value: driver.Time(in.NextTryAt), Kind: driver.KindTime, Loose: true},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "next_try_at", Value: driver.Time(in.NextTryAt), Kind: driver.KindTime, Loose: true}},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Lose(in, now))
 		},
@@ -916,8 +730,7 @@ func loseCall(op *fsmimpl.Operation[TaskInstance], in LoseInput, c fsm.Call) fsm
 
 func skipWorkCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SkipWork(now))
 		},
@@ -926,11 +739,8 @@ func skipWorkCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[
 
 func rescheduleCall(op *fsmimpl.Operation[TaskInstance], in RescheduleInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "next_try_at", Value: driver.Time(in.NextTryAt), Kind: driver.KindTime, Loose: true},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "next_try_at", Value: driver.Time(in.NextTryAt), Kind: driver.KindTime, Loose: true}},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Reschedule(in, now))
 		},
@@ -939,8 +749,7 @@ func rescheduleCall(op *fsmimpl.Operation[TaskInstance], in RescheduleInput, c f
 
 func deferCall(op *fsmimpl.Operation[TaskInstance], in DeferInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "next_method", Value: in.NextMethod, Kind: driver.KindString},
 			{Name: "trigger_ends_at", Value: fsmimpl.ColumnOf(in.TriggerEndsAt, driver.Time), Kind: driver.KindTime, Loose: true},
@@ -953,8 +762,7 @@ func deferCall(op *fsmimpl.Operation[TaskInstance], in DeferInput, c fsm.Call) f
 
 func resumeCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Resume(now))
 		},
@@ -963,8 +771,7 @@ func resumeCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[Ta
 
 func giveUpTriggerCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.GiveUpTrigger(now))
 		},
@@ -973,8 +780,7 @@ func giveUpTriggerCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.
 
 func failUpstreamCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.FailUpstream(now))
 		},
@@ -983,8 +789,7 @@ func failUpstreamCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.C
 
 func skipCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Skip(now))
 		},
@@ -993,11 +798,8 @@ func skipCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[Task
 
 func clearCall(op *fsmimpl.Operation[TaskInstance], in ClearInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "max_tries", Value: in.MaxTries, Kind: driver.KindInt},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "max_tries", Value: in.MaxTries, Kind: driver.KindInt}},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Clear(in, now))
 		},
@@ -1006,8 +808,7 @@ func clearCall(op *fsmimpl.Operation[TaskInstance], in ClearInput, c fsm.Call) f
 
 func killCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Kill(now))
 		},
@@ -1016,8 +817,7 @@ func killCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[Task
 
 func markCall(op *fsmimpl.Operation[TaskInstance], in MarkInput, c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "as", Value: in.As.String(), Kind: driver.KindEnum},
 			{Name: "note", Value: fsmimpl.Column(in.Note), Kind: driver.KindString},
@@ -1030,8 +830,7 @@ func markCall(op *fsmimpl.Operation[TaskInstance], in MarkInput, c fsm.Call) fsm
 
 func removeCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Remove(now))
 		},
@@ -1040,8 +839,7 @@ func removeCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[Ta
 
 func restoreCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[TaskInstance] {
 	return fsmimpl.Call[TaskInstance]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Restore(now))
 		},
@@ -1051,11 +849,7 @@ func restoreCall(op *fsmimpl.Operation[TaskInstance], c fsm.Call) fsmimpl.Call[T
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *TaskInstance) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.DagID,
 			j.RunID,

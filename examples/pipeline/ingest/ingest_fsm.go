@@ -10,7 +10,6 @@
 package ingest
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -115,10 +114,10 @@ const (
 // call returns.
 var (
 	// ErrNotDue: refused by the guard due.
-	ErrNotDue = errors.New("the job is not due yet")
+	ErrNotDue = fsmimpl.NewError("not_due", "the job is not due yet")
 	// ErrNotStalled: refused by the guard no_progress and the guard
 	// has_stalled.
-	ErrNotStalled = errors.New("the job has shown signs of life")
+	ErrNotStalled = fsmimpl.NewError("not_stalled", "the job has shown signs of life")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
@@ -179,9 +178,13 @@ func Enqueue(id string, now time.Time) (Job, Event, error) {
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("enqueue", "id", err.Error())
 	}
-	j.RunAfter = now
-	j.move(StatePending, now)
-	return j, Event{Name: EventEnqueue, To: StatePending}, nil
+	next := j
+	next.RunAfter = now
+	e, err := j.step("enqueue", EventEnqueue, &next, StatePending, now)
+	if err != nil {
+		return Job{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // Start moves a Job from pending to running.
@@ -195,30 +198,25 @@ func Enqueue(id string, now time.Time) (Job, Event, error) {
 // In running the call is recorded and changes nothing.
 func (j *Job) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StatePending:
-	case StateRunning:
+	if j.State == StateRunning {
 		return j.note(EventStart, ""), nil
-	default:
-		return Event{}, j.refuseState(OpStart)
+	}
+	if j.State != StatePending {
+		return Event{}, j.refuseState("start")
 	}
 	if j.RunAfter.After(now) {
-		return Event{}, j.refuseOn(&groundStartDue)
+		return Event{}, j.refuseGuard("start", "due", "", ErrNotDue, "run_after", j.RunAfter, "now", now)
 	}
-	if !inYears(now.Add(10 * time.Minute)) {
-		return Event{}, j.refuseOverflow("start", "stalls_at")
+	if !fsmimpl.InYears(now.Add(10 * time.Minute)) {
+		return Event{}, j.refuseRule("start", fsm.ErrOverflow, "stalls_at")
 	}
 	if j.Attempts == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("start", "attempts")
+		return Event{}, j.refuseRule("start", fsm.ErrOverflow, "attempts")
 	}
-	if j.Attempts+1 < 1 {
-		return Event{}, j.refuseInvariant("start", "attempts >= 1")
-	}
-	j.StallsAt = fsm.Some(now.Add(10 * time.Minute))
-	j.Attempts++
-	from := j.State
-	j.move(StateRunning, now)
-	return Event{Name: EventStart, From: from, To: StateRunning}, nil
+	next := *j
+	next.StallsAt = fsm.Some(now.Add(10 * time.Minute))
+	next.Attempts++
+	return j.step("start", EventStart, &next, StateRunning, now)
 }
 
 // RescheduleInput holds the inputs of Reschedule.
@@ -232,22 +230,16 @@ type RescheduleInput struct {
 func (j *Job) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.RunAfter = driver.Time(in.RunAfter)
-	if in.RunAfter.IsZero() {
-		return Event{}, j.refuseInput("reschedule", "run_after", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.RunAfter); bad != "" {
+		return Event{}, j.refuseInput("reschedule", "run_after", bad)
 	}
-	if !inYears(in.RunAfter) {
-		return Event{}, j.refuseInput("reschedule", "run_after", "it is outside the years 1 to 9999")
+	if j.State != StatePending && j.State != StateFailed {
+		return Event{}, j.refuseState("reschedule")
 	}
-	switch j.State {
-	case StatePending, StateFailed:
-	default:
-		return Event{}, j.refuseState(OpReschedule)
-	}
-	j.RunAfter = in.RunAfter
-	j.StallsAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StatePending, now)
-	return Event{Name: EventReschedule, From: from, To: StatePending}, nil
+	next := *j
+	next.RunAfter = in.RunAfter
+	next.StallsAt = fsm.Optional[time.Time]{}
+	return j.step("reschedule", EventReschedule, &next, StatePending, now)
 }
 
 // Progress keeps a Job running.
@@ -256,20 +248,15 @@ func (j *Job) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 // stalled.
 func (j *Job) Progress(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpProgress)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("progress")
 	}
-	if !inYears(now.Add(10 * time.Minute)) {
-		return Event{}, j.refuseOverflow("progress", "stalls_at")
+	if !fsmimpl.InYears(now.Add(10 * time.Minute)) {
+		return Event{}, j.refuseRule("progress", fsm.ErrOverflow, "stalls_at")
 	}
-	if j.Attempts < 1 {
-		return Event{}, j.refuseInvariant("progress", "attempts >= 1")
-	}
-	j.StallsAt = fsm.Some(now.Add(10 * time.Minute))
-	j.move(j.State, now)
-	return Event{Name: EventProgress, From: j.State, To: j.State}, nil
+	next := *j
+	next.StallsAt = fsm.Some(now.Add(10 * time.Minute))
+	return j.step("progress", EventProgress, &next, j.State, now)
 }
 
 // Succeed moves a Job from running to succeeded.
@@ -279,20 +266,15 @@ func (j *Job) Progress(now time.Time) (Event, error) {
 // In succeeded the call is recorded and changes nothing.
 func (j *Job) Succeed(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	case StateSucceeded:
+	if j.State == StateSucceeded {
 		return j.note(EventSucceed, ""), nil
-	default:
-		return Event{}, j.refuseState(OpSucceed)
 	}
-	if j.Attempts < 1 {
-		return Event{}, j.refuseInvariant("succeed", "attempts >= 1")
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("succeed")
 	}
-	j.StallsAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateSucceeded, now)
-	return Event{Name: EventSucceed, From: from, To: StateSucceeded}, nil
+	next := *j
+	next.StallsAt = fsm.Optional[time.Time]{}
+	return j.step("succeed", EventSucceed, &next, StateSucceeded, now)
 }
 
 // Fail moves a Job from running to failed.
@@ -302,20 +284,15 @@ func (j *Job) Succeed(now time.Time) (Event, error) {
 // In failed the call is recorded and changes nothing.
 func (j *Job) Fail(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	case StateFailed:
+	if j.State == StateFailed {
 		return j.note(EventFail, ""), nil
-	default:
-		return Event{}, j.refuseState(OpFail)
 	}
-	if j.Attempts < 1 {
-		return Event{}, j.refuseInvariant("fail", "attempts >= 1")
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("fail")
 	}
-	j.StallsAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventFail, From: from, To: StateFailed}, nil
+	next := *j
+	next.StallsAt = fsm.Optional[time.Time]{}
+	return j.step("fail", EventFail, &next, StateFailed, now)
 }
 
 // Quarantine moves a Job from failed to quarantined.
@@ -325,19 +302,14 @@ func (j *Job) Fail(now time.Time) (Event, error) {
 // In quarantined the call is recorded and changes nothing.
 func (j *Job) Quarantine(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateFailed:
-	case StateQuarantined:
+	if j.State == StateQuarantined {
 		return j.note(EventQuarantine, ""), nil
-	default:
-		return Event{}, j.refuseState(OpQuarantine)
 	}
-	if j.Attempts < 1 {
-		return Event{}, j.refuseInvariant("quarantine", "attempts >= 1")
+	if j.State != StateFailed {
+		return Event{}, j.refuseState("quarantine")
 	}
-	from := j.State
-	j.move(StateQuarantined, now)
-	return Event{Name: EventQuarantine, From: from, To: StateQuarantined}, nil
+	next := *j
+	return j.step("quarantine", EventQuarantine, &next, StateQuarantined, now)
 }
 
 // Release moves a Job from quarantined to pending.
@@ -347,28 +319,16 @@ func (j *Job) Quarantine(now time.Time) (Event, error) {
 // It is run by an operator, who gives a reason.
 func (j *Job) Release(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("release", fsm.ErrActorMissing)
+	if err := j.operated("release", actor, reason); err != nil {
+		return Event{}, err
 	}
-	if reason == "" {
-		return Event{}, j.refuse("release", fsm.ErrReasonMissing)
+	if j.State != StateQuarantined {
+		return Event{}, j.refuseState("release")
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("release", "actor", err.Error())
-	}
-	if err := driver.CheckText(reason); err != nil {
-		return Event{}, j.refuseInput("release", "reason", err.Error())
-	}
-	switch j.State {
-	case StateQuarantined:
-	default:
-		return Event{}, j.refuseState(OpRelease)
-	}
-	j.RunAfter = now
-	j.StallsAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StatePending, now)
-	return Event{Name: EventRelease, From: from, To: StatePending}, nil
+	next := *j
+	next.RunAfter = now
+	next.StallsAt = fsm.Optional[time.Time]{}
+	return j.step("release", EventRelease, &next, StatePending, now)
 }
 
 // FailStalled moves a Job from running to failed.
@@ -382,20 +342,14 @@ func (j *Job) Release(actor, reason string, now time.Time) (Event, error) {
 //   - no_progress: stalls_at <= now (ErrNotStalled)
 func (j *Job) FailStalled(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpFailStalled)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("fail_stalled")
 	}
 	if !j.StallsAt.Present() || j.StallsAt.Or(time.Time{}).After(now) {
-		return Event{}, j.refuseOn(&groundFailStalledNoProgress)
+		return Event{}, j.refuseGuard("fail_stalled", "no_progress", "", ErrNotStalled, "stalls_at", j.StallsAt, "now", now)
 	}
-	if j.Attempts < 1 {
-		return Event{}, j.refuseInvariant("fail_stalled", "attempts >= 1")
-	}
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventFailStalled, From: from, To: StateFailed}, nil
+	next := *j
+	return j.step("fail_stalled", EventFailStalled, &next, StateFailed, now)
 }
 
 // RetryStalled moves a Job from failed to pending.
@@ -409,22 +363,19 @@ func (j *Job) FailStalled(now time.Time) (Event, error) {
 //   - has_stalled: stalls_at is present (ErrNotStalled)
 func (j *Job) RetryStalled(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateFailed:
-	default:
-		return Event{}, j.refuseState(OpRetryStalled)
+	if j.State != StateFailed {
+		return Event{}, j.refuseState("retry_stalled")
 	}
 	if !j.StallsAt.Present() {
-		return Event{}, j.refuseOn(&groundRetryStalledHasStalled)
+		return Event{}, j.refuseGuard("retry_stalled", "has_stalled", "", ErrNotStalled, "stalls_at", j.StallsAt)
 	}
-	if !inYears(now.Add(1 * time.Minute)) {
-		return Event{}, j.refuseOverflow("retry_stalled", "run_after")
+	if !fsmimpl.InYears(now.Add(1 * time.Minute)) {
+		return Event{}, j.refuseRule("retry_stalled", fsm.ErrOverflow, "run_after")
 	}
-	j.RunAfter = now.Add(1 * time.Minute)
-	j.StallsAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StatePending, now)
-	return Event{Name: EventRetryStalled, From: from, To: StatePending}, nil
+	next := *j
+	next.RunAfter = now.Add(1 * time.Minute)
+	next.StallsAt = fsm.Optional[time.Time]{}
+	return j.step("retry_stalled", EventRetryStalled, &next, StatePending, now)
 }
 
 // Can reports whether an operation is possible in the state of the Job: nil, or
@@ -466,41 +417,53 @@ func Check(j Job) []fsm.Violation {
 	if j.Attempts < 0 {
 		found = append(found, fsm.Violation{Rule: "attempts", Must: true})
 	}
-	switch j.State {
-	case StatePending:
-		if j.StallsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "stalls_at is absent", Must: true})
-		}
-	case StateRunning:
-		if !j.StallsAt.Present() {
-			found = append(found, fsm.Violation{Rule: "stalls_at is present", Must: true})
-		}
-		if j.Attempts < 1 {
-			found = append(found, fsm.Violation{Rule: "attempts >= 1", Must: true})
-		}
-	case StateSucceeded:
-		if j.Attempts < 1 {
-			found = append(found, fsm.Violation{Rule: "attempts >= 1", Must: true})
-		}
-	case StateFailed:
-		if j.Attempts < 1 {
-			found = append(found, fsm.Violation{Rule: "attempts >= 1", Must: true})
-		}
-	case StateQuarantined:
-		if j.Attempts < 1 {
-			found = append(found, fsm.Violation{Rule: "attempts >= 1", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Job) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Job) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StatePending:
+		return (!j.StallsAt.Present() || broken("stalls_at is absent", true))
+	case StateRunning:
+		return (j.StallsAt.Present() || broken("stalls_at is present", true)) &&
+			(j.Attempts >= 1 || broken("attempts >= 1", true))
+	case StateSucceeded, StateFailed, StateQuarantined:
+		return (j.Attempts >= 1 || broken("attempts >= 1", true))
 	}
+	return true
+}
+
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Job) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
+	}
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -509,34 +472,56 @@ func (j *Job) note(name, guard string) Event {
 	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// asked refuses a call whose actor cannot be one.
+func (j *Job) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// operated refuses a call of an operator who is nobody, or gives no reason.
+func (j *Job) operated(op, actor, reason string) error {
+	if actor != "" && reason == "" {
+		return j.refuse(op, fsm.ErrReasonMissing)
+	}
+	if err := j.asked(op, actor); err != nil {
+		return err
+	}
+	if err := driver.CheckText(reason); err != nil {
+		return j.refuseInput(op, "reason", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "ingest", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Job) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "ingest", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Job) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -546,70 +531,23 @@ func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Job) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	startStates        = []string{"pending"}
-	rescheduleStates   = []string{"pending", "failed"}
-	progressStates     = []string{"running"}
-	succeedStates      = []string{"running"}
-	failStates         = []string{"running"}
-	quarantineStates   = []string{"failed"}
-	releaseStates      = []string{"quarantined"}
-	failStalledStates  = []string{"running"}
-	retryStalledStates = []string{"failed"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpStart:        {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "start", Allowed: startStates},
-	OpReschedule:   {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "reschedule", Allowed: rescheduleStates},
-	OpProgress:     {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "progress", Allowed: progressStates},
-	OpSucceed:      {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "succeed", Allowed: succeedStates},
-	OpFail:         {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "fail", Allowed: failStates},
-	OpQuarantine:   {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "quarantine", Allowed: quarantineStates},
-	OpRelease:      {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "release", Allowed: releaseStates},
-	OpFailStalled:  {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "fail_stalled", Allowed: failStalledStates},
-	OpRetryStalled: {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "retry_stalled", Allowed: retryStalledStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpStart:        {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "start", Allowed: startStates},
-	OpReschedule:   {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "reschedule", Allowed: rescheduleStates},
-	OpProgress:     {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "progress", Allowed: progressStates},
-	OpFail:         {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "fail", Allowed: failStates},
-	OpQuarantine:   {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "quarantine", Allowed: quarantineStates},
-	OpRelease:      {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "release", Allowed: releaseStates},
-	OpFailStalled:  {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "fail_stalled", Allowed: failStalledStates},
-	OpRetryStalled: {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "retry_stalled", Allowed: retryStalledStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundStartDue               = fsm.Ground{Code: fsm.ErrGuard, Machine: "ingest", Operation: "start", Guard: "due", Cause: ErrNotDue}
-	groundFailStalledNoProgress  = fsm.Ground{Code: fsm.ErrGuard, Machine: "ingest", Operation: "fail_stalled", Guard: "no_progress", Cause: ErrNotStalled}
-	groundRetryStalledHasStalled = fsm.Ground{Code: fsm.ErrGuard, Machine: "ingest", Operation: "retry_stalled", Guard: "has_stalled", Cause: ErrNotStalled}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"start":         "pending",
+	"reschedule":    "pending, failed",
+	"progress":      "running",
+	"succeed":       "running",
+	"fail":          "running",
+	"quarantine":    "failed",
+	"release":       "quarantined",
+	"fail_stalled":  "running",
+	"retry_stalled": "failed",
 }

@@ -169,11 +169,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -199,19 +195,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -287,113 +271,65 @@ func probe(probes Probes) audit.Probe[Job] {
 // The operations, as the engine knows them.
 var (
 	opEnqueue = &fsmimpl.Operation[Job]{
-		Name:    "enqueue",
-		Stored:  "enqueue",
-		Event:   "enqueue",
-		By:      fsmimpl.ByCaller,
+		Name: "enqueue", Stored: "enqueue", Event: "enqueue", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "pending"},
-		},
+		Moves:   []fsmimpl.Move{{To: "pending"}},
 	}
 
 	opStart = &fsmimpl.Operation[Job]{
-		Name:   "start",
-		Stored: "start",
-		Event:  "start",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"pending"},
-		Moves: []fsmimpl.Move{
-			{From: "pending", To: "running"},
-		},
+		Name: "start", Stored: "start", Event: "start", By: fsmimpl.ByCaller,
+		From:     []string{"pending"},
+		Moves:    []fsmimpl.Move{{From: "pending", To: "running"}},
 		Recorded: []string{"running"},
 		Picks:    true,
 		Order:    []driver.Order{{Column: "run_after"}},
 	}
 
 	opReschedule = &fsmimpl.Operation[Job]{
-		Name:   "reschedule",
-		Stored: "reschedule",
-		Event:  "reschedule",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"pending", "failed"},
-		Moves: []fsmimpl.Move{
-			{From: "pending", To: "pending"},
-			{From: "failed", To: "pending"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "run_after", Column: "run_after"},
-		},
+		Name: "reschedule", Stored: "reschedule", Event: "reschedule", By: fsmimpl.ByCaller,
+		From:  []string{"pending", "failed"},
+		Moves: []fsmimpl.Move{{From: "pending", To: "pending"}, {From: "failed", To: "pending"}},
+		Feeds: []fsmimpl.Feed{{Input: "run_after", Column: "run_after"}},
 	}
 
 	opProgress = &fsmimpl.Operation[Job]{
-		Name:   "progress",
-		Stored: "progress",
-		Event:  "progress",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "running"},
-		},
+		Name: "progress", Stored: "progress", Event: "progress", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
 	}
 
 	opSucceed = &fsmimpl.Operation[Job]{
-		Name:   "succeed",
-		Stored: "succeed",
-		Event:  "succeed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "succeeded"},
-		},
+		Name: "succeed", Stored: "succeed", Event: "succeed", By: fsmimpl.ByCaller,
+		From:     []string{"running"},
+		Moves:    []fsmimpl.Move{{From: "running", To: "succeeded"}},
 		Recorded: []string{"succeeded"},
 	}
 
 	opFail = &fsmimpl.Operation[Job]{
-		Name:   "fail",
-		Stored: "fail",
-		Event:  "fail",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "failed"},
-		},
+		Name: "fail", Stored: "fail", Event: "fail", By: fsmimpl.ByCaller,
+		From:     []string{"running"},
+		Moves:    []fsmimpl.Move{{From: "running", To: "failed"}},
 		Recorded: []string{"failed"},
 	}
 
 	opQuarantine = &fsmimpl.Operation[Job]{
-		Name:   "quarantine",
-		Stored: "quarantine",
-		Event:  "quarantine",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"failed"},
-		Moves: []fsmimpl.Move{
-			{From: "failed", To: "quarantined"},
-		},
+		Name: "quarantine", Stored: "quarantine", Event: "quarantine", By: fsmimpl.ByCaller,
+		From:     []string{"failed"},
+		Moves:    []fsmimpl.Move{{From: "failed", To: "quarantined"}},
 		Recorded: []string{"quarantined"},
 	}
 
 	opRelease = &fsmimpl.Operation[Job]{
-		Name:   "release",
-		Stored: "release",
-		Event:  "release",
-		By:     fsmimpl.ByOperator,
-		From:   []string{"quarantined"},
-		Moves: []fsmimpl.Move{
-			{From: "quarantined", To: "pending"},
-		},
+		Name: "release", Stored: "release", Event: "release", By: fsmimpl.ByOperator,
+		From:      []string{"quarantined"},
+		Moves:     []fsmimpl.Move{{From: "quarantined", To: "pending"}},
 		NeedActor: true,
 	}
 
 	opFailStalled = &fsmimpl.Operation[Job]{
-		Name:   "fail_stalled",
-		Stored: "fail_stalled",
-		Event:  "fail_stalled",
-		By:     fsmimpl.BySystem,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "failed"},
-		},
+		Name: "fail_stalled", Stored: "fail_stalled", Event: "fail_stalled", By: fsmimpl.BySystem,
+		From:     []string{"running"},
+		Moves:    []fsmimpl.Move{{From: "running", To: "failed"}},
 		Triggers: []fsmimpl.Trigger{{After: "stalls_at"}},
 		Then:     "retry_stalled",
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
@@ -402,14 +338,9 @@ var (
 	}
 
 	opRetryStalled = &fsmimpl.Operation[Job]{
-		Name:   "retry_stalled",
-		Stored: "retry_stalled",
-		Event:  "retry_stalled",
-		By:     fsmimpl.BySystem,
-		From:   []string{"failed"},
-		Moves: []fsmimpl.Move{
-			{From: "failed", To: "pending"},
-		},
+		Name: "retry_stalled", Stored: "retry_stalled", Event: "retry_stalled", By: fsmimpl.BySystem,
+		From:  []string{"failed"},
+		Moves: []fsmimpl.Move{{From: "failed", To: "pending"}},
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return retryStalledCall(nil, fsm.Call{}), nil
 		},
@@ -421,28 +352,16 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Job) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Job) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Job]{
-		opEnqueue,
-		opStart,
-		opReschedule,
-		opProgress,
-		opSucceed,
-		opFail,
-		opQuarantine,
-		opRelease,
-		opFailStalled,
-		opRetryStalled,
+		opEnqueue, opStart, opReschedule, opProgress, opSucceed, opFail, opQuarantine, opRelease,
+		opFailStalled, opRetryStalled,
 	},
 }
 
 func enqueueCall(op *fsmimpl.Operation[Job], id string, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Enqueue(id, now)
 			*j = made
@@ -453,11 +372,8 @@ func enqueueCall(op *fsmimpl.Operation[Job], id string, c fsm.Call) fsmimpl.Call
 
 func startCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Start(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Start(now)) },
 		Where: []driver.Cond{
 			{Column: "run_after", Op: driver.OpLe, Now: true},
 		},
@@ -466,11 +382,8 @@ func startCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 
 func rescheduleCall(op *fsmimpl.Operation[Job], in RescheduleInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "run_after", Value: driver.Time(in.RunAfter), Kind: driver.KindTime},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "run_after", Value: driver.Time(in.RunAfter), Kind: driver.KindTime}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Reschedule(in, now))
 		},
@@ -479,48 +392,35 @@ func rescheduleCall(op *fsmimpl.Operation[Job], in RescheduleInput, c fsm.Call) 
 
 func progressCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Progress(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Progress(now)) },
 	}
 }
 
 func succeedCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Succeed(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Succeed(now)) },
 	}
 }
 
 func failCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Fail(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Fail(now)) },
 	}
 }
 
 func quarantineCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Quarantine(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Quarantine(now)) },
 	}
 }
 
 func releaseCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Release(c.Actor, c.Reason, now))
 		},
@@ -529,8 +429,7 @@ func releaseCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 
 func failStalledCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.FailStalled(now))
 		},
@@ -539,8 +438,7 @@ func failStalledCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 
 func retryStalledCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RetryStalled(now))
 		},
@@ -550,11 +448,7 @@ func retryStalledCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] 
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Job) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Attempts,
 			j.RunAfter,

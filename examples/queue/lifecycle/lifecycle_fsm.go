@@ -9,7 +9,6 @@
 package lifecycle
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -117,13 +116,13 @@ const (
 var (
 	// ErrNotOwner: refused by the guard owner_only. Only the worker that owns
 	// the job may do this.
-	ErrNotOwner = errors.New("not owner")
+	ErrNotOwner = fsmimpl.NewError("not_owner", "not owner")
 	// ErrLeaseInThePast: refused by the guard lease_ahead.
-	ErrLeaseInThePast = errors.New("lease in the past")
+	ErrLeaseInThePast = fsmimpl.NewError("lease_in_the_past", "lease in the past")
 	// ErrLeaseShortened: refused by the guard lease_longer.
-	ErrLeaseShortened = errors.New("lease shortened")
+	ErrLeaseShortened = fsmimpl.NewError("lease_shortened", "lease shortened")
 	// ErrLeaseStillLive: refused by the guard lease_over.
-	ErrLeaseStillLive = errors.New("lease still live")
+	ErrLeaseStillLive = fsmimpl.NewError("lease_still_live", "lease still live")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
@@ -199,24 +198,23 @@ type EnqueueInput struct {
 func Enqueue(id string, in EnqueueInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if err := driver.CheckText(in.DedupeKey.Or("")); err != nil {
-		return Job{}, Event{}, j.refuseInput("enqueue", "dedupe_key", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.DedupeKey); bad != "" {
+		return Job{}, Event{}, j.refuseInput("enqueue", "dedupe_key", bad)
 	}
-	if v, ok := in.Payload.Get(); ok {
-		if v.IsZero() {
-			return Job{}, Event{}, j.refuseInput("enqueue", "payload", "it is no JSON text")
-		}
-		if err := driver.CheckText(v.String()); err != nil {
-			return Job{}, Event{}, j.refuseInput("enqueue", "payload", err.Error())
-		}
+	if bad := fsmimpl.BadOptionalJSON(in.Payload); bad != "" {
+		return Job{}, Event{}, j.refuseInput("enqueue", "payload", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("enqueue", "id", err.Error())
 	}
-	j.DedupeKey = in.DedupeKey
-	j.Payload = in.Payload
-	j.move(StateQueued, now)
-	return j, Event{Name: EventEnqueued, To: StateQueued}, nil
+	next := j
+	next.DedupeKey = in.DedupeKey
+	next.Payload = in.Payload
+	e, err := j.step("enqueue", EventEnqueued, &next, StateQueued, now)
+	if err != nil {
+		return Job{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // ClaimNextInput holds the inputs of ClaimNext.
@@ -233,45 +231,27 @@ type ClaimNextInput struct {
 //   - lease_ahead: now < input.lease (ErrLeaseInThePast)
 func (j *Job) ClaimNext(in ClaimNextInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("claim_next", fsm.ErrActorMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("claim_next", "actor", err.Error())
+	if err := j.asked("claim_next", actor); err != nil {
+		return Event{}, err
 	}
 	in.Lease = driver.Time(in.Lease)
-	if in.Lease.IsZero() {
-		return Event{}, j.refuseInput("claim_next", "lease", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.Lease); bad != "" {
+		return Event{}, j.refuseInput("claim_next", "lease", bad)
 	}
-	if !inYears(in.Lease) {
-		return Event{}, j.refuseInput("claim_next", "lease", "it is outside the years 1 to 9999")
-	}
-	switch j.State {
-	case StateQueued, StateStalled:
-	default:
-		return Event{}, j.refuseState(OpClaimNext)
+	if j.State != StateQueued && j.State != StateStalled {
+		return Event{}, j.refuseState("claim_next")
 	}
 	if !now.Before(in.Lease) {
-		return Event{}, j.refuseOn(&groundClaimNextLeaseAhead)
+		return Event{}, j.refuseGuard("claim_next", "lease_ahead", "", ErrLeaseInThePast, "now", now, "input.lease", in.Lease)
 	}
 	if j.Attempt == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("claim_next", "attempt")
+		return Event{}, j.refuseRule("claim_next", fsm.ErrOverflow, "attempt")
 	}
-	if j.Result.Present() {
-		return Event{}, j.refuseInvariant("claim_next", "result is absent")
-	}
-	if j.Error.Present() {
-		return Event{}, j.refuseInvariant("claim_next", "error is absent")
-	}
-	if j.Attempt+1 < 1 {
-		return Event{}, j.refuseInvariant("claim_next", "attempt >= 1")
-	}
-	j.Owner = fsm.Some(actor)
-	j.Lease = fsm.Some(in.Lease)
-	j.Attempt++
-	from := j.State
-	j.move(StateClaimed, now)
-	return Event{Name: EventClaimed, From: from, To: StateClaimed}, nil
+	next := *j
+	next.Owner = fsm.Some(actor)
+	next.Lease = fsm.Some(in.Lease)
+	next.Attempt++
+	return j.step("claim_next", EventClaimed, &next, StateClaimed, now)
 }
 
 // Start moves a Job from claimed to running.
@@ -282,35 +262,17 @@ func (j *Job) ClaimNext(in ClaimNextInput, actor string, now time.Time) (Event, 
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Start(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("start", fsm.ErrActorMissing)
+	if err := j.asked("start", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("start", "actor", err.Error())
-	}
-	switch j.State {
-	case StateClaimed:
-	default:
-		return Event{}, j.refuseState(OpStart)
+	if j.State != StateClaimed {
+		return Event{}, j.refuseState("start")
 	}
 	if j.Owner != fsm.Some(actor) {
-		return Event{}, j.refuseOn(&groundStartOwnerOnly)
+		return Event{}, j.refuseGuard("start", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
-	if !j.Lease.Present() {
-		return Event{}, j.refuseInvariant("start", "lease is present")
-	}
-	if j.Result.Present() {
-		return Event{}, j.refuseInvariant("start", "result is absent")
-	}
-	if j.Error.Present() {
-		return Event{}, j.refuseInvariant("start", "error is absent")
-	}
-	if j.Attempt < 1 {
-		return Event{}, j.refuseInvariant("start", "attempt >= 1")
-	}
-	from := j.State
-	j.move(StateRunning, now)
-	return Event{Name: EventStarted, From: from, To: StateRunning}, nil
+	next := *j
+	return j.step("start", EventStarted, &next, StateRunning, now)
 }
 
 // HeartbeatInput holds the inputs of Heartbeat.
@@ -328,45 +290,28 @@ type HeartbeatInput struct {
 //   - lease_longer: lease <= input.lease (ErrLeaseShortened)
 func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("heartbeat", fsm.ErrActorMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("heartbeat", "actor", err.Error())
+	if err := j.asked("heartbeat", actor); err != nil {
+		return Event{}, err
 	}
 	in.Lease = driver.Time(in.Lease)
-	if in.Lease.IsZero() {
-		return Event{}, j.refuseInput("heartbeat", "lease", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.Lease); bad != "" {
+		return Event{}, j.refuseInput("heartbeat", "lease", bad)
 	}
-	if !inYears(in.Lease) {
-		return Event{}, j.refuseInput("heartbeat", "lease", "it is outside the years 1 to 9999")
-	}
-	switch j.State {
-	case StateClaimed, StateRunning:
-	default:
-		return Event{}, j.refuseState(OpHeartbeat)
+	if j.State != StateClaimed && j.State != StateRunning {
+		return Event{}, j.refuseState("heartbeat")
 	}
 	if j.Owner != fsm.Some(actor) {
-		return Event{}, j.refuseOn(&groundHeartbeatOwnerOnly)
+		return Event{}, j.refuseGuard("heartbeat", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
 	if !now.Before(in.Lease) {
-		return Event{}, j.refuseOn(&groundHeartbeatLeaseAhead)
+		return Event{}, j.refuseGuard("heartbeat", "lease_ahead", "", ErrLeaseInThePast, "now", now, "input.lease", in.Lease)
 	}
 	if !j.Lease.Present() || j.Lease.Or(time.Time{}).After(in.Lease) {
-		return Event{}, j.refuseOn(&groundHeartbeatLeaseLonger)
+		return Event{}, j.refuseGuard("heartbeat", "lease_longer", "", ErrLeaseShortened, "lease", j.Lease, "input.lease", in.Lease)
 	}
-	if j.Result.Present() {
-		return Event{}, j.refuseInvariant("heartbeat", "result is absent")
-	}
-	if j.Error.Present() {
-		return Event{}, j.refuseInvariant("heartbeat", "error is absent")
-	}
-	if j.Attempt < 1 {
-		return Event{}, j.refuseInvariant("heartbeat", "attempt >= 1")
-	}
-	j.Lease = fsm.Some(in.Lease)
-	j.move(j.State, now)
-	return Event{Name: EventHeartbeat, From: j.State, To: j.State}, nil
+	next := *j
+	next.Lease = fsm.Some(in.Lease)
+	return j.step("heartbeat", EventHeartbeat, &next, j.State, now)
 }
 
 // CompleteInput holds the inputs of Complete.
@@ -382,35 +327,23 @@ type CompleteInput struct {
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Complete(in CompleteInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("complete", fsm.ErrActorMissing)
+	if err := j.asked("complete", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("complete", "actor", err.Error())
+	if bad := fsmimpl.BadJSON(in.Result); bad != "" {
+		return Event{}, j.refuseInput("complete", "result", bad)
 	}
-	if in.Result.IsZero() {
-		return Event{}, j.refuseInput("complete", "result", "it is required and missing")
-	}
-	if err := driver.CheckText(in.Result.String()); err != nil {
-		return Event{}, j.refuseInput("complete", "result", err.Error())
-	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpComplete)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("complete")
 	}
 	if j.Owner != fsm.Some(actor) {
-		return Event{}, j.refuseOn(&groundCompleteOwnerOnly)
+		return Event{}, j.refuseGuard("complete", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
-	if j.Error.Present() {
-		return Event{}, j.refuseInvariant("complete", "error is absent")
-	}
-	j.Result = fsm.Some(in.Result)
-	j.Owner = fsm.Optional[string]{}
-	j.Lease = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateSucceeded, now)
-	return Event{Name: EventSucceeded, From: from, To: StateSucceeded}, nil
+	next := *j
+	next.Result = fsm.Some(in.Result)
+	next.Owner = fsm.Optional[string]{}
+	next.Lease = fsm.Optional[time.Time]{}
+	return j.step("complete", EventSucceeded, &next, StateSucceeded, now)
 }
 
 // FailInput holds the inputs of Fail.
@@ -426,35 +359,23 @@ type FailInput struct {
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("fail", fsm.ErrActorMissing)
+	if err := j.asked("fail", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("fail", "actor", err.Error())
+	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
+		return Event{}, j.refuseInput("fail", "error", bad)
 	}
-	if in.Error.IsZero() {
-		return Event{}, j.refuseInput("fail", "error", "it is required and missing")
-	}
-	if err := driver.CheckText(in.Error.String()); err != nil {
-		return Event{}, j.refuseInput("fail", "error", err.Error())
-	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpFail)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("fail")
 	}
 	if j.Owner != fsm.Some(actor) {
-		return Event{}, j.refuseOn(&groundFailOwnerOnly)
+		return Event{}, j.refuseGuard("fail", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
-	if j.Result.Present() {
-		return Event{}, j.refuseInvariant("fail", "result is absent")
-	}
-	j.Error = fsm.Some(in.Error)
-	j.Owner = fsm.Optional[string]{}
-	j.Lease = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventFailed, From: from, To: StateFailed}, nil
+	next := *j
+	next.Error = fsm.Some(in.Error)
+	next.Owner = fsm.Optional[string]{}
+	next.Lease = fsm.Optional[time.Time]{}
+	return j.step("fail", EventFailed, &next, StateFailed, now)
 }
 
 // Stall moves a Job from claimed or running to stalled.
@@ -466,25 +387,16 @@ func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 //   - lease_over: lease <= now (ErrLeaseStillLive)
 func (j *Job) Stall(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateClaimed, StateRunning:
-	default:
-		return Event{}, j.refuseState(OpStall)
+	if j.State != StateClaimed && j.State != StateRunning {
+		return Event{}, j.refuseState("stall")
 	}
 	if !j.Lease.Present() || j.Lease.Or(time.Time{}).After(now) {
-		return Event{}, j.refuseOn(&groundStallLeaseOver)
+		return Event{}, j.refuseGuard("stall", "lease_over", "", ErrLeaseStillLive, "lease", j.Lease, "now", now)
 	}
-	if j.Result.Present() {
-		return Event{}, j.refuseInvariant("stall", "result is absent")
-	}
-	if j.Error.Present() {
-		return Event{}, j.refuseInvariant("stall", "error is absent")
-	}
-	j.Owner = fsm.Optional[string]{}
-	j.Lease = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateStalled, now)
-	return Event{Name: EventStalled, From: from, To: StateStalled}, nil
+	next := *j
+	next.Owner = fsm.Optional[string]{}
+	next.Lease = fsm.Optional[time.Time]{}
+	return j.step("stall", EventStalled, &next, StateStalled, now)
 }
 
 // RequeueStalled moves a Job from stalled to queued.
@@ -493,26 +405,11 @@ func (j *Job) Stall(now time.Time) (Event, error) {
 // in the event as its actor.
 func (j *Job) RequeueStalled(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateStalled:
-	default:
-		return Event{}, j.refuseState(OpRequeueStalled)
+	if j.State != StateStalled {
+		return Event{}, j.refuseState("requeue_stalled")
 	}
-	if j.Owner.Present() {
-		return Event{}, j.refuseInvariant("requeue_stalled", "owner is absent")
-	}
-	if j.Lease.Present() {
-		return Event{}, j.refuseInvariant("requeue_stalled", "lease is absent")
-	}
-	if j.Result.Present() {
-		return Event{}, j.refuseInvariant("requeue_stalled", "result is absent")
-	}
-	if j.Error.Present() {
-		return Event{}, j.refuseInvariant("requeue_stalled", "error is absent")
-	}
-	from := j.State
-	j.move(StateQueued, now)
-	return Event{Name: EventRequeued, From: from, To: StateQueued}, nil
+	next := *j
+	return j.step("requeue_stalled", EventRequeued, &next, StateQueued, now)
 }
 
 // Can reports whether an operation is possible in the state of the Job: nil, or
@@ -548,132 +445,105 @@ func Check(j Job) []fsm.Violation {
 	if j.Attempt < 0 {
 		found = append(found, fsm.Violation{Rule: "attempt", Must: true})
 	}
-	switch j.State {
-	case StateQueued:
-		if j.Owner.Present() {
-			found = append(found, fsm.Violation{Rule: "owner is absent", Must: true})
-		}
-		if j.Lease.Present() {
-			found = append(found, fsm.Violation{Rule: "lease is absent", Must: true})
-		}
-		if j.Result.Present() {
-			found = append(found, fsm.Violation{Rule: "result is absent", Must: true})
-		}
-		if j.Error.Present() {
-			found = append(found, fsm.Violation{Rule: "error is absent", Must: true})
-		}
-	case StateClaimed:
-		if !j.Owner.Present() {
-			found = append(found, fsm.Violation{Rule: "owner is present", Must: true})
-		}
-		if !j.Lease.Present() {
-			found = append(found, fsm.Violation{Rule: "lease is present", Must: true})
-		}
-		if j.Result.Present() {
-			found = append(found, fsm.Violation{Rule: "result is absent", Must: true})
-		}
-		if j.Error.Present() {
-			found = append(found, fsm.Violation{Rule: "error is absent", Must: true})
-		}
-		if j.Attempt < 1 {
-			found = append(found, fsm.Violation{Rule: "attempt >= 1", Must: true})
-		}
-	case StateRunning:
-		if !j.Owner.Present() {
-			found = append(found, fsm.Violation{Rule: "owner is present", Must: true})
-		}
-		if !j.Lease.Present() {
-			found = append(found, fsm.Violation{Rule: "lease is present", Must: true})
-		}
-		if j.Result.Present() {
-			found = append(found, fsm.Violation{Rule: "result is absent", Must: true})
-		}
-		if j.Error.Present() {
-			found = append(found, fsm.Violation{Rule: "error is absent", Must: true})
-		}
-		if j.Attempt < 1 {
-			found = append(found, fsm.Violation{Rule: "attempt >= 1", Must: true})
-		}
-	case StateSucceeded:
-		if !j.Result.Present() {
-			found = append(found, fsm.Violation{Rule: "result is present", Must: true})
-		}
-		if j.Error.Present() {
-			found = append(found, fsm.Violation{Rule: "error is absent", Must: true})
-		}
-		if j.Owner.Present() {
-			found = append(found, fsm.Violation{Rule: "owner is absent"})
-		}
-		if j.Lease.Present() {
-			found = append(found, fsm.Violation{Rule: "lease is absent"})
-		}
-	case StateFailed:
-		if !j.Error.Present() {
-			found = append(found, fsm.Violation{Rule: "error is present", Must: true})
-		}
-		if j.Result.Present() {
-			found = append(found, fsm.Violation{Rule: "result is absent", Must: true})
-		}
-		if j.Owner.Present() {
-			found = append(found, fsm.Violation{Rule: "owner is absent"})
-		}
-		if j.Lease.Present() {
-			found = append(found, fsm.Violation{Rule: "lease is absent"})
-		}
-	case StateStalled:
-		if j.Owner.Present() {
-			found = append(found, fsm.Violation{Rule: "owner is absent", Must: true})
-		}
-		if j.Lease.Present() {
-			found = append(found, fsm.Violation{Rule: "lease is absent", Must: true})
-		}
-		if j.Result.Present() {
-			found = append(found, fsm.Violation{Rule: "result is absent", Must: true})
-		}
-		if j.Error.Present() {
-			found = append(found, fsm.Violation{Rule: "error is absent", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Job) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Job) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateQueued, StateStalled:
+		return (!j.Owner.Present() || broken("owner is absent", true)) &&
+			(!j.Lease.Present() || broken("lease is absent", true)) &&
+			(!j.Result.Present() || broken("result is absent", true)) &&
+			(!j.Error.Present() || broken("error is absent", true))
+	case StateClaimed, StateRunning:
+		return (j.Owner.Present() || broken("owner is present", true)) &&
+			(j.Lease.Present() || broken("lease is present", true)) &&
+			(!j.Result.Present() || broken("result is absent", true)) &&
+			(!j.Error.Present() || broken("error is absent", true)) &&
+			(j.Attempt >= 1 || broken("attempt >= 1", true))
+	case StateSucceeded:
+		return (j.Result.Present() || broken("result is present", true)) &&
+			(!j.Error.Present() || broken("error is absent", true)) &&
+			(!j.Owner.Present() || broken("owner is absent", false)) &&
+			(!j.Lease.Present() || broken("lease is absent", false))
+	case StateFailed:
+		return (j.Error.Present() || broken("error is present", true)) &&
+			(!j.Result.Present() || broken("result is absent", true)) &&
+			(!j.Owner.Present() || broken("owner is absent", false)) &&
+			(!j.Lease.Present() || broken("lease is absent", false))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Job) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Job) step(op, event string, next *Job, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// asked refuses a call whose actor cannot be one.
+func (j *Job) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
+	}
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "lifecycle", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Job) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "lifecycle", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Job) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -683,70 +553,21 @@ func (j *Job) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Job) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Job) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	claimNextStates      = []string{"queued", "stalled"}
-	startStates          = []string{"claimed"}
-	heartbeatStates      = []string{"claimed", "running"}
-	completeStates       = []string{"running"}
-	failStates           = []string{"running"}
-	stallStates          = []string{"claimed", "running"}
-	requeueStalledStates = []string{"stalled"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpClaimNext:      {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "claim_next", Allowed: claimNextStates},
-	OpStart:          {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "start", Allowed: startStates},
-	OpHeartbeat:      {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "heartbeat", Allowed: heartbeatStates},
-	OpComplete:       {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "complete", Allowed: completeStates},
-	OpFail:           {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "fail", Allowed: failStates},
-	OpStall:          {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "stall", Allowed: stallStates},
-	OpRequeueStalled: {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "requeue_stalled", Allowed: requeueStalledStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpClaimNext:      {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "claim_next", Allowed: claimNextStates},
-	OpStart:          {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "start", Allowed: startStates},
-	OpHeartbeat:      {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "heartbeat", Allowed: heartbeatStates},
-	OpComplete:       {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "complete", Allowed: completeStates},
-	OpFail:           {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "fail", Allowed: failStates},
-	OpStall:          {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "stall", Allowed: stallStates},
-	OpRequeueStalled: {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "requeue_stalled", Allowed: requeueStalledStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundClaimNextLeaseAhead  = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "claim_next", Guard: "lease_ahead", Cause: ErrLeaseInThePast}
-	groundStartOwnerOnly       = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "start", Guard: "owner_only", Cause: ErrNotOwner}
-	groundHeartbeatOwnerOnly   = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "owner_only", Cause: ErrNotOwner}
-	groundHeartbeatLeaseAhead  = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "lease_ahead", Cause: ErrLeaseInThePast}
-	groundHeartbeatLeaseLonger = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "lease_longer", Cause: ErrLeaseShortened}
-	groundCompleteOwnerOnly    = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "complete", Guard: "owner_only", Cause: ErrNotOwner}
-	groundFailOwnerOnly        = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "fail", Guard: "owner_only", Cause: ErrNotOwner}
-	groundStallLeaseOver       = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "stall", Guard: "lease_over", Cause: ErrLeaseStillLive}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"claim_next":      "queued, stalled",
+	"start":           "claimed",
+	"heartbeat":       "claimed, running",
+	"complete":        "running",
+	"fail":            "running",
+	"stall":           "claimed, running",
+	"requeue_stalled": "stalled",
 }

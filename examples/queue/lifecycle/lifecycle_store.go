@@ -159,11 +159,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -189,19 +185,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -256,107 +240,58 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opEnqueue = &fsmimpl.Operation[Job]{
-		Name:    "enqueue",
-		Stored:  "enqueue",
-		Event:   "enqueued",
-		By:      fsmimpl.ByCaller,
+		Name: "enqueue", Stored: "enqueue", Event: "enqueued", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "queued"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "dedupe_key", Column: "dedupe_key"},
-			{Input: "payload", Column: "payload"},
-		},
-		Dedupe: "dedupe_enqueue",
+		Moves:   []fsmimpl.Move{{To: "queued"}},
+		Feeds:   []fsmimpl.Feed{{Input: "dedupe_key", Column: "dedupe_key"}, {Input: "payload", Column: "payload"}},
+		Dedupe:  "dedupe_enqueue",
 	}
 
 	opClaimNext = &fsmimpl.Operation[Job]{
-		Name:   "claim_next",
-		Stored: "claim_next",
-		Event:  "claimed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"queued", "stalled"},
-		Moves: []fsmimpl.Move{
-			{From: "queued", To: "claimed"},
-			{From: "stalled", To: "claimed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "lease", Column: "lease"},
-		},
+		Name: "claim_next", Stored: "claim_next", Event: "claimed", By: fsmimpl.ByCaller,
+		From:      []string{"queued", "stalled"},
+		Moves:     []fsmimpl.Move{{From: "queued", To: "claimed"}, {From: "stalled", To: "claimed"}},
+		Feeds:     []fsmimpl.Feed{{Input: "lease", Column: "lease"}},
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "created_at"}},
 	}
 
 	opStart = &fsmimpl.Operation[Job]{
-		Name:   "start",
-		Stored: "start",
-		Event:  "started",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"claimed"},
-		Moves: []fsmimpl.Move{
-			{From: "claimed", To: "running"},
-		},
+		Name: "start", Stored: "start", Event: "started", By: fsmimpl.ByCaller,
+		From:      []string{"claimed"},
+		Moves:     []fsmimpl.Move{{From: "claimed", To: "running"}},
 		NeedActor: true,
 	}
 
 	opHeartbeat = &fsmimpl.Operation[Job]{
-		Name:   "heartbeat",
-		Stored: "heartbeat",
-		Event:  "heartbeat",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"claimed", "running"},
-		Moves: []fsmimpl.Move{
-			{From: "claimed", To: "claimed"},
-			{From: "running", To: "running"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "lease", Column: "lease"},
-		},
+		Name: "heartbeat", Stored: "heartbeat", Event: "heartbeat", By: fsmimpl.ByCaller,
+		From:      []string{"claimed", "running"},
+		Moves:     []fsmimpl.Move{{From: "claimed", To: "claimed"}, {From: "running", To: "running"}},
+		Feeds:     []fsmimpl.Feed{{Input: "lease", Column: "lease"}},
 		NeedActor: true,
 	}
 
 	opComplete = &fsmimpl.Operation[Job]{
-		Name:   "complete",
-		Stored: "complete",
-		Event:  "succeeded",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "succeeded"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "result", Column: "result"},
-		},
+		Name: "complete", Stored: "complete", Event: "succeeded", By: fsmimpl.ByCaller,
+		From:      []string{"running"},
+		Moves:     []fsmimpl.Move{{From: "running", To: "succeeded"}},
+		Feeds:     []fsmimpl.Feed{{Input: "result", Column: "result"}},
 		NeedActor: true,
 	}
 
 	opFail = &fsmimpl.Operation[Job]{
-		Name:   "fail",
-		Stored: "fail",
-		Event:  "failed",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "error", Column: "error"},
-		},
+		Name: "fail", Stored: "fail", Event: "failed", By: fsmimpl.ByCaller,
+		From:      []string{"running"},
+		Moves:     []fsmimpl.Move{{From: "running", To: "failed"}},
+		Feeds:     []fsmimpl.Feed{{Input: "error", Column: "error"}},
 		NeedActor: true,
 	}
 
 	opStall = &fsmimpl.Operation[Job]{
-		Name:   "stall",
-		Stored: "stall",
-		Event:  "stalled",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"claimed", "running"},
-		Moves: []fsmimpl.Move{
-			{From: "claimed", To: "stalled"},
-			{From: "running", To: "stalled"},
-		},
+		Name: "stall", Stored: "stall", Event: "stalled", By: fsmimpl.ByCaller,
+		From:     []string{"claimed", "running"},
+		Moves:    []fsmimpl.Move{{From: "claimed", To: "stalled"}, {From: "running", To: "stalled"}},
 		Triggers: []fsmimpl.Trigger{{After: "lease"}},
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return stallCall(nil, fsm.Call{}), nil
@@ -364,14 +299,9 @@ var (
 	}
 
 	opRequeueStalled = &fsmimpl.Operation[Job]{
-		Name:   "requeue_stalled",
-		Stored: "requeue_stalled",
-		Event:  "requeued",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"stalled"},
-		Moves: []fsmimpl.Move{
-			{From: "stalled", To: "queued"},
-		},
+		Name: "requeue_stalled", Stored: "requeue_stalled", Event: "requeued", By: fsmimpl.ByCaller,
+		From:  []string{"stalled"},
+		Moves: []fsmimpl.Move{{From: "stalled", To: "queued"}},
 	}
 )
 
@@ -380,26 +310,15 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Job) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Job) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Job]{
-		opEnqueue,
-		opClaimNext,
-		opStart,
-		opHeartbeat,
-		opComplete,
-		opFail,
-		opStall,
-		opRequeueStalled,
+		opEnqueue, opClaimNext, opStart, opHeartbeat, opComplete, opFail, opStall, opRequeueStalled,
 	},
 }
 
 func enqueueCall(op *fsmimpl.Operation[Job], id string, in EnqueueInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "dedupe_key", Value: fsmimpl.Column(in.DedupeKey), Kind: driver.KindString},
 			{Name: "payload", Value: fsmimpl.ColumnOf(in.Payload, fsm.JSON.String), Kind: driver.KindJSON},
@@ -415,11 +334,8 @@ func enqueueCall(op *fsmimpl.Operation[Job], id string, in EnqueueInput, c fsm.C
 
 func claimNextCall(op *fsmimpl.Operation[Job], in ClaimNextInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "lease", Value: driver.Time(in.Lease), Kind: driver.KindTime, Loose: true},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "lease", Value: driver.Time(in.Lease), Kind: driver.KindTime, Loose: true}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ClaimNext(in, c.Actor, now))
 		},
@@ -428,8 +344,7 @@ func claimNextCall(op *fsmimpl.Operation[Job], in ClaimNextInput, c fsm.Call) fs
 
 func startCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(c.Actor, now))
 		},
@@ -438,11 +353,8 @@ func startCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 
 func heartbeatCall(op *fsmimpl.Operation[Job], in HeartbeatInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "lease", Value: driver.Time(in.Lease), Kind: driver.KindTime, Loose: true},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "lease", Value: driver.Time(in.Lease), Kind: driver.KindTime, Loose: true}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Heartbeat(in, c.Actor, now))
 		},
@@ -451,11 +363,8 @@ func heartbeatCall(op *fsmimpl.Operation[Job], in HeartbeatInput, c fsm.Call) fs
 
 func completeCall(op *fsmimpl.Operation[Job], in CompleteInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "result", Value: in.Result.String(), Kind: driver.KindJSON},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "result", Value: in.Result.String(), Kind: driver.KindJSON}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Complete(in, c.Actor, now))
 		},
@@ -464,11 +373,8 @@ func completeCall(op *fsmimpl.Operation[Job], in CompleteInput, c fsm.Call) fsmi
 
 func failCall(op *fsmimpl.Operation[Job], in FailInput, c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "error", Value: in.Error.String(), Kind: driver.KindJSON}},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Fail(in, c.Actor, now))
 		},
@@ -477,18 +383,14 @@ func failCall(op *fsmimpl.Operation[Job], in FailInput, c fsm.Call) fsmimpl.Call
 
 func stallCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Stall(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Stall(now)) },
 	}
 }
 
 func requeueStalledCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job] {
 	return fsmimpl.Call[Job]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RequeueStalled(now))
 		},
@@ -498,11 +400,7 @@ func requeueStalledCall(op *fsmimpl.Operation[Job], c fsm.Call) fsmimpl.Call[Job
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Job) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			fsmimpl.Column(j.DedupeKey),
 			fsmimpl.ColumnOf(j.Payload, fsm.JSON.String),

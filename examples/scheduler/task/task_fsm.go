@@ -134,8 +134,12 @@ func Submit(id string, now time.Time) (Task, Event, error) {
 	if err := driver.CheckID(id); err != nil {
 		return Task{}, Event{}, j.refuseInput("submit", "id", err.Error())
 	}
-	j.move(StatePending, now)
-	return j, Event{Name: EventSubmit, To: StatePending}, nil
+	next := j
+	e, err := j.step("submit", EventSubmit, &next, StatePending, now)
+	if err != nil {
+		return Task{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // Start moves a Task from pending to running.
@@ -145,14 +149,11 @@ func Submit(id string, now time.Time) (Task, Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Task) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StatePending:
-	default:
-		return Event{}, j.refuseState(OpStart)
+	if j.State != StatePending {
+		return Event{}, j.refuseState("start")
 	}
-	from := j.State
-	j.move(StateRunning, now)
-	return Event{Name: EventStart, From: from, To: StateRunning}, nil
+	next := *j
+	return j.step("start", EventStart, &next, StateRunning, now)
 }
 
 // Complete moves a Task from running to completed.
@@ -163,14 +164,11 @@ func (j *Task) Start(now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Task) Complete(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpComplete)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("complete")
 	}
-	from := j.State
-	j.move(StateCompleted, now)
-	return Event{Name: EventComplete, From: from, To: StateCompleted}, nil
+	next := *j
+	return j.step("complete", EventComplete, &next, StateCompleted, now)
 }
 
 // Recover moves a Task from running to pending.
@@ -180,14 +178,11 @@ func (j *Task) Complete(now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Task) Recover(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpRecover)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("recover")
 	}
-	from := j.State
-	j.move(StatePending, now)
-	return Event{Name: EventRecover, From: from, To: StatePending}, nil
+	next := *j
+	return j.step("recover", EventRecover, &next, StatePending, now)
 }
 
 // Can reports whether an operation is possible in the state of the Task: nil,
@@ -214,46 +209,64 @@ func Check(j Task) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Task) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
-	}
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Task) rules(broken func(rule string, must bool) bool) bool {
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Task) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Task) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Task) step(op, event string, next *Task, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Task) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "task", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Task) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
-}
-
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Task) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "task", Operation: op}).RefuseOnce(j.ID, state)
+	r.Allowed = possible[op]
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -263,24 +276,17 @@ func (j *Task) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	startStates    = []string{"pending"}
-	completeStates = []string{"running"}
-	recoverStates  = []string{"running"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpStart:    {Code: fsm.ErrWrongState, Machine: "task", Operation: "start", Allowed: startStates},
-	OpComplete: {Code: fsm.ErrWrongState, Machine: "task", Operation: "complete", Allowed: completeStates},
-	OpRecover:  {Code: fsm.ErrWrongState, Machine: "task", Operation: "recover", Allowed: recoverStates},
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Task) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
+	return r
 }
 
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpStart:    {Code: fsm.ErrTerminal, Machine: "task", Operation: "start", Allowed: startStates},
-	OpComplete: {Code: fsm.ErrTerminal, Machine: "task", Operation: "complete", Allowed: completeStates},
-	OpRecover:  {Code: fsm.ErrTerminal, Machine: "task", Operation: "recover", Allowed: recoverStates},
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"start":    "pending",
+	"complete": "running",
+	"recover":  "running",
 }

@@ -135,11 +135,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Task, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Task, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -165,19 +161,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Startup recovers what a crash has left behind and returns how many steps were
@@ -240,25 +224,15 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opSubmit = &fsmimpl.Operation[Task]{
-		Name:    "submit",
-		Stored:  "submit",
-		Event:   "submit",
-		By:      fsmimpl.ByCaller,
+		Name: "submit", Stored: "submit", Event: "submit", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "pending"},
-		},
+		Moves:   []fsmimpl.Move{{To: "pending"}},
 	}
 
 	opStart = &fsmimpl.Operation[Task]{
-		Name:   "start",
-		Stored: "start",
-		Event:  "start",
-		By:     fsmimpl.BySystem,
-		From:   []string{"pending"},
-		Moves: []fsmimpl.Move{
-			{From: "pending", To: "running"},
-		},
+		Name: "start", Stored: "start", Event: "start", By: fsmimpl.BySystem,
+		From:  []string{"pending"},
+		Moves: []fsmimpl.Move{{From: "pending", To: "running"}},
 		Effect: &fsmimpl.EffectInfo[Task]{
 			Name: "execute_task",
 			Key: func(j *Task) string {
@@ -271,28 +245,18 @@ var (
 	}
 
 	opComplete = &fsmimpl.Operation[Task]{
-		Name:   "complete",
-		Stored: "complete",
-		Event:  "complete",
-		By:     fsmimpl.BySystem,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "completed"},
-		},
+		Name: "complete", Stored: "complete", Event: "complete", By: fsmimpl.BySystem,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "completed"}},
 		System: func(*Task, time.Time) (fsmimpl.Call[Task], error) {
 			return completeCall(nil, fsm.Call{}), nil
 		},
 	}
 
 	opRecover = &fsmimpl.Operation[Task]{
-		Name:   "recover",
-		Stored: "recover",
-		Event:  "recover",
-		By:     fsmimpl.BySystem,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "pending"},
-		},
+		Name: "recover", Stored: "recover", Event: "recover", By: fsmimpl.BySystem,
+		From:     []string{"running"},
+		Moves:    []fsmimpl.Move{{From: "running", To: "pending"}},
 		Triggers: []fsmimpl.Trigger{{Startup: true}},
 		System: func(*Task, time.Time) (fsmimpl.Call[Task], error) {
 			return recoverCall(nil, fsm.Call{}), nil
@@ -305,22 +269,15 @@ var descriptor = fsmimpl.Descriptor[Task]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Task) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Task) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Task]{
-		opSubmit,
-		opStart,
-		opComplete,
-		opRecover,
+		opSubmit, opStart, opComplete, opRecover,
 	},
 }
 
 func submitCall(op *fsmimpl.Operation[Task], id string, c fsm.Call) fsmimpl.Call[Task] {
 	return fsmimpl.Call[Task]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Decide: func(j *Task, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Submit(id, now)
 			*j = made
@@ -331,43 +288,30 @@ func submitCall(op *fsmimpl.Operation[Task], id string, c fsm.Call) fsmimpl.Call
 
 func startCall(op *fsmimpl.Operation[Task], c fsm.Call) fsmimpl.Call[Task] {
 	return fsmimpl.Call[Task]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Start(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Start(now)) },
 	}
 }
 
 func completeCall(op *fsmimpl.Operation[Task], c fsm.Call) fsmimpl.Call[Task] {
 	return fsmimpl.Call[Task]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Complete(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Complete(now)) },
 	}
 }
 
 func recoverCall(op *fsmimpl.Operation[Task], c fsm.Call) fsmimpl.Call[Task] {
 	return fsmimpl.Call[Task]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Recover(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Recover(now)) },
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Task) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
-		Values:    []any{},
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
+		Values: []any{},
 	}
 }
 

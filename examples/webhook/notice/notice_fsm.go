@@ -166,33 +166,31 @@ type PublishPeers struct {
 func Publish(id string, in PublishInput, peers PublishPeers, now time.Time) (Notice, Event, error) {
 	now = driver.Time(now)
 	j := Notice{ID: id, CreatedAt: now}
-	if in.Topic == "" {
-		return Notice{}, Event{}, j.refuseInput("publish", "topic", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Topic); bad != "" {
+		return Notice{}, Event{}, j.refuseInput("publish", "topic", bad)
 	}
-	if err := driver.CheckText(in.Topic); err != nil {
-		return Notice{}, Event{}, j.refuseInput("publish", "topic", err.Error())
-	}
-	if in.Body.IsZero() {
-		return Notice{}, Event{}, j.refuseInput("publish", "body", "it is required and missing")
-	}
-	if err := driver.CheckText(in.Body.String()); err != nil {
-		return Notice{}, Event{}, j.refuseInput("publish", "body", err.Error())
+	if bad := fsmimpl.BadJSON(in.Body); bad != "" {
+		return Notice{}, Event{}, j.refuseInput("publish", "body", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Notice{}, Event{}, j.refuseInput("publish", "id", err.Error())
 	}
 	if peers.Number < 1 {
-		return Notice{}, Event{}, j.refuseOverflow("publish", "number")
+		return Notice{}, Event{}, j.refuseRule("publish", fsm.ErrOverflow, "number")
 	}
-	if !inYears(now.Add(1 * time.Hour)) {
-		return Notice{}, Event{}, j.refuseOverflow("publish", "give_up_at")
+	if !fsmimpl.InYears(now.Add(1 * time.Hour)) {
+		return Notice{}, Event{}, j.refuseRule("publish", fsm.ErrOverflow, "give_up_at")
 	}
-	j.Number = peers.Number
-	j.Topic = in.Topic
-	j.Body = in.Body
-	j.GiveUpAt = fsm.Some(now.Add(1 * time.Hour))
-	j.move(StateDue, now)
-	return j, Event{Name: EventPublish, To: StateDue}, nil
+	next := j
+	next.Number = peers.Number
+	next.Topic = in.Topic
+	next.Body = in.Body
+	next.GiveUpAt = fsm.Some(now.Add(1 * time.Hour))
+	e, err := j.step("publish", EventPublish, &next, StateDue, now)
+	if err != nil {
+		return Notice{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // Confirm moves a Notice from due to delivered.
@@ -202,15 +200,12 @@ func Publish(id string, in PublishInput, peers PublishPeers, now time.Time) (Not
 // It is run by the system, never on a caller's behalf.
 func (j *Notice) Confirm(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateDue:
-	default:
-		return Event{}, j.refuseState(OpConfirm)
+	if j.State != StateDue {
+		return Event{}, j.refuseState("confirm")
 	}
-	j.GiveUpAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateDelivered, now)
-	return Event{Name: EventConfirm, From: from, To: StateDelivered}, nil
+	next := *j
+	next.GiveUpAt = fsm.Optional[time.Time]{}
+	return j.step("confirm", EventConfirm, &next, StateDelivered, now)
 }
 
 // GiveUp moves a Notice from due to dead.
@@ -221,15 +216,12 @@ func (j *Notice) Confirm(now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Notice) GiveUp(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateDue:
-	default:
-		return Event{}, j.refuseState(OpGiveUp)
+	if j.State != StateDue {
+		return Event{}, j.refuseState("give_up")
 	}
-	j.GiveUpAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateDead, now)
-	return Event{Name: EventGiveUp, From: from, To: StateDead}, nil
+	next := *j
+	next.GiveUpAt = fsm.Optional[time.Time]{}
+	return j.step("give_up", EventGiveUp, &next, StateDead, now)
 }
 
 // Retry moves a Notice from dead to due.
@@ -239,30 +231,18 @@ func (j *Notice) GiveUp(now time.Time) (Event, error) {
 // It is run by an operator, who gives a reason.
 func (j *Notice) Retry(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("retry", fsm.ErrActorMissing)
+	if err := j.operated("retry", actor, reason); err != nil {
+		return Event{}, err
 	}
-	if reason == "" {
-		return Event{}, j.refuse("retry", fsm.ErrReasonMissing)
+	if j.State != StateDead {
+		return Event{}, j.refuseState("retry")
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("retry", "actor", err.Error())
+	if !fsmimpl.InYears(now.Add(1 * time.Hour)) {
+		return Event{}, j.refuseRule("retry", fsm.ErrOverflow, "give_up_at")
 	}
-	if err := driver.CheckText(reason); err != nil {
-		return Event{}, j.refuseInput("retry", "reason", err.Error())
-	}
-	switch j.State {
-	case StateDead:
-	default:
-		return Event{}, j.refuseState(OpRetry)
-	}
-	if !inYears(now.Add(1 * time.Hour)) {
-		return Event{}, j.refuseOverflow("retry", "give_up_at")
-	}
-	j.GiveUpAt = fsm.Some(now.Add(1 * time.Hour))
-	from := j.State
-	j.move(StateDue, now)
-	return Event{Name: EventRetry, From: from, To: StateDue}, nil
+	next := *j
+	next.GiveUpAt = fsm.Some(now.Add(1 * time.Hour))
+	return j.step("retry", EventRetry, &next, StateDue, now)
 }
 
 // Drop moves a Notice from dead to dropped.
@@ -272,26 +252,14 @@ func (j *Notice) Retry(actor, reason string, now time.Time) (Event, error) {
 // It is run by an operator, who gives a reason.
 func (j *Notice) Drop(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("drop", fsm.ErrActorMissing)
+	if err := j.operated("drop", actor, reason); err != nil {
+		return Event{}, err
 	}
-	if reason == "" {
-		return Event{}, j.refuse("drop", fsm.ErrReasonMissing)
+	if j.State != StateDead {
+		return Event{}, j.refuseState("drop")
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("drop", "actor", err.Error())
-	}
-	if err := driver.CheckText(reason); err != nil {
-		return Event{}, j.refuseInput("drop", "reason", err.Error())
-	}
-	switch j.State {
-	case StateDead:
-	default:
-		return Event{}, j.refuseState(OpDrop)
-	}
-	from := j.State
-	j.move(StateDropped, now)
-	return Event{Name: EventDrop, From: from, To: StateDropped}, nil
+	next := *j
+	return j.step("drop", EventDrop, &next, StateDropped, now)
 }
 
 // Can reports whether an operation is possible in the state of the Notice: nil,
@@ -321,52 +289,93 @@ func Check(j Notice) []fsm.Violation {
 	if j.Number < 1 {
 		found = append(found, fsm.Violation{Rule: "number", Must: true})
 	}
-	switch j.State {
-	case StateDue:
-		if !j.GiveUpAt.Present() {
-			found = append(found, fsm.Violation{Rule: "give_up_at is present", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Notice) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Notice) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateDue:
+		return (j.GiveUpAt.Present() || broken("give_up_at is present", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Notice) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Notice) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Notice) step(op, event string, next *Notice, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// asked refuses a call whose actor cannot be one.
+func (j *Notice) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
+	}
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// operated refuses a call of an operator who is nobody, or gives no reason.
+func (j *Notice) operated(op, actor, reason string) error {
+	if actor != "" && reason == "" {
+		return j.refuse(op, fsm.ErrReasonMissing)
+	}
+	if err := j.asked(op, actor); err != nil {
+		return err
+	}
+	if err := driver.CheckText(reason); err != nil {
+		return j.refuseInput(op, "reason", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Notice) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "notice", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Notice) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
-}
-
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Notice) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "notice", Operation: op}).RefuseOnce(j.ID, state)
+	r.Allowed = possible[op]
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -376,41 +385,18 @@ func (j *Notice) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Notice) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Notice) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	confirmStates = []string{"due"}
-	giveUpStates  = []string{"due"}
-	retryStates   = []string{"dead"}
-	dropStates    = []string{"dead"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpConfirm: {Code: fsm.ErrWrongState, Machine: "notice", Operation: "confirm", Allowed: confirmStates},
-	OpGiveUp:  {Code: fsm.ErrWrongState, Machine: "notice", Operation: "give_up", Allowed: giveUpStates},
-	OpRetry:   {Code: fsm.ErrWrongState, Machine: "notice", Operation: "retry", Allowed: retryStates},
-	OpDrop:    {Code: fsm.ErrWrongState, Machine: "notice", Operation: "drop", Allowed: dropStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpConfirm: {Code: fsm.ErrTerminal, Machine: "notice", Operation: "confirm", Allowed: confirmStates},
-	OpGiveUp:  {Code: fsm.ErrTerminal, Machine: "notice", Operation: "give_up", Allowed: giveUpStates},
-	OpRetry:   {Code: fsm.ErrTerminal, Machine: "notice", Operation: "retry", Allowed: retryStates},
-	OpDrop:    {Code: fsm.ErrTerminal, Machine: "notice", Operation: "drop", Allowed: dropStates},
-}
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"confirm": "due",
+	"give_up": "due",
+	"retry":   "dead",
+	"drop":    "dead",
 }

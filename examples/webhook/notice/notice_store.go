@@ -133,11 +133,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Notice, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Notice, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -163,19 +159,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -236,18 +220,10 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opPublish = &fsmimpl.Operation[Notice]{
-		Name:    "publish",
-		Stored:  "publish",
-		Event:   "publish",
-		By:      fsmimpl.ByCaller,
+		Name: "publish", Stored: "publish", Event: "publish", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "due"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "topic", Column: "topic"},
-			{Input: "body", Column: "body"},
-		},
+		Moves:   []fsmimpl.Move{{To: "due"}},
+		Feeds:   []fsmimpl.Feed{{Input: "topic", Column: "topic"}, {Input: "body", Column: "body"}},
 		Effect: &fsmimpl.EffectInfo[Notice]{
 			Name: "post",
 			Key: func(j *Notice) string {
@@ -258,28 +234,18 @@ var (
 	}
 
 	opConfirm = &fsmimpl.Operation[Notice]{
-		Name:   "confirm",
-		Stored: "confirm",
-		Event:  "confirm",
-		By:     fsmimpl.BySystem,
-		From:   []string{"due"},
-		Moves: []fsmimpl.Move{
-			{From: "due", To: "delivered"},
-		},
+		Name: "confirm", Stored: "confirm", Event: "confirm", By: fsmimpl.BySystem,
+		From:  []string{"due"},
+		Moves: []fsmimpl.Move{{From: "due", To: "delivered"}},
 		System: func(*Notice, time.Time) (fsmimpl.Call[Notice], error) {
 			return confirmCall(nil, fsm.Call{}), nil
 		},
 	}
 
 	opGiveUp = &fsmimpl.Operation[Notice]{
-		Name:   "give_up",
-		Stored: "give_up",
-		Event:  "give_up",
-		By:     fsmimpl.BySystem,
-		From:   []string{"due"},
-		Moves: []fsmimpl.Move{
-			{From: "due", To: "dead"},
-		},
+		Name: "give_up", Stored: "give_up", Event: "give_up", By: fsmimpl.BySystem,
+		From:     []string{"due"},
+		Moves:    []fsmimpl.Move{{From: "due", To: "dead"}},
 		Triggers: []fsmimpl.Trigger{{After: "give_up_at"}},
 		System: func(*Notice, time.Time) (fsmimpl.Call[Notice], error) {
 			return giveUpCall(nil, fsm.Call{}), nil
@@ -287,14 +253,9 @@ var (
 	}
 
 	opRetry = &fsmimpl.Operation[Notice]{
-		Name:   "retry",
-		Stored: "retry",
-		Event:  "retry",
-		By:     fsmimpl.ByOperator,
-		From:   []string{"dead"},
-		Moves: []fsmimpl.Move{
-			{From: "dead", To: "due"},
-		},
+		Name: "retry", Stored: "retry", Event: "retry", By: fsmimpl.ByOperator,
+		From:      []string{"dead"},
+		Moves:     []fsmimpl.Move{{From: "dead", To: "due"}},
 		NeedActor: true,
 		Effect: &fsmimpl.EffectInfo[Notice]{
 			Name: "post",
@@ -306,14 +267,9 @@ var (
 	}
 
 	opDrop = &fsmimpl.Operation[Notice]{
-		Name:   "drop",
-		Stored: "drop",
-		Event:  "drop",
-		By:     fsmimpl.ByOperator,
-		From:   []string{"dead"},
-		Moves: []fsmimpl.Move{
-			{From: "dead", To: "dropped"},
-		},
+		Name: "drop", Stored: "drop", Event: "drop", By: fsmimpl.ByOperator,
+		From:      []string{"dead"},
+		Moves:     []fsmimpl.Move{{From: "dead", To: "dropped"}},
 		NeedActor: true,
 	}
 )
@@ -323,23 +279,15 @@ var descriptor = fsmimpl.Descriptor[Notice]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Notice) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Notice) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Notice]{
-		opPublish,
-		opConfirm,
-		opGiveUp,
-		opRetry,
-		opDrop,
+		opPublish, opConfirm, opGiveUp, opRetry, opDrop,
 	},
 }
 
 func publishCall(op *fsmimpl.Operation[Notice], id string, in PublishInput, c fsm.Call) fsmimpl.Call[Notice] {
 	return fsmimpl.Call[Notice]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "topic", Value: in.Topic, Kind: driver.KindString},
 			{Name: "body", Value: in.Body.String(), Kind: driver.KindJSON},
@@ -360,28 +308,21 @@ func publishCall(op *fsmimpl.Operation[Notice], id string, in PublishInput, c fs
 
 func confirmCall(op *fsmimpl.Operation[Notice], c fsm.Call) fsmimpl.Call[Notice] {
 	return fsmimpl.Call[Notice]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Confirm(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Confirm(now)) },
 	}
 }
 
 func giveUpCall(op *fsmimpl.Operation[Notice], c fsm.Call) fsmimpl.Call[Notice] {
 	return fsmimpl.Call[Notice]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.GiveUp(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.GiveUp(now)) },
 	}
 }
 
 func retryCall(op *fsmimpl.Operation[Notice], c fsm.Call) fsmimpl.Call[Notice] {
 	return fsmimpl.Call[Notice]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Retry(c.Actor, c.Reason, now))
 		},
@@ -390,8 +331,7 @@ func retryCall(op *fsmimpl.Operation[Notice], c fsm.Call) fsmimpl.Call[Notice] {
 
 func dropCall(op *fsmimpl.Operation[Notice], c fsm.Call) fsmimpl.Call[Notice] {
 	return fsmimpl.Call[Notice]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Drop(c.Actor, c.Reason, now))
 		},
@@ -401,11 +341,7 @@ func dropCall(op *fsmimpl.Operation[Notice], c fsm.Call) fsmimpl.Call[Notice] {
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Notice) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Topic,
 			j.Number,

@@ -127,7 +127,7 @@ func (p *places) call(r *rand.Rand, op *fsmimpl.Operation[place], row int, id st
 	}
 	c.Decide = func(r *place, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 		if guarded && peers[0] >= fewer {
-			return fsmimpl.Step{}, &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "place", Operation: op.Name, Name: "few"}}
+			return fsmimpl.Step{}, &fsm.Refusal{ID: id, Code: fsm.ErrGuard, Machine: "place", Operation: op.Name, Name: "few"}
 		}
 		from := r.State
 		if op.Creates {

@@ -79,9 +79,9 @@ func (m *Model) diffRefusal(o *Op, id string, before driver.Row, v Verdict, err 
 		list = append(list, "does not say what is wrong with the input")
 	}
 	add("guard", v.guard, r.Guard)
-	add("allowed", strings.Join(v.allowed, ", "), strings.Join(r.Allowed, ", "))
+	add("allowed", strings.Join(v.allowed, ", "), r.Allowed)
 	if s := m.StateOf(before.State); s != nil {
-		add("state", s.Name, r.State())
+		add("state", s.Name, r.State)
 	}
 	if len(v.names) > 0 && !slices.Contains(v.names, r.Name) && !slices.Contains(v.names, firstWord(r.Name)) {
 		list = append(list, fmt.Sprintf("names %q, want one of %q", r.Name, v.names))

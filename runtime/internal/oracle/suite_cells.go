@@ -89,7 +89,7 @@ func (s *Suite[R]) nowhere(t *testing.T, o *Op) {
 				field.SetUint(n)
 				_, err = s.D.Pure[o.Name].Do(&r, c.Call)
 				var refused *fsm.Refusal
-				if !errors.As(err, &refused) || refused.Code != fsm.ErrWrongState || refused.ID != c.Row.ID || refused.Operation != o.Name || refused.State() != name {
+				if !errors.As(err, &refused) || refused.Code != fsm.ErrWrongState || refused.ID != c.Row.ID || refused.Operation != o.Name || refused.State != name {
 					t.Errorf("in state number %d of %d: got %v, want it refused in state %q", n, last, err, name)
 				}
 			}
@@ -206,8 +206,8 @@ func (s *Suite[R]) onCase(o *Op, c Case, v Verdict) string {
 			return "refusal: " + problem
 		}
 		var r *fsm.Refusal
-		if o.Creates && errors.As(err, &r) && r.State() != "" {
-			return fmt.Sprintf("refusal: what is not made yet is in state %q", r.State())
+		if o.Creates && errors.As(err, &r) && r.State != "" {
+			return fmt.Sprintf("refusal: what is not made yet is in state %q", r.State)
 		}
 		if ev != (Event{}) {
 			return fmt.Sprintf("refused, but with an event: %+v", ev)

@@ -10,6 +10,5 @@ import (
 // another specification.
 func Retired(s *driver.Schema, store driver.SpecID) error {
 	cause := &driver.RetiredError{Machine: s.Machine, Program: s.ID(), Store: store}
-	g := &fsm.Ground{Code: fsm.ErrSchemaMismatch, Machine: s.Machine, Message: cause.Error(), Cause: cause}
-	return g.Refuse("", nil)
+	return &fsm.Refusal{Code: fsm.ErrSchemaMismatch, Machine: s.Machine, Message: cause.Error(), Cause: cause}
 }

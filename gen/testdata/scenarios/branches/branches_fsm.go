@@ -8,7 +8,6 @@
 package branches
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -135,11 +134,11 @@ func (a *AskAnswer) UnmarshalText(text []byte) error {
 // call returns.
 var (
 	// ErrEmptyClaim: refused by the guard known and a branch of vote.
-	ErrEmptyClaim = errors.New("empty claim")
+	ErrEmptyClaim = fsmimpl.NewError("empty_claim", "empty claim")
 	// ErrNotApprover: refused by the guard approved.
-	ErrNotApprover = errors.New("only the approver can do that")
+	ErrNotApprover = fsmimpl.NewError("not_approver", "only the approver can do that")
 	// ErrTooLarge: refused by a branch of file.
-	ErrTooLarge = errors.New("too large")
+	ErrTooLarge = fsmimpl.NewError("too_large", "too large")
 )
 
 // Claim is one record of the machine. Change it by its methods only: they keep
@@ -203,11 +202,8 @@ type FileInput struct {
 func File(id string, in FileInput, actor string, now time.Time) (Claim, Event, error) {
 	now = driver.Time(now)
 	j := Claim{ID: id, CreatedAt: now}
-	if actor == "" {
-		return Claim{}, Event{}, j.refuse("file", fsm.ErrActorMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Claim{}, Event{}, j.refuseInput("file", "actor", err.Error())
+	if err := j.asked("file", actor); err != nil {
+		return Claim{}, Event{}, err
 	}
 	if in.Amount < 0 {
 		return Claim{}, Event{}, j.refuseInput("file", "amount", "expected 0 or more")
@@ -216,20 +212,28 @@ func File(id string, in FileInput, actor string, now time.Time) (Claim, Event, e
 		return Claim{}, Event{}, j.refuseInput("file", "id", err.Error())
 	}
 	if in.Amount < 1 {
-		return Claim{}, Event{}, j.refuseOn(&groundFileKnown)
+		return Claim{}, Event{}, j.refuseGuard("file", "known", "", ErrEmptyClaim, "input.amount", in.Amount)
 	}
 	switch {
 	case in.Amount <= 100:
-		j.Amount = in.Amount
-		j.move(StateSmall, now)
-		return j, Event{Name: EventFile, To: StateSmall}, nil
+		next := j
+		next.Amount = in.Amount
+		e, err := j.step("file", EventFile, &next, StateSmall, now)
+		if err != nil {
+			return Claim{}, Event{}, err
+		}
+		return j, e, nil
 	case in.Amount >= 1000000:
-		return Claim{}, Event{}, j.refuseOn(&groundFileTooLarge)
+		return Claim{}, Event{}, j.refuseGuard("file", "too_large", "", ErrTooLarge)
 	default:
-		j.Amount = in.Amount
-		j.Approver = fsm.Some(actor)
-		j.move(StateLarge, now)
-		return j, Event{Name: EventFile, To: StateLarge}, nil
+		next := j
+		next.Amount = in.Amount
+		next.Approver = fsm.Some(actor)
+		e, err := j.step("file", EventFile, &next, StateLarge, now)
+		if err != nil {
+			return Claim{}, Event{}, err
+		}
+		return j, e, nil
 	}
 }
 
@@ -248,60 +252,42 @@ func File(id string, in FileInput, actor string, now time.Time) (Claim, Event, e
 // In paid and parked the call is recorded and changes nothing.
 func (j *Claim) Vote(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("vote", fsm.ErrActorMissing)
+	if err := j.asked("vote", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("vote", "actor", err.Error())
-	}
-	switch j.State {
-	case StateSmall, StateLarge:
-	case StatePaid, StateParked:
+	if j.State == StatePaid || j.State == StateParked {
 		return j.note(EventVote, ""), nil
-	default:
-		return Event{}, j.refuseState(OpVote)
+	}
+	if j.State != StateSmall && j.State != StateLarge {
+		return Event{}, j.refuseState("vote")
 	}
 	if j.Approver != fsm.Some(actor) {
 		return j.note(EventVote, "approved"), nil
 	}
 	if j.Votes == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("vote", "votes")
+		return Event{}, j.refuseRule("vote", fsm.ErrOverflow, "votes")
 	}
 	switch {
 	case j.State == StateSmall && j.Votes+1 >= 2:
-		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant("vote", "amount")
-		}
-		j.Votes++
-		from := j.State
-		j.move(StatePaid, now)
-		return Event{Name: EventVote, From: from, To: StatePaid}, nil
+		next := *j
+		next.Votes++
+		return j.step("vote", EventVote, &next, StatePaid, now)
 	case j.State == StateSmall:
-		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant("vote", "amount")
-		}
-		j.Votes++
-		j.move(j.State, now)
-		return Event{Name: EventVote, From: j.State, To: j.State}, nil
+		next := *j
+		next.Votes++
+		return j.step("vote", EventVote, &next, j.State, now)
 	case j.State == StateLarge && j.Votes+1 >= 5 && j.Amount < 5000:
-		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant("vote", "amount")
-		}
-		j.Votes++
-		from := j.State
-		j.move(StatePaid, now)
-		return Event{Name: EventVote, From: from, To: StatePaid}, nil
+		next := *j
+		next.Votes++
+		return j.step("vote", EventVote, &next, StatePaid, now)
 	case j.State == StateLarge && j.Votes+1 >= 5:
-		return Event{}, j.refuseOn(&groundVoteEmptyClaim)
+		return Event{}, j.refuseGuard("vote", "empty_claim", "", ErrEmptyClaim)
 	case j.State == StateLarge:
-		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant("vote", "amount")
-		}
-		j.Votes++
-		j.move(j.State, now)
-		return Event{Name: EventVote, From: j.State, To: j.State}, nil
+		next := *j
+		next.Votes++
+		return j.step("vote", EventVote, &next, j.State, now)
 	default:
-		return Event{}, j.refuseInvariant("vote", "choose")
+		return Event{}, j.refuseRule("vote", fsm.ErrInvariant, "choose")
 	}
 }
 
@@ -320,42 +306,30 @@ type AskInput struct {
 // In paid and parked the call is recorded and changes nothing.
 func (j *Claim) Ask(in AskInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("ask", fsm.ErrActorMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("ask", "actor", err.Error())
+	if err := j.asked("ask", actor); err != nil {
+		return Event{}, err
 	}
 	if !in.Answer.Valid() {
 		return Event{}, j.refuseInput("ask", "answer", "expected accept, refuse or later")
 	}
-	switch j.State {
-	case StateSmall, StateLarge:
-	case StatePaid, StateParked:
+	if j.State == StatePaid || j.State == StateParked {
 		return j.note(EventAsk, ""), nil
-	default:
-		return Event{}, j.refuseState(OpAsk)
+	}
+	if j.State != StateSmall && j.State != StateLarge {
+		return Event{}, j.refuseState("ask")
 	}
 	switch in.Answer {
 	case AskAnswerAccept:
-		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant("ask", "amount")
-		}
-		j.Approver = fsm.Some(actor)
-		from := j.State
-		j.move(StatePaid, now)
-		return Event{Name: EventAsk, From: from, To: StatePaid}, nil
+		next := *j
+		next.Approver = fsm.Some(actor)
+		return j.step("ask", EventAsk, &next, StatePaid, now)
 	case AskAnswerRefuse:
-		if j.Amount < 0 {
-			return Event{}, j.refuseInvariant("ask", "amount")
-		}
-		from := j.State
-		j.move(StateParked, now)
-		return Event{Name: EventAsk, From: from, To: StateParked}, nil
+		next := *j
+		return j.step("ask", EventAsk, &next, StateParked, now)
 	case AskAnswerLater:
 		return j.note(EventAsk, ""), nil
 	default:
-		return Event{}, j.refuseInvariant("ask", "choose")
+		return Event{}, j.refuseRule("ask", fsm.ErrInvariant, "choose")
 	}
 }
 
@@ -364,19 +338,14 @@ func (j *Claim) Ask(in AskInput, actor string, now time.Time) (Event, error) {
 // In small and paid the call is recorded and changes nothing.
 func (j *Claim) Unpark(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateParked:
-	case StateSmall, StatePaid:
+	if j.State == StateSmall || j.State == StatePaid {
 		return j.note(EventUnpark, ""), nil
-	default:
-		return Event{}, j.refuseState(OpUnpark)
 	}
-	if j.Amount < 0 {
-		return Event{}, j.refuseInvariant("unpark", "amount")
+	if j.State != StateParked {
+		return Event{}, j.refuseState("unpark")
 	}
-	from := j.State
-	j.move(StateSmall, now)
-	return Event{Name: EventUnpark, From: from, To: StateSmall}, nil
+	next := *j
+	return j.step("unpark", EventUnpark, &next, StateSmall, now)
 }
 
 // Can reports whether an operation is possible in the state of the Claim: nil,
@@ -403,22 +372,51 @@ func Check(j Claim) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Amount < 0 {
-		found = append(found, fsm.Violation{Rule: "amount", Must: true})
-	}
 	if j.Votes < 0 {
 		found = append(found, fsm.Violation{Rule: "votes", Must: true})
 	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Claim) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Claim) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateSmall, StateLarge, StatePaid, StateParked:
+		return (j.Amount >= 0 || broken("amount", true))
 	}
+	return true
+}
+
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Claim) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Claim) step(op, event string, next *Claim, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
+	}
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -427,31 +425,42 @@ func (j *Claim) note(name, guard string) Event {
 	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Claim) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// asked refuses a call whose actor cannot be one.
+func (j *Claim) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Claim) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "branches", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Claim) refuseState(op string) *fsm.Refusal {
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Claim) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "branches", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Claim) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -461,40 +470,17 @@ func (j *Claim) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Claim) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Claim) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Claim) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"vote":   "small, large",
+	"ask":    "small, large",
+	"unpark": "parked",
 }
-
-// The states in which an operation is possible, for refusals.
-var (
-	voteStates   = []string{"small", "large"}
-	askStates    = []string{"small", "large"}
-	unparkStates = []string{"parked"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpVote:   {Code: fsm.ErrWrongState, Machine: "branches", Operation: "vote", Allowed: voteStates},
-	OpAsk:    {Code: fsm.ErrWrongState, Machine: "branches", Operation: "ask", Allowed: askStates},
-	OpUnpark: {Code: fsm.ErrWrongState, Machine: "branches", Operation: "unpark", Allowed: unparkStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundFileKnown      = fsm.Ground{Code: fsm.ErrGuard, Machine: "branches", Operation: "file", Guard: "known", Cause: ErrEmptyClaim}
-	groundFileTooLarge   = fsm.Ground{Code: fsm.ErrGuard, Machine: "branches", Operation: "file", Guard: "too_large", Cause: ErrTooLarge}
-	groundVoteEmptyClaim = fsm.Ground{Code: fsm.ErrGuard, Machine: "branches", Operation: "vote", Guard: "empty_claim", Cause: ErrEmptyClaim}
-)

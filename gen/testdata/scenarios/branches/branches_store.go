@@ -108,11 +108,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Claim, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Claim, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -138,19 +134,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // In returns the machine within a transaction of the caller's own, which
@@ -199,62 +183,33 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opFile = &fsmimpl.Operation[Claim]{
-		Name:    "file",
-		Stored:  "file",
-		Event:   "file",
-		By:      fsmimpl.ByCaller,
-		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "small"},
-			{To: "large"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "amount", Column: "amount"},
-		},
+		Name: "file", Stored: "file", Event: "file", By: fsmimpl.ByCaller,
+		Creates:   true,
+		Moves:     []fsmimpl.Move{{To: "small"}, {To: "large"}},
+		Feeds:     []fsmimpl.Feed{{Input: "amount", Column: "amount"}},
 		NeedActor: true,
 	}
 
 	opVote = &fsmimpl.Operation[Claim]{
-		Name:   "vote",
-		Stored: "vote",
-		Event:  "vote",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"small", "large"},
-		Moves: []fsmimpl.Move{
-			{From: "small", To: "paid"},
-			{From: "small", To: "small"},
-			{From: "large", To: "paid"},
-			{From: "large", To: "large"},
-		},
+		Name: "vote", Stored: "vote", Event: "vote", By: fsmimpl.ByCaller,
+		From:      []string{"small", "large"},
+		Moves:     []fsmimpl.Move{{From: "small", To: "paid"}, {From: "small", To: "small"}, {From: "large", To: "paid"}, {From: "large", To: "large"}},
 		Recorded:  []string{"small", "large", "paid", "parked"},
 		NeedActor: true,
 	}
 
 	opAsk = &fsmimpl.Operation[Claim]{
-		Name:   "ask",
-		Stored: "ask",
-		Event:  "ask",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"small", "large"},
-		Moves: []fsmimpl.Move{
-			{From: "small", To: "paid"},
-			{From: "small", To: "parked"},
-			{From: "large", To: "paid"},
-			{From: "large", To: "parked"},
-		},
+		Name: "ask", Stored: "ask", Event: "ask", By: fsmimpl.ByCaller,
+		From:      []string{"small", "large"},
+		Moves:     []fsmimpl.Move{{From: "small", To: "paid"}, {From: "small", To: "parked"}, {From: "large", To: "paid"}, {From: "large", To: "parked"}},
 		Recorded:  []string{"small", "large", "paid", "parked"},
 		NeedActor: true,
 	}
 
 	opUnpark = &fsmimpl.Operation[Claim]{
-		Name:   "unpark",
-		Stored: "unpark",
-		Event:  "unpark",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"parked"},
-		Moves: []fsmimpl.Move{
-			{From: "parked", To: "small"},
-		},
+		Name: "unpark", Stored: "unpark", Event: "unpark", By: fsmimpl.ByCaller,
+		From:     []string{"parked"},
+		Moves:    []fsmimpl.Move{{From: "parked", To: "small"}},
 		Recorded: []string{"small", "paid"},
 	}
 )
@@ -264,25 +219,16 @@ var descriptor = fsmimpl.Descriptor[Claim]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Claim) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Claim) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Claim]{
-		opFile,
-		opVote,
-		opAsk,
-		opUnpark,
+		opFile, opVote, opAsk, opUnpark,
 	},
 }
 
 func fileCall(op *fsmimpl.Operation[Claim], id string, in FileInput, c fsm.Call) fsmimpl.Call[Claim] {
 	return fsmimpl.Call[Claim]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
-		Inputs: []driver.Input{
-			{Name: "amount", Value: in.Amount, Kind: driver.KindInt},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
+		Inputs: []driver.Input{{Name: "amount", Value: in.Amount, Kind: driver.KindInt}},
 		Decide: func(j *Claim, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := File(id, in, c.Actor, now)
 			*j = made
@@ -293,8 +239,7 @@ func fileCall(op *fsmimpl.Operation[Claim], id string, in FileInput, c fsm.Call)
 
 func voteCall(op *fsmimpl.Operation[Claim], c fsm.Call) fsmimpl.Call[Claim] {
 	return fsmimpl.Call[Claim]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Vote(c.Actor, now))
 		},
@@ -303,11 +248,8 @@ func voteCall(op *fsmimpl.Operation[Claim], c fsm.Call) fsmimpl.Call[Claim] {
 
 func askCall(op *fsmimpl.Operation[Claim], in AskInput, c fsm.Call) fsmimpl.Call[Claim] {
 	return fsmimpl.Call[Claim]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "answer", Value: in.Answer.String(), Kind: driver.KindEnum},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "answer", Value: in.Answer.String(), Kind: driver.KindEnum}},
 		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Ask(in, c.Actor, now))
 		},
@@ -316,22 +258,15 @@ func askCall(op *fsmimpl.Operation[Claim], in AskInput, c fsm.Call) fsmimpl.Call
 
 func unparkCall(op *fsmimpl.Operation[Claim], c fsm.Call) fsmimpl.Call[Claim] {
 	return fsmimpl.Call[Claim]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Unpark(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Unpark(now)) },
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Claim) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Amount,
 			fsmimpl.Column(j.Approver),

@@ -142,23 +142,24 @@ type AddInput struct {
 func Add(id string, in AddInput, now time.Time) (Part, Event, error) {
 	now = driver.Time(now)
 	j := Part{ID: id, CreatedAt: now}
-	if in.Batch == "" {
-		return Part{}, Event{}, j.refuseInput("add", "batch", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Batch); bad != "" {
+		return Part{}, Event{}, j.refuseInput("add", "batch", bad)
 	}
-	if err := driver.CheckText(in.Batch); err != nil {
-		return Part{}, Event{}, j.refuseInput("add", "batch", err.Error())
-	}
-	if err := driver.CheckText(in.Line.Or("")); err != nil {
-		return Part{}, Event{}, j.refuseInput("add", "line", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Line); bad != "" {
+		return Part{}, Event{}, j.refuseInput("add", "line", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Part{}, Event{}, j.refuseInput("add", "id", err.Error())
 	}
-	j.Batch = in.Batch
-	j.Line = in.Line
-	j.Weight = in.Weight
-	j.move(StateWaiting, now)
-	return j, Event{Name: EventAdd, To: StateWaiting}, nil
+	next := j
+	next.Batch = in.Batch
+	next.Line = in.Line
+	next.Weight = in.Weight
+	e, err := j.step("add", EventAdd, &next, StateWaiting, now)
+	if err != nil {
+		return Part{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // InspectInput holds the inputs of Inspect.
@@ -173,37 +174,30 @@ type InspectInput struct {
 //   - otherwise: to bad
 func (j *Part) Inspect(in InspectInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateWaiting:
-	default:
-		return Event{}, j.refuseState(OpInspect)
+	if j.State != StateWaiting {
+		return Event{}, j.refuseState("inspect")
 	}
 	switch {
 	case in.Fine:
-		j.CheckedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateGood, now)
-		return Event{Name: EventInspect, From: from, To: StateGood}, nil
+		next := *j
+		next.CheckedAt = fsm.Some(now)
+		return j.step("inspect", EventInspect, &next, StateGood, now)
 	default:
-		j.CheckedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateBad, now)
-		return Event{Name: EventInspect, From: from, To: StateBad}, nil
+		next := *j
+		next.CheckedAt = fsm.Some(now)
+		return j.step("inspect", EventInspect, &next, StateBad, now)
 	}
 }
 
 // Reinspect moves a Part from good to waiting.
 func (j *Part) Reinspect(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateGood:
-	default:
-		return Event{}, j.refuseState(OpReinspect)
+	if j.State != StateGood {
+		return Event{}, j.refuseState("reinspect")
 	}
-	j.CheckedAt = fsm.Optional[time.Time]{}
-	from := j.State
-	j.move(StateWaiting, now)
-	return Event{Name: EventReinspect, From: from, To: StateWaiting}, nil
+	next := *j
+	next.CheckedAt = fsm.Optional[time.Time]{}
+	return j.step("reinspect", EventReinspect, &next, StateWaiting, now)
 }
 
 // Can reports whether an operation is possible in the state of the Part: nil,
@@ -230,17 +224,32 @@ func Check(j Part) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	switch j.State {
-	case StateGood:
-		if !j.CheckedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "checked_at is present", Must: true})
-		}
-	case StateBad:
-		if !j.CheckedAt.Present() {
-			found = append(found, fsm.Violation{Rule: "checked_at is present", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
+}
+
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Part) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateGood, StateBad:
+		return (j.CheckedAt.Present() || broken("checked_at is present", true))
+	}
+	return true
+}
+
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Part) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
 }
 
 // BatchState is the derived state of a Batch. The zero BatchState is no state.
@@ -362,43 +371,40 @@ func Project(records []Part) Batch {
 	return p
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Part) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Part) step(op, event string, next *Part, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Part) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Part) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "derived", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Part) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
-}
-
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Part) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "derived", Operation: op}).RefuseOnce(j.ID, state)
+	r.Allowed = possible[op]
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -408,21 +414,16 @@ func (j *Part) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	inspectStates   = []string{"waiting"}
-	reinspectStates = []string{"good"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpInspect:   {Code: fsm.ErrWrongState, Machine: "derived", Operation: "inspect", Allowed: inspectStates},
-	OpReinspect: {Code: fsm.ErrWrongState, Machine: "derived", Operation: "reinspect", Allowed: reinspectStates},
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Part) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
+	return r
 }
 
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpInspect:   {Code: fsm.ErrTerminal, Machine: "derived", Operation: "inspect", Allowed: inspectStates},
-	OpReinspect: {Code: fsm.ErrTerminal, Machine: "derived", Operation: "reinspect", Allowed: reinspectStates},
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"inspect":   "waiting",
+	"reinspect": "good",
 }

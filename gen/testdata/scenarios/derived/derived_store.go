@@ -106,11 +106,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Part, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Part, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -136,19 +132,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // In returns the machine within a transaction of the caller's own, which
@@ -197,14 +181,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opAdd = &fsmimpl.Operation[Part]{
-		Name:    "add",
-		Stored:  "add",
-		Event:   "add",
-		By:      fsmimpl.ByCaller,
+		Name: "add", Stored: "add", Event: "add", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "waiting"},
-		},
+		Moves:   []fsmimpl.Move{{To: "waiting"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "batch", Column: "batch"},
 			{Input: "line", Column: "line"},
@@ -213,26 +192,15 @@ var (
 	}
 
 	opInspect = &fsmimpl.Operation[Part]{
-		Name:   "inspect",
-		Stored: "inspect",
-		Event:  "inspect",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"waiting"},
-		Moves: []fsmimpl.Move{
-			{From: "waiting", To: "good"},
-			{From: "waiting", To: "bad"},
-		},
+		Name: "inspect", Stored: "inspect", Event: "inspect", By: fsmimpl.ByCaller,
+		From:  []string{"waiting"},
+		Moves: []fsmimpl.Move{{From: "waiting", To: "good"}, {From: "waiting", To: "bad"}},
 	}
 
 	opReinspect = &fsmimpl.Operation[Part]{
-		Name:   "reinspect",
-		Stored: "reinspect",
-		Event:  "reinspect",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"good"},
-		Moves: []fsmimpl.Move{
-			{From: "good", To: "waiting"},
-		},
+		Name: "reinspect", Stored: "reinspect", Event: "reinspect", By: fsmimpl.ByCaller,
+		From:  []string{"good"},
+		Moves: []fsmimpl.Move{{From: "good", To: "waiting"}},
 	}
 )
 
@@ -241,13 +209,9 @@ var descriptor = fsmimpl.Descriptor[Part]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Part) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Part) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Part]{
-		opAdd,
-		opInspect,
-		opReinspect,
+		opAdd, opInspect, opReinspect,
 	},
 	Projection: &fsmimpl.Projection{
 		Entity: "Batch",
@@ -270,9 +234,7 @@ var descriptor = fsmimpl.Descriptor[Part]{
 
 func addCall(op *fsmimpl.Operation[Part], id string, in AddInput, c fsm.Call) fsmimpl.Call[Part] {
 	return fsmimpl.Call[Part]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "batch", Value: in.Batch, Kind: driver.KindString},
 			{Name: "line", Value: fsmimpl.Column(in.Line), Kind: driver.KindString},
@@ -288,11 +250,8 @@ func addCall(op *fsmimpl.Operation[Part], id string, in AddInput, c fsm.Call) fs
 
 func inspectCall(op *fsmimpl.Operation[Part], in InspectInput, c fsm.Call) fsmimpl.Call[Part] {
 	return fsmimpl.Call[Part]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "fine", Value: in.Fine, Kind: driver.KindBool},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "fine", Value: in.Fine, Kind: driver.KindBool}},
 		Decide: func(j *Part, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Inspect(in, now))
 		},
@@ -301,22 +260,15 @@ func inspectCall(op *fsmimpl.Operation[Part], in InspectInput, c fsm.Call) fsmim
 
 func reinspectCall(op *fsmimpl.Operation[Part], c fsm.Call) fsmimpl.Call[Part] {
 	return fsmimpl.Call[Part]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Part, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Reinspect(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Part, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Reinspect(now)) },
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Part) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Batch,
 			fsmimpl.Column(j.Line),

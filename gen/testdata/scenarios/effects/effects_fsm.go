@@ -213,76 +213,59 @@ type MakeInput struct {
 func Make(id string, in MakeInput, actor string, now time.Time) (Thing, Event, error) {
 	now = driver.Time(now)
 	j := Thing{ID: id, CreatedAt: now}
-	if actor == "" {
-		return Thing{}, Event{}, j.refuse("make", fsm.ErrActorMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Thing{}, Event{}, j.refuseInput("make", "actor", err.Error())
+	if err := j.asked("make", actor); err != nil {
+		return Thing{}, Event{}, err
 	}
 	if in.Start < 0 || in.Start > 5 {
 		return Thing{}, Event{}, j.refuseInput("make", "start", "expected 0 to 5")
 	}
-	if in.Data.IsZero() {
-		return Thing{}, Event{}, j.refuseInput("make", "data", "it is required and missing")
+	if bad := fsmimpl.BadJSON(in.Data); bad != "" {
+		return Thing{}, Event{}, j.refuseInput("make", "data", bad)
 	}
-	if err := driver.CheckText(in.Data.String()); err != nil {
-		return Thing{}, Event{}, j.refuseInput("make", "data", err.Error())
+	if bad := fsmimpl.BadSet(in.Names); bad != "" {
+		return Thing{}, Event{}, j.refuseInput("make", "names", bad)
 	}
-	if err := driver.CheckSet(in.Names); err != nil {
-		return Thing{}, Event{}, j.refuseInput("make", "names", err.Error())
+	if bad := fsmimpl.BadSet(in.Others); bad != "" {
+		return Thing{}, Event{}, j.refuseInput("make", "others", bad)
 	}
-	if err := driver.CheckSet(in.Others); err != nil {
-		return Thing{}, Event{}, j.refuseInput("make", "others", err.Error())
-	}
-	if v, ok := in.Extra.Get(); ok {
-		if v.IsZero() {
-			return Thing{}, Event{}, j.refuseInput("make", "extra", "it is no JSON text")
-		}
-		if err := driver.CheckText(v.String()); err != nil {
-			return Thing{}, Event{}, j.refuseInput("make", "extra", err.Error())
-		}
+	if bad := fsmimpl.BadOptionalJSON(in.Extra); bad != "" {
+		return Thing{}, Event{}, j.refuseInput("make", "extra", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Thing{}, Event{}, j.refuseInput("make", "id", err.Error())
 	}
-	if !inYears(now.Add(90 * time.Second)) {
-		return Thing{}, Event{}, j.refuseOverflow("make", "wake")
+	if !fsmimpl.InYears(now.Add(90 * time.Second)) {
+		return Thing{}, Event{}, j.refuseRule("make", fsm.ErrOverflow, "wake")
 	}
-	j.Size = 3
-	j.Active = true
-	j.At = now
-	j.Data = in.Data
-	j.Mode = ModeSlow
-	j.Tries = in.Start
-	j.Names = in.Names
-	j.Others = in.Others
-	j.Wake = fsm.Some(now.Add(90 * time.Second))
-	j.Left = fsm.Some(actor)
-	j.Extra = in.Extra
-	j.move(StateMade, now)
-	return j, Event{Name: EventMake, To: StateMade}, nil
+	next := j
+	next.Size = 3
+	next.Active = true
+	next.At = now
+	next.Data = in.Data
+	next.Mode = ModeSlow
+	next.Tries = in.Start
+	next.Names = in.Names
+	next.Others = in.Others
+	next.Wake = fsm.Some(now.Add(90 * time.Second))
+	next.Left = fsm.Some(actor)
+	next.Extra = in.Extra
+	e, err := j.step("make", EventMake, &next, StateMade, now)
+	if err != nil {
+		return Thing{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // Swap keeps a Thing made.
 func (j *Thing) Swap(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateMade:
-	default:
-		return Event{}, j.refuseState(OpSwap)
+	if j.State != StateMade {
+		return Event{}, j.refuseState("swap")
 	}
-	if j.Size < 1 || j.Size > 10 {
-		return Event{}, j.refuseInvariant("swap", "size")
-	}
-	if j.Least.Present() && j.Least.Or(0) < 1 {
-		return Event{}, j.refuseInvariant("swap", "least")
-	}
-	newLeft := j.Right
-	newRight := j.Left
-	j.Left = newLeft
-	j.Right = newRight
-	j.move(j.State, now)
-	return Event{Name: EventSwap, From: j.State, To: j.State}, nil
+	next := *j
+	next.Left = j.Right
+	next.Right = j.Left
+	return j.step("swap", EventSwap, &next, j.State, now)
 }
 
 // KeepInput holds the inputs of Keep.
@@ -296,8 +279,8 @@ type KeepInput struct {
 // Keep keeps a Thing made or settled.
 func (j *Thing) Keep(in KeepInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if err := driver.CheckText(in.Left.Or("")); err != nil {
-		return Event{}, j.refuseInput("keep", "left", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Left); bad != "" {
+		return Event{}, j.refuseInput("keep", "left", bad)
 	}
 	if v, ok := in.Size.Get(); ok && (v < 1 || v > 10) {
 		return Event{}, j.refuseInput("keep", "size", "expected 1 to 10")
@@ -305,44 +288,22 @@ func (j *Thing) Keep(in KeepInput, now time.Time) (Event, error) {
 	if v, ok := in.Mode.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput("keep", "mode", "expected fast or slow")
 	}
-	if v, ok := in.Data.Get(); ok {
-		if v.IsZero() {
-			return Event{}, j.refuseInput("keep", "data", "it is no JSON text")
-		}
-		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput("keep", "data", err.Error())
-		}
+	if bad := fsmimpl.BadOptionalJSON(in.Data); bad != "" {
+		return Event{}, j.refuseInput("keep", "data", bad)
 	}
-	switch j.State {
-	case StateMade, StateSettled:
-	default:
-		return Event{}, j.refuseState(OpKeep)
+	if j.State != StateMade && j.State != StateSettled {
+		return Event{}, j.refuseState("keep")
 	}
 	newLeft := j.Left
 	if in.Left.Present() {
 		newLeft = in.Left
 	}
-	if in.Size.Or(j.Size) < 1 || in.Size.Or(j.Size) > 10 {
-		return Event{}, j.refuseInvariant("keep", "size")
-	}
-	if j.Least.Present() && j.Least.Or(0) < 1 {
-		return Event{}, j.refuseInvariant("keep", "least")
-	}
-	switch j.State {
-	case StateSettled:
-		if !j.Owner.Present() {
-			return Event{}, j.refuseInvariant("keep", "owner is present")
-		}
-		if j.Tries < 1 {
-			return Event{}, j.refuseInvariant("keep", "tries >= 1")
-		}
-	}
-	j.Left = newLeft
-	j.Size = in.Size.Or(j.Size)
-	j.Mode = in.Mode.Or(j.Mode)
-	j.Data = in.Data.Or(j.Data)
-	j.move(j.State, now)
-	return Event{Name: EventKeep, From: j.State, To: j.State}, nil
+	next := *j
+	next.Left = newLeft
+	next.Size = in.Size.Or(j.Size)
+	next.Mode = in.Mode.Or(j.Mode)
+	next.Data = in.Data.Or(j.Data)
+	return j.step("keep", EventKeep, &next, j.State, now)
 }
 
 // HoldInput holds the inputs of Hold.
@@ -355,24 +316,15 @@ type HoldInput struct {
 // Hold keeps a Thing made.
 func (j *Thing) Hold(in HoldInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if v, ok := in.Wake.Get(); ok {
-		if !inYears(v) {
-			return Event{}, j.refuseInput("hold", "wake", "it is outside the years 1 to 9999")
-		}
-		in.Wake = fsm.Some(driver.Time(v))
+	in.Wake = fsmimpl.CutTime(in.Wake)
+	if bad := fsmimpl.BadOptionalTime(in.Wake); bad != "" {
+		return Event{}, j.refuseInput("hold", "wake", bad)
 	}
-	if v, ok := in.Extra.Get(); ok {
-		if v.IsZero() {
-			return Event{}, j.refuseInput("hold", "extra", "it is no JSON text")
-		}
-		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput("hold", "extra", err.Error())
-		}
+	if bad := fsmimpl.BadOptionalJSON(in.Extra); bad != "" {
+		return Event{}, j.refuseInput("hold", "extra", bad)
 	}
-	switch j.State {
-	case StateMade:
-	default:
-		return Event{}, j.refuseState(OpHold)
+	if j.State != StateMade {
+		return Event{}, j.refuseState("hold")
 	}
 	newWake := j.Wake
 	if in.Wake.Present() {
@@ -382,36 +334,25 @@ func (j *Thing) Hold(in HoldInput, now time.Time) (Event, error) {
 	if in.Extra.Present() {
 		newExtra = in.Extra
 	}
-	if j.Size < 1 || j.Size > 10 {
-		return Event{}, j.refuseInvariant("hold", "size")
-	}
-	if j.Least.Present() && j.Least.Or(0) < 1 {
-		return Event{}, j.refuseInvariant("hold", "least")
-	}
-	j.Wake = newWake
-	j.Active = in.Active.Or(j.Active)
-	j.Extra = newExtra
-	j.move(j.State, now)
-	return Event{Name: EventHold, From: j.State, To: j.State}, nil
+	next := *j
+	next.Wake = newWake
+	next.Active = in.Active.Or(j.Active)
+	next.Extra = newExtra
+	return j.step("hold", EventHold, &next, j.State, now)
 }
 
 // Copy keeps a Thing made.
 func (j *Thing) Copy(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateMade:
-	default:
-		return Event{}, j.refuseState(OpCopy)
+	if j.State != StateMade {
+		return Event{}, j.refuseState("copy")
 	}
-	if j.Size < 1 || j.Size > 10 {
-		return Event{}, j.refuseInvariant("copy", "size")
-	}
-	j.Wake = fsm.Some(j.At)
-	j.Least = fsm.Some(j.Size)
-	j.Seen = fsm.Some(j.Active)
-	j.Owner = j.Left
-	j.move(j.State, now)
-	return Event{Name: EventCopy, From: j.State, To: j.State}, nil
+	next := *j
+	next.Wake = fsm.Some(j.At)
+	next.Least = fsm.Some(j.Size)
+	next.Seen = fsm.Some(j.Active)
+	next.Owner = j.Left
+	return j.step("copy", EventCopy, &next, j.State, now)
 }
 
 // TryInput holds the inputs of Try.
@@ -429,86 +370,53 @@ type TryInput struct {
 //   - otherwise: it stays where it is
 func (j *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("try", fsm.ErrActorMissing)
+	if err := j.asked("try", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("try", "actor", err.Error())
+	if bad := fsmimpl.BadText(in.Name); bad != "" {
+		return Event{}, j.refuseInput("try", "name", bad)
 	}
-	if in.Name == "" {
-		return Event{}, j.refuseInput("try", "name", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Other); bad != "" {
+		return Event{}, j.refuseInput("try", "other", bad)
 	}
-	if err := driver.CheckText(in.Name); err != nil {
-		return Event{}, j.refuseInput("try", "name", err.Error())
+	if bad := fsmimpl.BadText(in.Left); bad != "" {
+		return Event{}, j.refuseInput("try", "left", bad)
 	}
-	if in.Other == "" {
-		return Event{}, j.refuseInput("try", "other", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Other); err != nil {
-		return Event{}, j.refuseInput("try", "other", err.Error())
-	}
-	if in.Left == "" {
-		return Event{}, j.refuseInput("try", "left", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Left); err != nil {
-		return Event{}, j.refuseInput("try", "left", err.Error())
-	}
-	switch j.State {
-	case StateMade:
-	default:
-		return Event{}, j.refuseState(OpTry)
+	if j.State != StateMade {
+		return Event{}, j.refuseState("try")
 	}
 	if j.Tries == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("try", "tries")
+		return Event{}, j.refuseRule("try", fsm.ErrOverflow, "tries")
 	}
 	newNames := j.Names.With(in.Name)
 	switch {
 	case j.Tries+1 >= 9:
 		if j.Tries == math.MaxInt64-1 {
-			return Event{}, j.refuseOverflow("try", "tries")
+			return Event{}, j.refuseRule("try", fsm.ErrOverflow, "tries")
 		}
 		newNames = newNames.With(in.Other)
-		if j.Size < 1 || j.Size > 10 {
-			return Event{}, j.refuseInvariant("try", "size")
-		}
-		if j.Least.Present() && j.Least.Or(0) < 1 {
-			return Event{}, j.refuseInvariant("try", "least")
-		}
-		j.Tries += 2
-		j.Names = newNames
-		j.Owner = fsm.Some(actor)
-		from := j.State
-		j.move(StateDone, now)
-		return Event{Name: EventTry, From: from, To: StateDone}, nil
+		next := *j
+		next.Tries += 2
+		next.Names = newNames
+		next.Owner = fsm.Some(actor)
+		return j.step("try", EventTry, &next, StateDone, now)
 	case newNames.Covers(j.Others):
 		newNames = newNames.With(in.Other)
-		if j.Size < 1 || j.Size > 10 {
-			return Event{}, j.refuseInvariant("try", "size")
-		}
-		if j.Least.Present() && j.Least.Or(0) < 1 {
-			return Event{}, j.refuseInvariant("try", "least")
-		}
-		j.Tries++
-		j.Names = newNames
-		j.move(j.State, now)
-		return Event{Name: EventTry, From: j.State, To: j.State}, nil
+		next := *j
+		next.Tries++
+		next.Names = newNames
+		return j.step("try", EventTry, &next, j.State, now)
 	default:
-		if !inYears(now.Add(2 * time.Hour)) {
-			return Event{}, j.refuseOverflow("try", "wake")
+		if !fsmimpl.InYears(now.Add(2 * time.Hour)) {
+			return Event{}, j.refuseRule("try", fsm.ErrOverflow, "wake")
 		}
-		if j.Size < 1 || j.Size > 10 {
-			return Event{}, j.refuseInvariant("try", "size")
-		}
-		if j.Least.Present() && j.Least.Or(0) < 1 {
-			return Event{}, j.refuseInvariant("try", "least")
-		}
-		j.Tries++
-		j.Names = newNames
-		j.Left = fsm.Some(in.Left)
-		j.Wake = fsm.Some(now.Add(2 * time.Hour))
-		j.Right = fsm.Optional[string]{}
-		j.move(j.State, now)
-		return Event{Name: EventTry, From: j.State, To: j.State}, nil
+		next := *j
+		next.Tries++
+		next.Names = newNames
+		next.Left = fsm.Some(in.Left)
+		next.Wake = fsm.Some(now.Add(2 * time.Hour))
+		next.Right = fsm.Optional[string]{}
+		return j.step("try", EventTry, &next, j.State, now)
 	}
 }
 
@@ -517,44 +425,26 @@ func (j *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
 // It is run by an operator, who gives a reason.
 func (j *Thing) Settle(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("settle", fsm.ErrActorMissing)
+	if err := j.operated("settle", actor, reason); err != nil {
+		return Event{}, err
 	}
-	if reason == "" {
-		return Event{}, j.refuse("settle", fsm.ErrReasonMissing)
+	if j.State != StateMade {
+		return Event{}, j.refuseState("settle")
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("settle", "actor", err.Error())
-	}
-	if err := driver.CheckText(reason); err != nil {
-		return Event{}, j.refuseInput("settle", "reason", err.Error())
-	}
-	switch j.State {
-	case StateMade:
-	default:
-		return Event{}, j.refuseState(OpSettle)
-	}
-	if !inYears(now.Add(10 * time.Minute)) {
-		return Event{}, j.refuseOverflow("settle", "at")
+	if !fsmimpl.InYears(now.Add(10 * time.Minute)) {
+		return Event{}, j.refuseRule("settle", fsm.ErrOverflow, "at")
 	}
 	if j.Tries == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("settle", "tries")
+		return Event{}, j.refuseRule("settle", fsm.ErrOverflow, "tries")
 	}
-	if j.Size < 1 || j.Size > 10 {
-		return Event{}, j.refuseInvariant("settle", "size")
-	}
-	if j.Tries+1 < 1 {
-		return Event{}, j.refuseInvariant("settle", "tries >= 1")
-	}
-	j.Owner = fsm.Some(actor)
-	j.At = now.Add(10 * time.Minute)
-	j.Least = fsm.Some(int64(1))
-	j.Mode = ModeFast
-	j.Tries++
-	j.Names = j.Names.With(actor)
-	from := j.State
-	j.move(StateSettled, now)
-	return Event{Name: EventSettle, From: from, To: StateSettled}, nil
+	next := *j
+	next.Owner = fsm.Some(actor)
+	next.At = now.Add(10 * time.Minute)
+	next.Least = fsm.Some(int64(1))
+	next.Mode = ModeFast
+	next.Tries++
+	next.Names = j.Names.With(actor)
+	return j.step("settle", EventSettle, &next, StateSettled, now)
 }
 
 // UnsetInput holds the inputs of Unset.
@@ -565,50 +455,30 @@ type UnsetInput struct {
 // Unset moves a Thing from settled to made.
 func (j *Thing) Unset(in UnsetInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if v, ok := in.Extra.Get(); ok {
-		if v.IsZero() {
-			return Event{}, j.refuseInput("unset", "extra", "it is no JSON text")
-		}
-		if err := driver.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput("unset", "extra", err.Error())
-		}
+	if bad := fsmimpl.BadOptionalJSON(in.Extra); bad != "" {
+		return Event{}, j.refuseInput("unset", "extra", bad)
 	}
-	switch j.State {
-	case StateSettled:
-	default:
-		return Event{}, j.refuseState(OpUnset)
+	if j.State != StateSettled {
+		return Event{}, j.refuseState("unset")
 	}
-	if j.Size < 1 || j.Size > 10 {
-		return Event{}, j.refuseInvariant("unset", "size")
-	}
-	j.Extra = in.Extra
-	j.Active = false
-	j.Owner = fsm.Optional[string]{}
-	j.Wake = fsm.Optional[time.Time]{}
-	j.Least = fsm.Optional[int64]{}
-	j.Seen = fsm.Optional[bool]{}
-	from := j.State
-	j.move(StateMade, now)
-	return Event{Name: EventUnset, From: from, To: StateMade}, nil
+	next := *j
+	next.Extra = in.Extra
+	next.Active = false
+	next.Owner = fsm.Optional[string]{}
+	next.Wake = fsm.Optional[time.Time]{}
+	next.Least = fsm.Optional[int64]{}
+	next.Seen = fsm.Optional[bool]{}
+	return j.step("unset", EventUnset, &next, StateMade, now)
 }
 
 // Finish moves a Thing from settled to done.
 func (j *Thing) Finish(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateSettled:
-	default:
-		return Event{}, j.refuseState(OpFinish)
+	if j.State != StateSettled {
+		return Event{}, j.refuseState("finish")
 	}
-	if j.Size < 1 || j.Size > 10 {
-		return Event{}, j.refuseInvariant("finish", "size")
-	}
-	if j.Least.Present() && j.Least.Or(0) < 1 {
-		return Event{}, j.refuseInvariant("finish", "least")
-	}
-	from := j.State
-	j.move(StateDone, now)
-	return Event{Name: EventFinish, From: from, To: StateDone}, nil
+	next := *j
+	return j.step("finish", EventFinish, &next, StateDone, now)
 }
 
 // Can reports whether an operation is possible in the state of the Thing: nil,
@@ -637,71 +507,109 @@ func Check(j Thing) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Size < 1 || j.Size > 10 {
-		found = append(found, fsm.Violation{Rule: "size", Must: true})
-	}
-	if j.Least.Present() && j.Least.Or(0) < 1 {
-		found = append(found, fsm.Violation{Rule: "least", Must: true})
-	}
 	if !j.Mode.Valid() {
 		found = append(found, fsm.Violation{Rule: "mode", Must: true})
 	}
 	if j.Tries < 0 {
 		found = append(found, fsm.Violation{Rule: "tries", Must: true})
 	}
-	switch j.State {
-	case StateMade:
-		if j.Size < 1 {
-			found = append(found, fsm.Violation{Rule: "size >= 1", Must: true})
-		}
-	case StateSettled:
-		if !j.Owner.Present() {
-			found = append(found, fsm.Violation{Rule: "owner is present", Must: true})
-		}
-		if j.Tries < 1 {
-			found = append(found, fsm.Violation{Rule: "tries >= 1", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Thing) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Thing) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateMade:
+		return ((j.Size >= 1 && j.Size <= 10) || broken("size", true)) &&
+			(!j.Least.Present() || j.Least.Or(0) >= 1 || broken("least", true)) &&
+			(j.Size >= 1 || broken("size >= 1", true))
+	case StateSettled:
+		return ((j.Size >= 1 && j.Size <= 10) || broken("size", true)) &&
+			(!j.Least.Present() || j.Least.Or(0) >= 1 || broken("least", true)) &&
+			(j.Owner.Present() || broken("owner is present", true)) &&
+			(j.Tries >= 1 || broken("tries >= 1", true))
+	case StateDone:
+		return ((j.Size >= 1 && j.Size <= 10) || broken("size", true)) &&
+			(!j.Least.Present() || j.Least.Or(0) >= 1 || broken("least", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Thing) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Thing) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Thing) step(op, event string, next *Thing, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// asked refuses a call whose actor cannot be one.
+func (j *Thing) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
+	}
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// operated refuses a call of an operator who is nobody, or gives no reason.
+func (j *Thing) operated(op, actor, reason string) error {
+	if actor != "" && reason == "" {
+		return j.refuse(op, fsm.ErrReasonMissing)
+	}
+	if err := j.asked(op, actor); err != nil {
+		return err
+	}
+	if err := driver.CheckText(reason); err != nil {
+		return j.refuseInput(op, "reason", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Thing) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "effects", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Thing) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
-}
-
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Thing) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "effects", Operation: op}).RefuseOnce(j.ID, state)
+	r.Allowed = possible[op]
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -711,61 +619,22 @@ func (j *Thing) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Thing) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Thing) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Thing) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	swapStates   = []string{"made"}
-	keepStates   = []string{"made", "settled"}
-	holdStates   = []string{"made"}
-	copyStates   = []string{"made"}
-	tryStates    = []string{"made"}
-	settleStates = []string{"made"}
-	unsetStates  = []string{"settled"}
-	finishStates = []string{"settled"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpSwap:   {Code: fsm.ErrWrongState, Machine: "effects", Operation: "swap", Allowed: swapStates},
-	OpKeep:   {Code: fsm.ErrWrongState, Machine: "effects", Operation: "keep", Allowed: keepStates},
-	OpHold:   {Code: fsm.ErrWrongState, Machine: "effects", Operation: "hold", Allowed: holdStates},
-	OpCopy:   {Code: fsm.ErrWrongState, Machine: "effects", Operation: "copy", Allowed: copyStates},
-	OpTry:    {Code: fsm.ErrWrongState, Machine: "effects", Operation: "try", Allowed: tryStates},
-	OpSettle: {Code: fsm.ErrWrongState, Machine: "effects", Operation: "settle", Allowed: settleStates},
-	OpUnset:  {Code: fsm.ErrWrongState, Machine: "effects", Operation: "unset", Allowed: unsetStates},
-	OpFinish: {Code: fsm.ErrWrongState, Machine: "effects", Operation: "finish", Allowed: finishStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpSwap:   {Code: fsm.ErrTerminal, Machine: "effects", Operation: "swap", Allowed: swapStates},
-	OpKeep:   {Code: fsm.ErrTerminal, Machine: "effects", Operation: "keep", Allowed: keepStates},
-	OpHold:   {Code: fsm.ErrTerminal, Machine: "effects", Operation: "hold", Allowed: holdStates},
-	OpCopy:   {Code: fsm.ErrTerminal, Machine: "effects", Operation: "copy", Allowed: copyStates},
-	OpTry:    {Code: fsm.ErrTerminal, Machine: "effects", Operation: "try", Allowed: tryStates},
-	OpSettle: {Code: fsm.ErrTerminal, Machine: "effects", Operation: "settle", Allowed: settleStates},
-	OpUnset:  {Code: fsm.ErrTerminal, Machine: "effects", Operation: "unset", Allowed: unsetStates},
-	OpFinish: {Code: fsm.ErrTerminal, Machine: "effects", Operation: "finish", Allowed: finishStates},
-}
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"swap":   "made",
+	"keep":   "made, settled",
+	"hold":   "made",
+	"copy":   "made",
+	"try":    "made",
+	"settle": "made",
+	"unset":  "settled",
+	"finish": "settled",
 }

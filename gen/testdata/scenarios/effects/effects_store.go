@@ -144,11 +144,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Thing, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Thing, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -174,19 +170,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // In returns the machine within a transaction of the caller's own, which
@@ -235,14 +219,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opMake = &fsmimpl.Operation[Thing]{
-		Name:    "make",
-		Stored:  "make",
-		Event:   "make",
-		By:      fsmimpl.ByCaller,
+		Name: "make", Stored: "make", Event: "make", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "made"},
-		},
+		Moves:   []fsmimpl.Move{{To: "made"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "start", Column: "tries"},
 			{Input: "data", Column: "data"},
@@ -254,26 +233,15 @@ var (
 	}
 
 	opSwap = &fsmimpl.Operation[Thing]{
-		Name:   "swap",
-		Stored: "swap",
-		Event:  "swap",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"made"},
-		Moves: []fsmimpl.Move{
-			{From: "made", To: "made"},
-		},
+		Name: "swap", Stored: "swap", Event: "swap", By: fsmimpl.ByCaller,
+		From:  []string{"made"},
+		Moves: []fsmimpl.Move{{From: "made", To: "made"}},
 	}
 
 	opKeep = &fsmimpl.Operation[Thing]{
-		Name:   "keep",
-		Stored: "keep",
-		Event:  "keep",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"made", "settled"},
-		Moves: []fsmimpl.Move{
-			{From: "made", To: "made"},
-			{From: "settled", To: "settled"},
-		},
+		Name: "keep", Stored: "keep", Event: "keep", By: fsmimpl.ByCaller,
+		From:  []string{"made", "settled"},
+		Moves: []fsmimpl.Move{{From: "made", To: "made"}, {From: "settled", To: "settled"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "left", Column: "left"},
 			{Input: "size", Column: "size"},
@@ -283,14 +251,9 @@ var (
 	}
 
 	opHold = &fsmimpl.Operation[Thing]{
-		Name:   "hold",
-		Stored: "hold",
-		Event:  "hold",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"made"},
-		Moves: []fsmimpl.Move{
-			{From: "made", To: "made"},
-		},
+		Name: "hold", Stored: "hold", Event: "hold", By: fsmimpl.ByCaller,
+		From:  []string{"made"},
+		Moves: []fsmimpl.Move{{From: "made", To: "made"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "wake", Column: "wake"},
 			{Input: "active", Column: "active"},
@@ -299,26 +262,15 @@ var (
 	}
 
 	opCopy = &fsmimpl.Operation[Thing]{
-		Name:   "copy",
-		Stored: "copy",
-		Event:  "copy",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"made"},
-		Moves: []fsmimpl.Move{
-			{From: "made", To: "made"},
-		},
+		Name: "copy", Stored: "copy", Event: "copy", By: fsmimpl.ByCaller,
+		From:  []string{"made"},
+		Moves: []fsmimpl.Move{{From: "made", To: "made"}},
 	}
 
 	opTry = &fsmimpl.Operation[Thing]{
-		Name:   "try",
-		Stored: "try",
-		Event:  "try",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"made"},
-		Moves: []fsmimpl.Move{
-			{From: "made", To: "done"},
-			{From: "made", To: "made"},
-		},
+		Name: "try", Stored: "try", Event: "try", By: fsmimpl.ByCaller,
+		From:  []string{"made"},
+		Moves: []fsmimpl.Move{{From: "made", To: "done"}, {From: "made", To: "made"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "name", Column: "names"},
 			{Input: "other", Column: "names"},
@@ -328,40 +280,23 @@ var (
 	}
 
 	opSettle = &fsmimpl.Operation[Thing]{
-		Name:   "settle",
-		Stored: "settle",
-		Event:  "settle",
-		By:     fsmimpl.ByOperator,
-		From:   []string{"made"},
-		Moves: []fsmimpl.Move{
-			{From: "made", To: "settled"},
-		},
+		Name: "settle", Stored: "settle", Event: "settle", By: fsmimpl.ByOperator,
+		From:      []string{"made"},
+		Moves:     []fsmimpl.Move{{From: "made", To: "settled"}},
 		NeedActor: true,
 	}
 
 	opUnset = &fsmimpl.Operation[Thing]{
-		Name:   "unset",
-		Stored: "unset",
-		Event:  "unset",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"settled"},
-		Moves: []fsmimpl.Move{
-			{From: "settled", To: "made"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "extra", Column: "extra"},
-		},
+		Name: "unset", Stored: "unset", Event: "unset", By: fsmimpl.ByCaller,
+		From:  []string{"settled"},
+		Moves: []fsmimpl.Move{{From: "settled", To: "made"}},
+		Feeds: []fsmimpl.Feed{{Input: "extra", Column: "extra"}},
 	}
 
 	opFinish = &fsmimpl.Operation[Thing]{
-		Name:   "finish",
-		Stored: "finish",
-		Event:  "finish",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"settled"},
-		Moves: []fsmimpl.Move{
-			{From: "settled", To: "done"},
-		},
+		Name: "finish", Stored: "finish", Event: "finish", By: fsmimpl.ByCaller,
+		From:  []string{"settled"},
+		Moves: []fsmimpl.Move{{From: "settled", To: "done"}},
 	}
 )
 
@@ -370,27 +305,16 @@ var descriptor = fsmimpl.Descriptor[Thing]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Thing) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Thing) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Thing]{
-		opMake,
-		opSwap,
-		opKeep,
-		opHold,
-		opCopy,
-		opTry,
-		opSettle,
-		opUnset,
+		opMake, opSwap, opKeep, opHold, opCopy, opTry, opSettle, opUnset,
 		opFinish,
 	},
 }
 
 func makeCall(op *fsmimpl.Operation[Thing], id string, in MakeInput, c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "start", Value: in.Start, Kind: driver.KindInt},
 			{Name: "data", Value: in.Data.String(), Kind: driver.KindJSON},
@@ -408,59 +332,46 @@ func makeCall(op *fsmimpl.Operation[Thing], id string, in MakeInput, c fsm.Call)
 
 func swapCall(op *fsmimpl.Operation[Thing], c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Swap(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Swap(now)) },
 	}
 }
 
 func keepCall(op *fsmimpl.Operation[Thing], in KeepInput, c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "left", Value: fsmimpl.Column(in.Left), Kind: driver.KindString},
 			{Name: "size", Value: fsmimpl.Column(in.Size), Kind: driver.KindInt},
 			{Name: "mode", Value: fsmimpl.ColumnOf(in.Mode, Mode.String), Kind: driver.KindEnum},
 			{Name: "data", Value: fsmimpl.ColumnOf(in.Data, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Keep(in, now))
-		},
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Keep(in, now)) },
 	}
 }
 
 func holdCall(op *fsmimpl.Operation[Thing], in HoldInput, c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "wake", Value: fsmimpl.ColumnOf(in.Wake, driver.Time), Kind: driver.KindTime},
 			{Name: "active", Value: fsmimpl.Column(in.Active), Kind: driver.KindBool},
 			{Name: "extra", Value: fsmimpl.ColumnOf(in.Extra, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Hold(in, now))
-		},
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Hold(in, now)) },
 	}
 }
 
 func copyCall(op *fsmimpl.Operation[Thing], c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Copy(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Copy(now)) },
 	}
 }
 
 func tryCall(op *fsmimpl.Operation[Thing], in TryInput, c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "name", Value: in.Name, Kind: driver.KindString},
 			{Name: "other", Value: in.Other, Kind: driver.KindString},
@@ -474,8 +385,7 @@ func tryCall(op *fsmimpl.Operation[Thing], in TryInput, c fsm.Call) fsmimpl.Call
 
 func settleCall(op *fsmimpl.Operation[Thing], c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Settle(c.Actor, c.Reason, now))
 		},
@@ -484,11 +394,8 @@ func settleCall(op *fsmimpl.Operation[Thing], c fsm.Call) fsmimpl.Call[Thing] {
 
 func unsetCall(op *fsmimpl.Operation[Thing], in UnsetInput, c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "extra", Value: fsmimpl.ColumnOf(in.Extra, fsm.JSON.String), Kind: driver.KindJSON},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "extra", Value: fsmimpl.ColumnOf(in.Extra, fsm.JSON.String), Kind: driver.KindJSON}},
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Unset(in, now))
 		},
@@ -497,22 +404,15 @@ func unsetCall(op *fsmimpl.Operation[Thing], in UnsetInput, c fsm.Call) fsmimpl.
 
 func finishCall(op *fsmimpl.Operation[Thing], c fsm.Call) fsmimpl.Call[Thing] {
 	return fsmimpl.Call[Thing]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Finish(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Finish(now)) },
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Thing) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			fsmimpl.Column(j.Left),
 			fsmimpl.Column(j.Right),

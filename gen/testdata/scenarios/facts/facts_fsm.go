@@ -9,7 +9,6 @@
 package facts
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -107,22 +106,22 @@ const (
 // call returns.
 var (
 	// ErrTextError: refused by the guard text_eq and the guard text_order.
-	ErrTextError = errors.New("text error")
+	ErrTextError = fsmimpl.NewError("text_error", "text error")
 	// ErrOptionalError: refused by the guard same_nick and the guard
 	// other_nick.
-	ErrOptionalError = errors.New("optional error")
+	ErrOptionalError = fsmimpl.NewError("optional_error", "optional error")
 	// ErrNumberError: refused by the guard numbers.
-	ErrNumberError = errors.New("number error")
+	ErrNumberError = fsmimpl.NewError("number_error", "number error")
 	// ErrFlagError: refused by the guard flags.
-	ErrFlagError = errors.New("flag error")
+	ErrFlagError = fsmimpl.NewError("flag_error", "flag error")
 	// ErrTimeError: refused by the guard times.
-	ErrTimeError = errors.New("time error")
+	ErrTimeError = fsmimpl.NewError("time_error", "time error")
 	// ErrJSONError: refused by the guard texts.
-	ErrJSONError = errors.New("json error")
+	ErrJSONError = fsmimpl.NewError("json_error", "json error")
 	// ErrSetError: refused by the guard sets.
-	ErrSetError = errors.New("set error")
+	ErrSetError = fsmimpl.NewError("set_error", "set error")
 	// ErrPresenceError: refused by the guard presence.
-	ErrPresenceError = errors.New("presence error")
+	ErrPresenceError = fsmimpl.NewError("presence_error", "presence error")
 )
 
 // Probe is one record of the machine. Change it by its methods only: they keep
@@ -208,33 +207,24 @@ type MakeInput struct {
 func Make(id string, in MakeInput, now time.Time) (Probe, Event, error) {
 	now = driver.Time(now)
 	j := Probe{ID: id, CreatedAt: now}
-	if in.Name == "" {
-		return Probe{}, Event{}, j.refuseInput("make", "name", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Name); err != nil {
-		return Probe{}, Event{}, j.refuseInput("make", "name", err.Error())
+	if bad := fsmimpl.BadText(in.Name); bad != "" {
+		return Probe{}, Event{}, j.refuseInput("make", "name", bad)
 	}
 	if in.Size < 0 || in.Size > 100 {
 		return Probe{}, Event{}, j.refuseInput("make", "size", "expected 0 to 100")
 	}
 	in.Due = driver.Time(in.Due)
-	if in.Due.IsZero() {
-		return Probe{}, Event{}, j.refuseInput("make", "due", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.Due); bad != "" {
+		return Probe{}, Event{}, j.refuseInput("make", "due", bad)
 	}
-	if !inYears(in.Due) {
-		return Probe{}, Event{}, j.refuseInput("make", "due", "it is outside the years 1 to 9999")
+	if bad := fsmimpl.BadJSON(in.Body); bad != "" {
+		return Probe{}, Event{}, j.refuseInput("make", "body", bad)
 	}
-	if in.Body.IsZero() {
-		return Probe{}, Event{}, j.refuseInput("make", "body", "it is required and missing")
+	if bad := fsmimpl.BadSet(in.Tags); bad != "" {
+		return Probe{}, Event{}, j.refuseInput("make", "tags", bad)
 	}
-	if err := driver.CheckText(in.Body.String()); err != nil {
-		return Probe{}, Event{}, j.refuseInput("make", "body", err.Error())
-	}
-	if err := driver.CheckSet(in.Tags); err != nil {
-		return Probe{}, Event{}, j.refuseInput("make", "tags", err.Error())
-	}
-	if err := driver.CheckSet(in.Wanted); err != nil {
-		return Probe{}, Event{}, j.refuseInput("make", "wanted", err.Error())
+	if bad := fsmimpl.BadSet(in.Wanted); bad != "" {
+		return Probe{}, Event{}, j.refuseInput("make", "wanted", bad)
 	}
 	if v, ok := in.Level.Get(); ok && (v < -5 || v > 5) {
 		return Probe{}, Event{}, j.refuseInput("make", "level", "expected -5 to 5")
@@ -242,19 +232,20 @@ func Make(id string, in MakeInput, now time.Time) (Probe, Event, error) {
 	if err := driver.CheckID(id); err != nil {
 		return Probe{}, Event{}, j.refuseInput("make", "id", err.Error())
 	}
-	if in.Size > 100 {
-		return Probe{}, Event{}, j.refuseInvariant("make", "size <= 100")
+	next := j
+	next.Name = in.Name
+	next.Size = in.Size
+	next.Flag = in.Flag
+	next.Due = in.Due
+	next.Body = in.Body
+	next.Tags = in.Tags
+	next.Wanted = in.Wanted
+	next.Level = in.Level
+	e, err := j.step("make", EventMake, &next, StateOne, now)
+	if err != nil {
+		return Probe{}, Event{}, err
 	}
-	j.Name = in.Name
-	j.Size = in.Size
-	j.Flag = in.Flag
-	j.Due = in.Due
-	j.Body = in.Body
-	j.Tags = in.Tags
-	j.Wanted = in.Wanted
-	j.Level = in.Level
-	j.move(StateOne, now)
-	return j, Event{Name: EventMake, To: StateOne}, nil
+	return j, e, nil
 }
 
 // HitInput holds the inputs of Hit.
@@ -268,41 +259,24 @@ type HitInput struct {
 //   - text_eq: name == input.name and name != actor (ErrTextError)
 func (j *Probe) Hit(in HitInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("hit", fsm.ErrActorMissing)
+	if err := j.asked("hit", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("hit", "actor", err.Error())
+	if bad := fsmimpl.BadText(in.Name); bad != "" {
+		return Event{}, j.refuseInput("hit", "name", bad)
 	}
-	if in.Name == "" {
-		return Event{}, j.refuseInput("hit", "name", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Name); err != nil {
-		return Event{}, j.refuseInput("hit", "name", err.Error())
-	}
-	switch j.State {
-	case StateOne:
-	default:
-		return Event{}, j.refuseState(OpHit)
+	if j.State != StateOne {
+		return Event{}, j.refuseState("hit")
 	}
 	if j.Name != in.Name || j.Name == actor {
-		return Event{}, j.refuseOn(&groundHitTextEq)
+		return Event{}, j.refuseGuard("hit", "text_eq", "", ErrTextError, "name", j.Name, "input.name", in.Name, "actor", actor)
 	}
 	if j.Hits == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("hit", "hits")
+		return Event{}, j.refuseRule("hit", fsm.ErrOverflow, "hits")
 	}
-	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant("hit", "size")
-	}
-	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant("hit", "level")
-	}
-	if j.Hits+1 < 0 {
-		return Event{}, j.refuseInvariant("hit", "hits >= 0")
-	}
-	j.Hits++
-	j.move(j.State, now)
-	return Event{Name: EventHit, From: j.State, To: j.State}, nil
+	next := *j
+	next.Hits++
+	return j.step("hit", EventHit, &next, j.State, now)
 }
 
 // RankInput holds the inputs of Rank.
@@ -317,31 +291,17 @@ type RankInput struct {
 //     (ErrTextError)
 func (j *Probe) Rank(in RankInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.Name == "" {
-		return Event{}, j.refuseInput("rank", "name", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Name); bad != "" {
+		return Event{}, j.refuseInput("rank", "name", bad)
 	}
-	if err := driver.CheckText(in.Name); err != nil {
-		return Event{}, j.refuseInput("rank", "name", err.Error())
-	}
-	switch j.State {
-	case StateOne:
-	default:
-		return Event{}, j.refuseState(OpRank)
+	if j.State != StateOne {
+		return Event{}, j.refuseState("rank")
 	}
 	if j.Name >= in.Name || !j.Nick.Present() || j.Nick.Or("") > j.Name || in.Name <= j.Nick.Or("") {
-		return Event{}, j.refuseOn(&groundRankTextOrder)
+		return Event{}, j.refuseGuard("rank", "text_order", "", ErrTextError, "name", j.Name, "input.name", in.Name, "nick", j.Nick)
 	}
-	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant("rank", "size")
-	}
-	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant("rank", "level")
-	}
-	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant("rank", "hits >= 0")
-	}
-	j.move(j.State, now)
-	return Event{Name: EventRank, From: j.State, To: j.State}, nil
+	next := *j
+	return j.step("rank", EventRank, &next, j.State, now)
 }
 
 // RepeatInput holds the inputs of Repeat.
@@ -355,28 +315,17 @@ type RepeatInput struct {
 //   - same_nick: nick == input.nick (ErrOptionalError)
 func (j *Probe) Repeat(in RepeatInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if err := driver.CheckText(in.Nick.Or("")); err != nil {
-		return Event{}, j.refuseInput("repeat", "nick", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Nick); bad != "" {
+		return Event{}, j.refuseInput("repeat", "nick", bad)
 	}
-	switch j.State {
-	case StateOne:
-	default:
-		return Event{}, j.refuseState(OpRepeat)
+	if j.State != StateOne {
+		return Event{}, j.refuseState("repeat")
 	}
 	if !j.Nick.Present() || !in.Nick.Present() || j.Nick.Or("") != in.Nick.Or("") {
-		return Event{}, j.refuseOn(&groundRepeatSameNick)
+		return Event{}, j.refuseGuard("repeat", "same_nick", "", ErrOptionalError, "nick", j.Nick, "input.nick", in.Nick)
 	}
-	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant("repeat", "size")
-	}
-	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant("repeat", "level")
-	}
-	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant("repeat", "hits >= 0")
-	}
-	j.move(j.State, now)
-	return Event{Name: EventRepeat, From: j.State, To: j.State}, nil
+	next := *j
+	return j.step("repeat", EventRepeat, &next, j.State, now)
 }
 
 // DifferInput holds the inputs of Differ.
@@ -390,28 +339,17 @@ type DifferInput struct {
 //   - other_nick: nick != input.nick (ErrOptionalError)
 func (j *Probe) Differ(in DifferInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if err := driver.CheckText(in.Nick.Or("")); err != nil {
-		return Event{}, j.refuseInput("differ", "nick", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Nick); bad != "" {
+		return Event{}, j.refuseInput("differ", "nick", bad)
 	}
-	switch j.State {
-	case StateOne:
-	default:
-		return Event{}, j.refuseState(OpDiffer)
+	if j.State != StateOne {
+		return Event{}, j.refuseState("differ")
 	}
 	if !j.Nick.Present() || !in.Nick.Present() || j.Nick.Or("") == in.Nick.Or("") {
-		return Event{}, j.refuseOn(&groundDifferOtherNick)
+		return Event{}, j.refuseGuard("differ", "other_nick", "", ErrOptionalError, "nick", j.Nick, "input.nick", in.Nick)
 	}
-	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant("differ", "size")
-	}
-	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant("differ", "level")
-	}
-	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant("differ", "hits >= 0")
-	}
-	j.move(j.State, now)
-	return Event{Name: EventDiffer, From: j.State, To: j.State}, nil
+	next := *j
+	return j.step("differ", EventDiffer, &next, j.State, now)
 }
 
 // Measure keeps a Probe one.
@@ -421,10 +359,8 @@ func (j *Probe) Differ(in DifferInput, now time.Time) (Event, error) {
 //     limit (ErrNumberError)
 func (j *Probe) Measure(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateOne:
-	default:
-		return Event{}, j.refuseState(OpMeasure)
+	if j.State != StateOne {
+		return Event{}, j.refuseState("measure")
 	}
 	if j.Size >= 10 ||
 		!j.Limit.Present() ||
@@ -432,19 +368,10 @@ func (j *Probe) Measure(now time.Time) (Event, error) {
 		j.Limit.Or(0) == 7 ||
 		3 > j.Size ||
 		j.Limit != fsm.Some(j.Size) {
-		return Event{}, j.refuseOn(&groundMeasureNumbers)
+		return Event{}, j.refuseGuard("measure", "numbers", "", ErrNumberError, "size", j.Size, "limit", j.Limit)
 	}
-	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant("measure", "size")
-	}
-	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant("measure", "level")
-	}
-	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant("measure", "hits >= 0")
-	}
-	j.move(j.State, now)
-	return Event{Name: EventMeasure, From: j.State, To: j.State}, nil
+	next := *j
+	return j.step("measure", EventMeasure, &next, j.State, now)
 }
 
 // Flip keeps a Probe one.
@@ -453,27 +380,16 @@ func (j *Probe) Measure(now time.Time) (Event, error) {
 //   - flags: flag == true, mark == false and flag != mark (ErrFlagError)
 func (j *Probe) Flip(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateOne:
-	default:
-		return Event{}, j.refuseState(OpFlip)
+	if j.State != StateOne {
+		return Event{}, j.refuseState("flip")
 	}
 	if !j.Flag || j.Mark != fsm.Some(false) || !j.Mark.Present() || j.Flag == j.Mark.Or(false) {
-		return Event{}, j.refuseOn(&groundFlipFlags)
+		return Event{}, j.refuseGuard("flip", "flags", "", ErrFlagError, "flag", j.Flag, "mark", j.Mark)
 	}
-	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant("flip", "size")
-	}
-	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant("flip", "level")
-	}
-	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant("flip", "hits >= 0")
-	}
-	j.Flag = false
-	j.Mark = fsm.Some(true)
-	j.move(j.State, now)
-	return Event{Name: EventFlip, From: j.State, To: j.State}, nil
+	next := *j
+	next.Flag = false
+	next.Mark = fsm.Some(true)
+	return j.step("flip", EventFlip, &next, j.State, now)
 }
 
 // WaitInput holds the inputs of Wait.
@@ -490,16 +406,11 @@ type WaitInput struct {
 func (j *Probe) Wait(in WaitInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.Moment = driver.Time(in.Moment)
-	if in.Moment.IsZero() {
-		return Event{}, j.refuseInput("wait", "moment", "it is required and zero")
+	if bad := fsmimpl.BadTime(in.Moment); bad != "" {
+		return Event{}, j.refuseInput("wait", "moment", bad)
 	}
-	if !inYears(in.Moment) {
-		return Event{}, j.refuseInput("wait", "moment", "it is outside the years 1 to 9999")
-	}
-	switch j.State {
-	case StateOne:
-	default:
-		return Event{}, j.refuseState(OpWait)
+	if j.State != StateOne {
+		return Event{}, j.refuseState("wait")
 	}
 	if !j.Due.Before(now) ||
 		!j.Until.Present() ||
@@ -508,24 +419,14 @@ func (j *Probe) Wait(in WaitInput, now time.Time) (Event, error) {
 		!j.Due.Equal(in.Moment) ||
 		in.Moment.Before(j.CreatedAt) ||
 		j.UpdatedAt.After(now) {
-		return Event{}, j.refuseOn(&groundWaitTimes)
+		return Event{}, j.refuseGuard("wait", "times", "", ErrTimeError, "due", j.Due, "now", now, "until", j.Until, "input.moment", in.Moment, "created_at", j.CreatedAt, "updated_at", j.UpdatedAt)
 	}
-	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant("wait", "size")
-	}
-	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant("wait", "level")
-	}
-	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant("wait", "hits >= 0")
-	}
-	j.Until = fsm.Some(in.Moment)
-	j.Limit = fsm.Some(in.Limit)
-	j.Nick = fsm.Optional[string]{}
-	j.Note = fsm.Optional[fsm.JSON]{}
-	from := j.State
-	j.move(StateTwo, now)
-	return Event{Name: EventWait, From: from, To: StateTwo}, nil
+	next := *j
+	next.Until = fsm.Some(in.Moment)
+	next.Limit = fsm.Some(in.Limit)
+	next.Nick = fsm.Optional[string]{}
+	next.Note = fsm.Optional[fsm.JSON]{}
+	return j.step("wait", EventWait, &next, StateTwo, now)
 }
 
 // ReadInput holds the inputs of Read.
@@ -540,32 +441,17 @@ type ReadInput struct {
 //     (ErrJSONError)
 func (j *Probe) Read(in ReadInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.Body.IsZero() {
-		return Event{}, j.refuseInput("read", "body", "it is required and missing")
+	if bad := fsmimpl.BadJSON(in.Body); bad != "" {
+		return Event{}, j.refuseInput("read", "body", bad)
 	}
-	if err := driver.CheckText(in.Body.String()); err != nil {
-		return Event{}, j.refuseInput("read", "body", err.Error())
-	}
-	switch j.State {
-	case StateOne:
-	default:
-		return Event{}, j.refuseState(OpRead)
+	if j.State != StateOne {
+		return Event{}, j.refuseState("read")
 	}
 	if j.Body != in.Body || !j.Note.Present() || j.Note.Or(fsm.JSON{}) == j.Body {
-		return Event{}, j.refuseOn(&groundReadTexts)
+		return Event{}, j.refuseGuard("read", "texts", "", ErrJSONError)
 	}
-	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant("read", "size")
-	}
-	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant("read", "level")
-	}
-	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant("read", "hits >= 0")
-	}
-	from := j.State
-	j.move(StateThree, now)
-	return Event{Name: EventRead, From: from, To: StateThree}, nil
+	next := *j
+	return j.step("read", EventRead, &next, StateThree, now)
 }
 
 // Sort moves a Probe from one to three.
@@ -575,30 +461,18 @@ func (j *Probe) Read(in ReadInput, now time.Time) (Event, error) {
 //     present (ErrSetError)
 func (j *Probe) Sort(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateOne:
-	default:
-		return Event{}, j.refuseState(OpSort)
+	if j.State != StateOne {
+		return Event{}, j.refuseState("sort")
 	}
 	if !j.Tags.Has(j.Name) ||
 		!j.Nick.Present() ||
 		j.Tags.Has(j.Nick.Or("")) ||
 		!j.Tags.Covers(j.Wanted) ||
 		j.Tags.IsZero() {
-		return Event{}, j.refuseOn(&groundSortSets)
+		return Event{}, j.refuseGuard("sort", "sets", "", ErrSetError, "name", j.Name, "nick", j.Nick)
 	}
-	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant("sort", "size")
-	}
-	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant("sort", "level")
-	}
-	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant("sort", "hits >= 0")
-	}
-	from := j.State
-	j.move(StateThree, now)
-	return Event{Name: EventSort, From: from, To: StateThree}, nil
+	next := *j
+	return j.step("sort", EventSort, &next, StateThree, now)
 }
 
 // LookInput holds the inputs of Look.
@@ -613,35 +487,20 @@ type LookInput struct {
 //     (ErrPresenceError)
 func (j *Probe) Look(in LookInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("look", fsm.ErrActorMissing)
+	if err := j.asked("look", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("look", "actor", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Nick); bad != "" {
+		return Event{}, j.refuseInput("look", "nick", bad)
 	}
-	if err := driver.CheckText(in.Nick.Or("")); err != nil {
-		return Event{}, j.refuseInput("look", "nick", err.Error())
-	}
-	switch j.State {
-	case StateTwo:
-	default:
-		return Event{}, j.refuseState(OpLook)
+	if j.State != StateTwo {
+		return Event{}, j.refuseState("look")
 	}
 	if !j.Limit.Present() || in.Nick.Present() {
-		return Event{}, j.refuseOn(&groundLookPresence)
+		return Event{}, j.refuseGuard("look", "presence", "", ErrPresenceError, "limit", j.Limit, "input.nick", in.Nick, "actor", actor)
 	}
-	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant("look", "size")
-	}
-	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant("look", "level")
-	}
-	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant("look", "hits >= 0")
-	}
-	from := j.State
-	j.move(StateThree, now)
-	return Event{Name: EventLook, From: from, To: StateThree}, nil
+	next := *j
+	return j.step("look", EventLook, &next, StateThree, now)
 }
 
 // Can reports whether an operation is possible in the state of the Probe: nil,
@@ -668,80 +527,107 @@ func Check(j Probe) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Size < 0 || j.Size > 100 {
-		found = append(found, fsm.Violation{Rule: "size", Must: true})
-	}
-	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		found = append(found, fsm.Violation{Rule: "level", Must: true})
-	}
 	if j.Hits < 0 {
 		found = append(found, fsm.Violation{Rule: "hits", Must: true})
 	}
-	if j.Size > 100 {
-		found = append(found, fsm.Violation{Rule: "size <= 100", Must: true})
-	}
-	if j.Hits < 0 {
-		found = append(found, fsm.Violation{Rule: "hits >= 0", Must: true})
-	}
-	switch j.State {
-	case StateOne:
-		if j.Size > 100 {
-			found = append(found, fsm.Violation{Rule: "size <= 100", Must: true})
-		}
-	case StateTwo:
-		if !j.Until.Present() {
-			found = append(found, fsm.Violation{Rule: "until is present", Must: true})
-		}
-		if j.Nick.Present() {
-			found = append(found, fsm.Violation{Rule: "nick is absent", Must: true})
-		}
-		if !j.Limit.Present() {
-			found = append(found, fsm.Violation{Rule: "limit is present"})
-		}
-		if j.Note.Present() {
-			found = append(found, fsm.Violation{Rule: "note is absent"})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Probe) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Probe) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateOne:
+		return ((j.Size >= 0 && j.Size <= 100) || broken("size", true)) &&
+			(!j.Level.Present() || j.Level.Or(0) >= -5 && j.Level.Or(0) <= 5 || broken("level", true)) &&
+			(j.Size <= 100 || broken("size <= 100", true)) &&
+			(j.Hits >= 0 || broken("hits >= 0", true)) &&
+			(j.Size <= 100 || broken("size <= 100", true))
+	case StateTwo:
+		return ((j.Size >= 0 && j.Size <= 100) || broken("size", true)) &&
+			(!j.Level.Present() || j.Level.Or(0) >= -5 && j.Level.Or(0) <= 5 || broken("level", true)) &&
+			(j.Until.Present() || broken("until is present", true)) &&
+			(!j.Nick.Present() || broken("nick is absent", true)) &&
+			(j.Size <= 100 || broken("size <= 100", true)) &&
+			(j.Hits >= 0 || broken("hits >= 0", true)) &&
+			(j.Limit.Present() || broken("limit is present", false)) &&
+			(!j.Note.Present() || broken("note is absent", false))
+	case StateThree:
+		return ((j.Size >= 0 && j.Size <= 100) || broken("size", true)) &&
+			(!j.Level.Present() || j.Level.Or(0) >= -5 && j.Level.Or(0) <= 5 || broken("level", true)) &&
+			(j.Size <= 100 || broken("size <= 100", true)) &&
+			(j.Hits >= 0 || broken("hits >= 0", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Probe) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Probe) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Probe) step(op, event string, next *Probe, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// asked refuses a call whose actor cannot be one.
+func (j *Probe) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
+	}
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Probe) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "facts", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Probe) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Probe) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "facts", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Probe) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -751,81 +637,24 @@ func (j *Probe) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Probe) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Probe) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Probe) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	hitStates     = []string{"one"}
-	rankStates    = []string{"one"}
-	repeatStates  = []string{"one"}
-	differStates  = []string{"one"}
-	measureStates = []string{"one"}
-	flipStates    = []string{"one"}
-	waitStates    = []string{"one"}
-	readStates    = []string{"one"}
-	sortStates    = []string{"one"}
-	lookStates    = []string{"two"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpHit:     {Code: fsm.ErrWrongState, Machine: "facts", Operation: "hit", Allowed: hitStates},
-	OpRank:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "rank", Allowed: rankStates},
-	OpRepeat:  {Code: fsm.ErrWrongState, Machine: "facts", Operation: "repeat", Allowed: repeatStates},
-	OpDiffer:  {Code: fsm.ErrWrongState, Machine: "facts", Operation: "differ", Allowed: differStates},
-	OpMeasure: {Code: fsm.ErrWrongState, Machine: "facts", Operation: "measure", Allowed: measureStates},
-	OpFlip:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "flip", Allowed: flipStates},
-	OpWait:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "wait", Allowed: waitStates},
-	OpRead:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "read", Allowed: readStates},
-	OpSort:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "sort", Allowed: sortStates},
-	OpLook:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "look", Allowed: lookStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpHit:     {Code: fsm.ErrTerminal, Machine: "facts", Operation: "hit", Allowed: hitStates},
-	OpRank:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "rank", Allowed: rankStates},
-	OpRepeat:  {Code: fsm.ErrTerminal, Machine: "facts", Operation: "repeat", Allowed: repeatStates},
-	OpDiffer:  {Code: fsm.ErrTerminal, Machine: "facts", Operation: "differ", Allowed: differStates},
-	OpMeasure: {Code: fsm.ErrTerminal, Machine: "facts", Operation: "measure", Allowed: measureStates},
-	OpFlip:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "flip", Allowed: flipStates},
-	OpWait:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "wait", Allowed: waitStates},
-	OpRead:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "read", Allowed: readStates},
-	OpSort:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "sort", Allowed: sortStates},
-	OpLook:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "look", Allowed: lookStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundHitTextEq       = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "hit", Guard: "text_eq", Cause: ErrTextError}
-	groundRankTextOrder   = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "rank", Guard: "text_order", Cause: ErrTextError}
-	groundRepeatSameNick  = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "repeat", Guard: "same_nick", Cause: ErrOptionalError}
-	groundDifferOtherNick = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "differ", Guard: "other_nick", Cause: ErrOptionalError}
-	groundMeasureNumbers  = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "measure", Guard: "numbers", Cause: ErrNumberError}
-	groundFlipFlags       = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "flip", Guard: "flags", Cause: ErrFlagError}
-	groundWaitTimes       = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "wait", Guard: "times", Cause: ErrTimeError}
-	groundReadTexts       = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "read", Guard: "texts", Cause: ErrJSONError}
-	groundSortSets        = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "sort", Guard: "sets", Cause: ErrSetError}
-	groundLookPresence    = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "look", Guard: "presence", Cause: ErrPresenceError}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"hit":     "one",
+	"rank":    "one",
+	"repeat":  "one",
+	"differ":  "one",
+	"measure": "one",
+	"flip":    "one",
+	"wait":    "one",
+	"read":    "one",
+	"sort":    "one",
+	"look":    "two",
 }

@@ -153,11 +153,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Probe, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Probe, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -183,19 +179,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // In returns the machine within a transaction of the caller's own, which
@@ -244,14 +228,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opMake = &fsmimpl.Operation[Probe]{
-		Name:    "make",
-		Stored:  "make",
-		Event:   "make",
-		By:      fsmimpl.ByCaller,
+		Name: "make", Stored: "make", Event: "make", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "one"},
-		},
+		Moves:   []fsmimpl.Move{{To: "one"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "name", Column: "name"},
 			{Input: "size", Column: "size"},
@@ -265,93 +244,50 @@ var (
 	}
 
 	opHit = &fsmimpl.Operation[Probe]{
-		Name:   "hit",
-		Stored: "hit",
-		Event:  "hit",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"one"},
-		Moves: []fsmimpl.Move{
-			{From: "one", To: "one"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "name", Column: "name"},
-		},
+		Name: "hit", Stored: "hit", Event: "hit", By: fsmimpl.ByCaller,
+		From:      []string{"one"},
+		Moves:     []fsmimpl.Move{{From: "one", To: "one"}},
+		Feeds:     []fsmimpl.Feed{{Input: "name", Column: "name"}},
 		NeedActor: true,
 	}
 
 	opRank = &fsmimpl.Operation[Probe]{
-		Name:   "rank",
-		Stored: "rank",
-		Event:  "rank",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"one"},
-		Moves: []fsmimpl.Move{
-			{From: "one", To: "one"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "name", Column: "name"},
-		},
+		Name: "rank", Stored: "rank", Event: "rank", By: fsmimpl.ByCaller,
+		From:  []string{"one"},
+		Moves: []fsmimpl.Move{{From: "one", To: "one"}},
+		Feeds: []fsmimpl.Feed{{Input: "name", Column: "name"}},
 	}
 
 	opRepeat = &fsmimpl.Operation[Probe]{
-		Name:   "repeat",
-		Stored: "repeat",
-		Event:  "repeat",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"one"},
-		Moves: []fsmimpl.Move{
-			{From: "one", To: "one"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "nick", Column: "nick"},
-		},
+		Name: "repeat", Stored: "repeat", Event: "repeat", By: fsmimpl.ByCaller,
+		From:  []string{"one"},
+		Moves: []fsmimpl.Move{{From: "one", To: "one"}},
+		Feeds: []fsmimpl.Feed{{Input: "nick", Column: "nick"}},
 	}
 
 	opDiffer = &fsmimpl.Operation[Probe]{
-		Name:   "differ",
-		Stored: "differ",
-		Event:  "differ",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"one"},
-		Moves: []fsmimpl.Move{
-			{From: "one", To: "one"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "nick", Column: "nick"},
-		},
+		Name: "differ", Stored: "differ", Event: "differ", By: fsmimpl.ByCaller,
+		From:  []string{"one"},
+		Moves: []fsmimpl.Move{{From: "one", To: "one"}},
+		Feeds: []fsmimpl.Feed{{Input: "nick", Column: "nick"}},
 	}
 
 	opMeasure = &fsmimpl.Operation[Probe]{
-		Name:   "measure",
-		Stored: "measure",
-		Event:  "measure",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"one"},
-		Moves: []fsmimpl.Move{
-			{From: "one", To: "one"},
-		},
+		Name: "measure", Stored: "measure", Event: "measure", By: fsmimpl.ByCaller,
+		From:  []string{"one"},
+		Moves: []fsmimpl.Move{{From: "one", To: "one"}},
 	}
 
 	opFlip = &fsmimpl.Operation[Probe]{
-		Name:   "flip",
-		Stored: "flip",
-		Event:  "flip",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"one"},
-		Moves: []fsmimpl.Move{
-			{From: "one", To: "one"},
-		},
+		Name: "flip", Stored: "flip", Event: "flip", By: fsmimpl.ByCaller,
+		From:  []string{"one"},
+		Moves: []fsmimpl.Move{{From: "one", To: "one"}},
 	}
 
 	opWait = &fsmimpl.Operation[Probe]{
-		Name:   "wait",
-		Stored: "wait",
-		Event:  "wait",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"one"},
-		Moves: []fsmimpl.Move{
-			{From: "one", To: "two"},
-		},
+		Name: "wait", Stored: "wait", Event: "wait", By: fsmimpl.ByCaller,
+		From:  []string{"one"},
+		Moves: []fsmimpl.Move{{From: "one", To: "two"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "moment", Column: "due"},
 			{Input: "moment", Column: "until"},
@@ -360,42 +296,23 @@ var (
 	}
 
 	opRead = &fsmimpl.Operation[Probe]{
-		Name:   "read",
-		Stored: "read",
-		Event:  "read",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"one"},
-		Moves: []fsmimpl.Move{
-			{From: "one", To: "three"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "body", Column: "body"},
-		},
+		Name: "read", Stored: "read", Event: "read", By: fsmimpl.ByCaller,
+		From:  []string{"one"},
+		Moves: []fsmimpl.Move{{From: "one", To: "three"}},
+		Feeds: []fsmimpl.Feed{{Input: "body", Column: "body"}},
 	}
 
 	opSort = &fsmimpl.Operation[Probe]{
-		Name:   "sort",
-		Stored: "sort",
-		Event:  "sort",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"one"},
-		Moves: []fsmimpl.Move{
-			{From: "one", To: "three"},
-		},
+		Name: "sort", Stored: "sort", Event: "sort", By: fsmimpl.ByCaller,
+		From:  []string{"one"},
+		Moves: []fsmimpl.Move{{From: "one", To: "three"}},
 	}
 
 	opLook = &fsmimpl.Operation[Probe]{
-		Name:   "look",
-		Stored: "look",
-		Event:  "look",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"two"},
-		Moves: []fsmimpl.Move{
-			{From: "two", To: "three"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "nick", Column: "nick"},
-		},
+		Name: "look", Stored: "look", Event: "look", By: fsmimpl.ByCaller,
+		From:      []string{"two"},
+		Moves:     []fsmimpl.Move{{From: "two", To: "three"}},
+		Feeds:     []fsmimpl.Feed{{Input: "nick", Column: "nick"}},
 		NeedActor: true,
 	}
 )
@@ -405,29 +322,16 @@ var descriptor = fsmimpl.Descriptor[Probe]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Probe) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Probe) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Probe]{
-		opMake,
-		opHit,
-		opRank,
-		opRepeat,
-		opDiffer,
-		opMeasure,
-		opFlip,
-		opWait,
-		opRead,
-		opSort,
-		opLook,
+		opMake, opHit, opRank, opRepeat, opDiffer, opMeasure, opFlip, opWait,
+		opRead, opSort, opLook,
 	},
 }
 
 func makeCall(op *fsmimpl.Operation[Probe], id string, in MakeInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "name", Value: in.Name, Kind: driver.KindString},
 			{Name: "size", Value: in.Size, Kind: driver.KindInt},
@@ -448,11 +352,8 @@ func makeCall(op *fsmimpl.Operation[Probe], id string, in MakeInput, c fsm.Call)
 
 func hitCall(op *fsmimpl.Operation[Probe], in HitInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "name", Value: in.Name, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "name", Value: in.Name, Kind: driver.KindString}},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Hit(in, c.Actor, now))
 		},
@@ -461,24 +362,16 @@ func hitCall(op *fsmimpl.Operation[Probe], in HitInput, c fsm.Call) fsmimpl.Call
 
 func rankCall(op *fsmimpl.Operation[Probe], in RankInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "name", Value: in.Name, Kind: driver.KindString},
-		},
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Rank(in, now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "name", Value: in.Name, Kind: driver.KindString}},
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Rank(in, now)) },
 	}
 }
 
 func repeatCall(op *fsmimpl.Operation[Probe], in RepeatInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "nick", Value: fsmimpl.Column(in.Nick), Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "nick", Value: fsmimpl.Column(in.Nick), Kind: driver.KindString}},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Repeat(in, now))
 		},
@@ -487,11 +380,8 @@ func repeatCall(op *fsmimpl.Operation[Probe], in RepeatInput, c fsm.Call) fsmimp
 
 func differCall(op *fsmimpl.Operation[Probe], in DifferInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "nick", Value: fsmimpl.Column(in.Nick), Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "nick", Value: fsmimpl.Column(in.Nick), Kind: driver.KindString}},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Differ(in, now))
 		},
@@ -500,68 +390,48 @@ func differCall(op *fsmimpl.Operation[Probe], in DifferInput, c fsm.Call) fsmimp
 
 func measureCall(op *fsmimpl.Operation[Probe], c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Measure(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Measure(now)) },
 	}
 }
 
 func flipCall(op *fsmimpl.Operation[Probe], c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Flip(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Flip(now)) },
 	}
 }
 
 func waitCall(op *fsmimpl.Operation[Probe], in WaitInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "moment", Value: driver.Time(in.Moment), Kind: driver.KindTime},
 			{Name: "limit", Value: in.Limit, Kind: driver.KindInt},
 		},
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Wait(in, now))
-		},
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Wait(in, now)) },
 	}
 }
 
 func readCall(op *fsmimpl.Operation[Probe], in ReadInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "body", Value: in.Body.String(), Kind: driver.KindJSON},
-		},
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Read(in, now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "body", Value: in.Body.String(), Kind: driver.KindJSON}},
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Read(in, now)) },
 	}
 }
 
 func sortCall(op *fsmimpl.Operation[Probe], c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Sort(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Sort(now)) },
 	}
 }
 
 func lookCall(op *fsmimpl.Operation[Probe], in LookInput, c fsm.Call) fsmimpl.Call[Probe] {
 	return fsmimpl.Call[Probe]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "nick", Value: fsmimpl.Column(in.Nick), Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "nick", Value: fsmimpl.Column(in.Nick), Kind: driver.KindString}},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Look(in, c.Actor, now))
 		},
@@ -571,11 +441,7 @@ func lookCall(op *fsmimpl.Operation[Probe], in LookInput, c fsm.Call) fsmimpl.Ca
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Probe) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Name,
 			fsmimpl.Column(j.Nick),

@@ -8,7 +8,6 @@
 package groups
 
 import (
-	"errors"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -128,13 +127,13 @@ func (k *Kind) UnmarshalText(text []byte) error {
 var (
 	// ErrRoomTaken: refused by the guard room_empty, the guard number_free and
 	// the unique rule one_per_room.
-	ErrRoomTaken = errors.New("the room has a holder already")
+	ErrRoomTaken = fsmimpl.NewError("room_taken", "the room has a holder already")
 	// ErrTooMany: refused by the guard few_held and the guard few_at_all.
-	ErrTooMany = errors.New("too many")
+	ErrTooMany = fsmimpl.NewError("too_many", "too many")
 	// ErrNotHolder: refused by the guard holder_only.
-	ErrNotHolder = errors.New("not holder")
+	ErrNotHolder = fsmimpl.NewError("not_holder", "not holder")
 	// ErrHoldsAnother: refused by the unique rule one_holder.
-	ErrHoldsAnother = errors.New("a holder has one slot")
+	ErrHoldsAnother = fsmimpl.NewError("holds_another", "a holder has one slot")
 )
 
 // Slot is one record of the machine. Change it by its methods only: they keep
@@ -220,45 +219,44 @@ type AddPeers struct {
 func Add(id string, in AddInput, peers AddPeers, now time.Time) (Slot, Event, error) {
 	now = driver.Time(now)
 	j := Slot{ID: id, CreatedAt: now}
-	if in.Room == "" {
-		return Slot{}, Event{}, j.refuseInput("add", "room", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Room); err != nil {
-		return Slot{}, Event{}, j.refuseInput("add", "room", err.Error())
+	if bad := fsmimpl.BadText(in.Room); bad != "" {
+		return Slot{}, Event{}, j.refuseInput("add", "room", bad)
 	}
 	if !in.Kind.Valid() {
 		return Slot{}, Event{}, j.refuseInput("add", "kind", "expected desk or bench")
 	}
-	if v, ok := in.Ready.Get(); ok {
-		if !inYears(v) {
-			return Slot{}, Event{}, j.refuseInput("add", "ready", "it is outside the years 1 to 9999")
-		}
-		in.Ready = fsm.Some(driver.Time(v))
+	in.Ready = fsmimpl.CutTime(in.Ready)
+	if bad := fsmimpl.BadOptionalTime(in.Ready); bad != "" {
+		return Slot{}, Event{}, j.refuseInput("add", "ready", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Slot{}, Event{}, j.refuseInput("add", "id", err.Error())
 	}
 	if peers.FewHeld >= 3 {
-		return Slot{}, Event{}, j.refuseOn(&groundAddFewHeld)
+		return Slot{}, Event{}, j.refuseGuard("add", "few_held", "", ErrTooMany, "others", peers.FewHeld)
 	}
 	if peers.FewAtAll >= 10 {
-		return Slot{}, Event{}, j.refuseOn(&groundAddFewAtAll)
+		return Slot{}, Event{}, j.refuseGuard("add", "few_at_all", "", ErrTooMany, "others", peers.FewAtAll)
 	}
 	if peers.Number < 1 {
-		return Slot{}, Event{}, j.refuseOverflow("add", "number")
+		return Slot{}, Event{}, j.refuseRule("add", fsm.ErrOverflow, "number")
 	}
 	if peers.Serial < 1 {
-		return Slot{}, Event{}, j.refuseOverflow("add", "serial")
+		return Slot{}, Event{}, j.refuseRule("add", fsm.ErrOverflow, "serial")
 	}
-	j.Number = peers.Number
-	j.Serial = peers.Serial
-	j.Room = in.Room
-	j.Floor = in.Floor
-	j.Kind = in.Kind
-	j.Rank = in.Rank
-	j.Ready = in.Ready
-	j.move(StateFree, now)
-	return j, Event{Name: EventAdd, To: StateFree}, nil
+	next := j
+	next.Number = peers.Number
+	next.Serial = peers.Serial
+	next.Room = in.Room
+	next.Floor = in.Floor
+	next.Kind = in.Kind
+	next.Rank = in.Rank
+	next.Ready = in.Ready
+	e, err := j.step("add", EventAdd, &next, StateFree, now)
+	if err != nil {
+		return Slot{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // TakeInput holds the inputs of Take.
@@ -284,33 +282,27 @@ type TakePeers struct {
 //     (ErrTooMany)
 func (j *Slot) Take(in TakeInput, peers TakePeers, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("take", fsm.ErrActorMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("take", "actor", err.Error())
+	if err := j.asked("take", actor); err != nil {
+		return Event{}, err
 	}
 	if !in.Kind.Valid() {
 		return Event{}, j.refuseInput("take", "kind", "expected desk or bench")
 	}
-	switch j.State {
-	case StateFree:
-	default:
-		return Event{}, j.refuseState(OpTake)
+	if j.State != StateFree {
+		return Event{}, j.refuseState("take")
 	}
 	if peers.RoomEmpty > 0 {
-		return Event{}, j.refuseOn(&groundTakeRoomEmpty)
+		return Event{}, j.refuseGuard("take", "room_empty", "", ErrRoomTaken, "others", peers.RoomEmpty)
 	}
 	if peers.FewHeld >= 3 {
-		return Event{}, j.refuseOn(&groundTakeFewHeld)
+		return Event{}, j.refuseGuard("take", "few_held", "", ErrTooMany, "others", peers.FewHeld)
 	}
 	if peers.FewAtAll >= 10 {
-		return Event{}, j.refuseOn(&groundTakeFewAtAll)
+		return Event{}, j.refuseGuard("take", "few_at_all", "", ErrTooMany, "others", peers.FewAtAll)
 	}
-	j.Holder = fsm.Some(actor)
-	from := j.State
-	j.move(StateHeld, now)
-	return Event{Name: EventTake, From: from, To: StateHeld}, nil
+	next := *j
+	next.Holder = fsm.Some(actor)
+	return j.step("take", EventTake, &next, StateHeld, now)
 }
 
 // Release moves a Slot from held to free.
@@ -319,24 +311,18 @@ func (j *Slot) Take(in TakeInput, peers TakePeers, actor string, now time.Time) 
 //   - holder_only: holder == actor (ErrNotHolder)
 func (j *Slot) Release(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("release", fsm.ErrActorMissing)
+	if err := j.asked("release", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("release", "actor", err.Error())
-	}
-	switch j.State {
-	case StateHeld:
-	default:
-		return Event{}, j.refuseState(OpRelease)
+	if j.State != StateHeld {
+		return Event{}, j.refuseState("release")
 	}
 	if j.Holder != fsm.Some(actor) {
-		return Event{}, j.refuseOn(&groundReleaseHolderOnly)
+		return Event{}, j.refuseGuard("release", "holder_only", "", ErrNotHolder, "holder", j.Holder, "actor", actor)
 	}
-	j.Holder = fsm.Optional[string]{}
-	from := j.State
-	j.move(StateFree, now)
-	return Event{Name: EventRelease, From: from, To: StateFree}, nil
+	next := *j
+	next.Holder = fsm.Optional[string]{}
+	return j.step("release", EventRelease, &next, StateFree, now)
 }
 
 // HandOverInput holds the inputs of HandOver.
@@ -351,32 +337,24 @@ type HandOverInput struct {
 //   - number_free: rank >= 0 (ErrRoomTaken)
 func (j *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("hand_over", fsm.ErrActorMissing)
+	if err := j.asked("hand_over", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("hand_over", "actor", err.Error())
+	if bad := fsmimpl.BadText(in.Holder); bad != "" {
+		return Event{}, j.refuseInput("hand_over", "holder", bad)
 	}
-	if in.Holder == "" {
-		return Event{}, j.refuseInput("hand_over", "holder", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Holder); err != nil {
-		return Event{}, j.refuseInput("hand_over", "holder", err.Error())
-	}
-	switch j.State {
-	case StateHeld:
-	default:
-		return Event{}, j.refuseState(OpHandOver)
+	if j.State != StateHeld {
+		return Event{}, j.refuseState("hand_over")
 	}
 	if j.Holder != fsm.Some(actor) {
-		return Event{}, j.refuseOn(&groundHandOverHolderOnly)
+		return Event{}, j.refuseGuard("hand_over", "holder_only", "", ErrNotHolder, "holder", j.Holder, "actor", actor)
 	}
 	if j.Rank < 0 {
-		return Event{}, j.refuseOn(&groundHandOverNumberFree)
+		return Event{}, j.refuseGuard("hand_over", "number_free", "", ErrRoomTaken, "rank", j.Rank)
 	}
-	j.Holder = fsm.Some(in.Holder)
-	j.move(j.State, now)
-	return Event{Name: EventHandOver, From: j.State, To: j.State}, nil
+	next := *j
+	next.Holder = fsm.Some(in.Holder)
+	return j.step("hand_over", EventHandOver, &next, j.State, now)
 }
 
 // Drop moves a Slot from free or held to gone.
@@ -384,15 +362,12 @@ func (j *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, e
 // It is run by the system, never on a caller's behalf.
 func (j *Slot) Drop(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateFree, StateHeld:
-	default:
-		return Event{}, j.refuseState(OpDrop)
+	if j.State != StateFree && j.State != StateHeld {
+		return Event{}, j.refuseState("drop")
 	}
-	j.Holder = fsm.Optional[string]{}
-	from := j.State
-	j.move(StateGone, now)
-	return Event{Name: EventDrop, From: from, To: StateGone}, nil
+	next := *j
+	next.Holder = fsm.Optional[string]{}
+	return j.step("drop", EventDrop, &next, StateGone, now)
 }
 
 // Can reports whether an operation is possible in the state of the Slot: nil,
@@ -430,56 +405,88 @@ func Check(j Slot) []fsm.Violation {
 	if j.Serial < 1 {
 		found = append(found, fsm.Violation{Rule: "serial", Must: true})
 	}
-	switch j.State {
-	case StateFree:
-		if j.Holder.Present() {
-			found = append(found, fsm.Violation{Rule: "holder is absent", Must: true})
-		}
-	case StateHeld:
-		if !j.Holder.Present() {
-			found = append(found, fsm.Violation{Rule: "holder is present", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Slot) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Slot) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateFree:
+		return (!j.Holder.Present() || broken("holder is absent", true))
+	case StateHeld:
+		return (j.Holder.Present() || broken("holder is present", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Slot) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Slot) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Slot) step(op, event string, next *Slot, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// asked refuses a call whose actor cannot be one.
+func (j *Slot) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
+	}
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Slot) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "groups", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Slot) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Slot) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "groups", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Slot) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -489,53 +496,18 @@ func (j *Slot) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Slot) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Slot) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	takeStates     = []string{"free"}
-	releaseStates  = []string{"held"}
-	handOverStates = []string{"held"}
-	dropStates     = []string{"free", "held"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpTake:     {Code: fsm.ErrWrongState, Machine: "groups", Operation: "take", Allowed: takeStates},
-	OpRelease:  {Code: fsm.ErrWrongState, Machine: "groups", Operation: "release", Allowed: releaseStates},
-	OpHandOver: {Code: fsm.ErrWrongState, Machine: "groups", Operation: "hand_over", Allowed: handOverStates},
-	OpDrop:     {Code: fsm.ErrWrongState, Machine: "groups", Operation: "drop", Allowed: dropStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpTake:     {Code: fsm.ErrTerminal, Machine: "groups", Operation: "take", Allowed: takeStates},
-	OpRelease:  {Code: fsm.ErrTerminal, Machine: "groups", Operation: "release", Allowed: releaseStates},
-	OpHandOver: {Code: fsm.ErrTerminal, Machine: "groups", Operation: "hand_over", Allowed: handOverStates},
-	OpDrop:     {Code: fsm.ErrTerminal, Machine: "groups", Operation: "drop", Allowed: dropStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundAddFewHeld         = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "add", Guard: "few_held", Cause: ErrTooMany}
-	groundAddFewAtAll        = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "add", Guard: "few_at_all", Cause: ErrTooMany}
-	groundTakeRoomEmpty      = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "take", Guard: "room_empty", Cause: ErrRoomTaken}
-	groundTakeFewHeld        = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "take", Guard: "few_held", Cause: ErrTooMany}
-	groundTakeFewAtAll       = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "take", Guard: "few_at_all", Cause: ErrTooMany}
-	groundReleaseHolderOnly  = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "release", Guard: "holder_only", Cause: ErrNotHolder}
-	groundHandOverHolderOnly = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "hand_over", Guard: "holder_only", Cause: ErrNotHolder}
-	groundHandOverNumberFree = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "hand_over", Guard: "number_free", Cause: ErrRoomTaken}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"take":      "free",
+	"release":   "held",
+	"hand_over": "held",
+	"drop":      "free, held",
 }

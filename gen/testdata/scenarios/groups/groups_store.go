@@ -178,11 +178,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Slot, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Slot, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -208,19 +204,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // In returns the machine within a transaction of the caller's own, which
@@ -269,14 +253,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opAdd = &fsmimpl.Operation[Slot]{
-		Name:    "add",
-		Stored:  "add",
-		Event:   "add",
-		By:      fsmimpl.ByCaller,
+		Name: "add", Stored: "add", Event: "add", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "free"},
-		},
+		Moves:   []fsmimpl.Move{{To: "free"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "room", Column: "room"},
 			{Input: "floor", Column: "floor"},
@@ -288,17 +267,10 @@ var (
 	}
 
 	opTake = &fsmimpl.Operation[Slot]{
-		Name:   "take",
-		Stored: "take",
-		Event:  "take",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"free"},
-		Moves: []fsmimpl.Move{
-			{From: "free", To: "held"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "kind", Column: "kind"},
-		},
+		Name: "take", Stored: "take", Event: "take", By: fsmimpl.ByCaller,
+		From:      []string{"free"},
+		Moves:     []fsmimpl.Move{{From: "free", To: "held"}},
+		Feeds:     []fsmimpl.Feed{{Input: "kind", Column: "kind"}},
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}},
@@ -316,29 +288,17 @@ var (
 	}
 
 	opRelease = &fsmimpl.Operation[Slot]{
-		Name:   "release",
-		Stored: "release",
-		Event:  "release",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"held"},
-		Moves: []fsmimpl.Move{
-			{From: "held", To: "free"},
-		},
+		Name: "release", Stored: "release", Event: "release", By: fsmimpl.ByCaller,
+		From:      []string{"held"},
+		Moves:     []fsmimpl.Move{{From: "held", To: "free"}},
 		NeedActor: true,
 	}
 
 	opHandOver = &fsmimpl.Operation[Slot]{
-		Name:   "hand_over",
-		Stored: "hand_over",
-		Event:  "hand_over",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"held"},
-		Moves: []fsmimpl.Move{
-			{From: "held", To: "held"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "holder", Column: "holder"},
-		},
+		Name: "hand_over", Stored: "hand_over", Event: "hand_over", By: fsmimpl.ByCaller,
+		From:      []string{"held"},
+		Moves:     []fsmimpl.Move{{From: "held", To: "held"}},
+		Feeds:     []fsmimpl.Feed{{Input: "holder", Column: "holder"}},
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "number"}},
@@ -351,15 +311,9 @@ var (
 	}
 
 	opDrop = &fsmimpl.Operation[Slot]{
-		Name:   "drop",
-		Stored: "drop",
-		Event:  "drop",
-		By:     fsmimpl.BySystem,
-		From:   []string{"free", "held"},
-		Moves: []fsmimpl.Move{
-			{From: "free", To: "gone"},
-			{From: "held", To: "gone"},
-		},
+		Name: "drop", Stored: "drop", Event: "drop", By: fsmimpl.BySystem,
+		From:  []string{"free", "held"},
+		Moves: []fsmimpl.Move{{From: "free", To: "gone"}, {From: "held", To: "gone"}},
 		Picks: true,
 		Parking: &driver.Parking{
 			Column: "_parked_drop",
@@ -375,23 +329,15 @@ var descriptor = fsmimpl.Descriptor[Slot]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Slot) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Slot) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Slot]{
-		opAdd,
-		opTake,
-		opRelease,
-		opHandOver,
-		opDrop,
+		opAdd, opTake, opRelease, opHandOver, opDrop,
 	},
 }
 
 func addCall(op *fsmimpl.Operation[Slot], id string, in AddInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "room", Value: in.Room, Kind: driver.KindString},
 			{Name: "floor", Value: fsmimpl.Column(in.Floor), Kind: driver.KindInt},
@@ -419,11 +365,8 @@ func addCall(op *fsmimpl.Operation[Slot], id string, in AddInput, c fsm.Call) fs
 
 func takeCall(op *fsmimpl.Operation[Slot], in TakeInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "kind", Value: in.Kind.String(), Kind: driver.KindEnum},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "kind", Value: in.Kind.String(), Kind: driver.KindEnum}},
 		Decide: func(j *Slot, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := TakePeers{RoomEmpty: peers[0], FewHeld: peers[1], FewAtAll: peers[2]}
 			return step(j.Take(in, known, c.Actor, now))
@@ -451,8 +394,7 @@ func takeCall(op *fsmimpl.Operation[Slot], in TakeInput, c fsm.Call) fsmimpl.Cal
 
 func releaseCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Release(c.Actor, now))
 		},
@@ -461,11 +403,8 @@ func releaseCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 
 func handOverCall(op *fsmimpl.Operation[Slot], in HandOverInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "holder", Value: in.Holder, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "holder", Value: in.Holder, Kind: driver.KindString}},
 		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.HandOver(in, c.Actor, now))
 		},
@@ -477,11 +416,8 @@ func handOverCall(op *fsmimpl.Operation[Slot], in HandOverInput, c fsm.Call) fsm
 
 func dropCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Drop(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Drop(now)) },
 		Fits: func(j *Slot, _ time.Time) bool {
 			return j.Rank < j.Number
 		},
@@ -491,11 +427,7 @@ func dropCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Slot) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Room,
 			fsmimpl.Column(j.Floor),

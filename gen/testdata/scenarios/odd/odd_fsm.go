@@ -11,7 +11,6 @@
 package odd
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -164,9 +163,9 @@ func (i *Iota) UnmarshalText(text []byte) error {
 var (
 	// ErrError: refused by the guard if and the guard interface. */ says %s /*
 	// so.
-	ErrError = errors.New("\"no\" `way` 100% \\ */")
+	ErrError = fsmimpl.NewError("error", "\"no\" `way` 100% \\ */")
 	// ErrSwitch: refused by the guard else and the unique rule const.
-	ErrSwitch = errors.New("/* */")
+	ErrSwitch = fsmimpl.NewError("switch", "/* */")
 )
 
 // Odd is one record of the machine. Change it by its methods only: they keep
@@ -263,8 +262,8 @@ type SelectPeers struct {
 func Select(id string, in SelectInput, peers SelectPeers, now time.Time) (Odd, Event, error) {
 	now = driver.Time(now)
 	j := Odd{ID: id, CreatedAt: now}
-	if err := driver.CheckText(in.Type.Or("")); err != nil {
-		return Odd{}, Event{}, j.refuseInput("select", "type", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Type); bad != "" {
+		return Odd{}, Event{}, j.refuseInput("select", "type", bad)
 	}
 	if v, ok := in.Func.Get(); ok && (v < 1 || v > 9) {
 		return Odd{}, Event{}, j.refuseInput("select", "func", "expected 1 to 9")
@@ -272,46 +271,43 @@ func Select(id string, in SelectInput, peers SelectPeers, now time.Time) (Odd, E
 	if v, ok := in.Nil.Get(); ok && !v.Valid() {
 		return Odd{}, Event{}, j.refuseInput("select", "nil", "expected set or unset")
 	}
-	if err := driver.CheckSet(in.Req); err != nil {
-		return Odd{}, Event{}, j.refuseInput("select", "req", err.Error())
+	if bad := fsmimpl.BadSet(in.Req); bad != "" {
+		return Odd{}, Event{}, j.refuseInput("select", "req", bad)
 	}
-	if v, ok := in.Err.Get(); ok {
-		if v.IsZero() {
-			return Odd{}, Event{}, j.refuseInput("select", "err", "it is no JSON text")
-		}
-		if err := driver.CheckText(v.String()); err != nil {
-			return Odd{}, Event{}, j.refuseInput("select", "err", err.Error())
-		}
+	if bad := fsmimpl.BadOptionalJSON(in.Err); bad != "" {
+		return Odd{}, Event{}, j.refuseInput("select", "err", bad)
 	}
-	if v, ok := in.Now.Get(); ok {
-		if !inYears(v) {
-			return Odd{}, Event{}, j.refuseInput("select", "now_", "it is outside the years 1 to 9999")
-		}
-		in.Now = fsm.Some(driver.Time(v))
+	in.Now = fsmimpl.CutTime(in.Now)
+	if bad := fsmimpl.BadOptionalTime(in.Now); bad != "" {
+		return Odd{}, Event{}, j.refuseInput("select", "now_", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Odd{}, Event{}, j.refuseInput("select", "id", err.Error())
 	}
 	if peers.Else > 0 {
-		return Odd{}, Event{}, j.refuseOn(&groundSelectElse)
+		return Odd{}, Event{}, j.refuseGuard("select", "else", "", ErrSwitch, "others", peers.Else)
 	}
 	if peers.Peers < 1 {
-		return Odd{}, Event{}, j.refuseOverflow("select", "peers")
+		return Odd{}, Event{}, j.refuseRule("select", fsm.ErrOverflow, "peers")
 	}
-	j.Peers = peers.Peers
-	j.Type = in.Type
-	j.Func = in.Func
-	j.Len = in.Len
-	j.Nil = in.Nil
-	j.Req = in.Req
-	j.Err = in.Err
-	j.Now = in.Now
-	j.Map = "*/ `raw` \"quoted\" \\ 'é' %d $1"
-	j.Goto = fsm.MustJSON("{\"*/\":[null,\"'\"]}")
-	j.Const = time.UnixMicro(-62135596799999999).UTC()
-	j.Iota = IotaGreen
-	j.move(StateNew, now)
-	return j, Event{Name: EventSelect, To: StateNew}, nil
+	next := j
+	next.Peers = peers.Peers
+	next.Type = in.Type
+	next.Func = in.Func
+	next.Len = in.Len
+	next.Nil = in.Nil
+	next.Req = in.Req
+	next.Err = in.Err
+	next.Now = in.Now
+	next.Map = "*/ `raw` \"quoted\" \\ 'é' %d $1"
+	next.Goto = fsm.MustJSON("{\"*/\":[null,\"'\"]}")
+	next.Const = time.UnixMicro(-62135596799999999).UTC()
+	next.Iota = IotaGreen
+	e, err := j.step("select", EventSelect, &next, StateNew, now)
+	if err != nil {
+		return Odd{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // GoInput holds the inputs of Go.
@@ -333,42 +329,27 @@ type GoPeers struct {
 //   - interface: input.string in req (ErrError)
 func (j *Odd) Go(in GoInput, peers GoPeers, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.String == "" {
-		return Event{}, j.refuseInput("go", "string", "it is required and empty")
+	if bad := fsmimpl.BadText(in.String); bad != "" {
+		return Event{}, j.refuseInput("go", "string", bad)
 	}
-	if err := driver.CheckText(in.String); err != nil {
-		return Event{}, j.refuseInput("go", "string", err.Error())
-	}
-	switch j.State {
-	case StateNew, StateCase:
-	default:
-		return Event{}, j.refuseState(OpGo)
+	if j.State != StateNew && j.State != StateCase {
+		return Event{}, j.refuseState("go")
 	}
 	if j.Type != fsm.Some(in.String) || !j.Func.Present() || j.Func.Or(0) >= 9 {
-		return Event{}, j.refuseOn(&groundGoIf)
+		return Event{}, j.refuseGuard("go", "if", "", ErrError, "type", j.Type, "input.string", in.String, "func", j.Func)
 	}
 	if peers.Else > 0 {
-		return Event{}, j.refuseOn(&groundGoElse)
+		return Event{}, j.refuseGuard("go", "else", "", ErrSwitch, "others", peers.Else)
 	}
 	if !j.Req.Has(in.String) {
-		return Event{}, j.refuseOn(&groundGoInterface)
+		return Event{}, j.refuseGuard("go", "interface", "another text", ErrError, "input.string", in.String)
 	}
 	if j.J == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("go", "j")
+		return Event{}, j.refuseRule("go", fsm.ErrOverflow, "j")
 	}
-	if j.Func.Or(0) < 1 || j.Func.Or(0) > 9 {
-		return Event{}, j.refuseInvariant("go", "func")
-	}
-	if j.J+1 < 0 {
-		return Event{}, j.refuseInvariant("go", "j >= 0")
-	}
-	if j.J+1 < 1 {
-		return Event{}, j.refuseInvariant("go", "j >= 1")
-	}
-	j.J++
-	from := j.State
-	j.move(StateCase, now)
-	return Event{Name: EventGo, From: from, To: StateCase}, nil
+	next := *j
+	next.J++
+	return j.step("go", EventGo, &next, StateCase, now)
 }
 
 // RangeInput holds the inputs of Range.
@@ -387,73 +368,43 @@ type RangeInput struct {
 //   - otherwise: it stays where it is
 func (j *Odd) Range(in RangeInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.Map == "" {
-		return Event{}, j.refuseInput("range", "map", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Map); bad != "" {
+		return Event{}, j.refuseInput("range", "map", bad)
 	}
-	if err := driver.CheckText(in.Map); err != nil {
-		return Event{}, j.refuseInput("range", "map", err.Error())
-	}
-	if in.Goto.IsZero() {
-		return Event{}, j.refuseInput("range", "goto", "it is required and missing")
-	}
-	if err := driver.CheckText(in.Goto.String()); err != nil {
-		return Event{}, j.refuseInput("range", "goto", err.Error())
+	if bad := fsmimpl.BadJSON(in.Goto); bad != "" {
+		return Event{}, j.refuseInput("range", "goto", bad)
 	}
 	in.Const = driver.Time(in.Const)
-	if in.Const.IsZero() {
-		return Event{}, j.refuseInput("range", "const_", "it is required and zero")
-	}
-	if !inYears(in.Const) {
-		return Event{}, j.refuseInput("range", "const_", "it is outside the years 1 to 9999")
+	if bad := fsmimpl.BadTime(in.Const); bad != "" {
+		return Event{}, j.refuseInput("range", "const_", bad)
 	}
 	if !in.Iota.Valid() {
 		return Event{}, j.refuseInput("range", "iota", "expected red or green")
 	}
-	if in.Req == "" {
-		return Event{}, j.refuseInput("range", "req", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Req); bad != "" {
+		return Event{}, j.refuseInput("range", "req", bad)
 	}
-	if err := driver.CheckText(in.Req); err != nil {
-		return Event{}, j.refuseInput("range", "req", err.Error())
-	}
-	switch j.State {
-	case StateCase:
-	default:
-		return Event{}, j.refuseState(OpRange)
+	if j.State != StateCase {
+		return Event{}, j.refuseState("range")
 	}
 	switch {
 	case j.J >= 3:
-		if j.Func.Present() && (j.Func.Or(0) < 1 || j.Func.Or(0) > 9) {
-			return Event{}, j.refuseInvariant("range", "func")
-		}
-		if j.J < 0 {
-			return Event{}, j.refuseInvariant("range", "j >= 0")
-		}
-		j.Map = in.Map
-		j.Goto = in.Goto
-		j.Const = in.Const
-		j.Iota = in.Iota
-		j.Req = j.Req.With(in.Req)
-		j.Err = fsm.Optional[fsm.JSON]{}
-		from := j.State
-		j.move(StateFsm, now)
-		return Event{Name: EventPackage, From: from, To: StateFsm}, nil
+		next := *j
+		next.Map = in.Map
+		next.Goto = in.Goto
+		next.Const = in.Const
+		next.Iota = in.Iota
+		next.Req = j.Req.With(in.Req)
+		next.Err = fsm.Optional[fsm.JSON]{}
+		return j.step("range", EventPackage, &next, StateFsm, now)
 	default:
-		if j.Func.Present() && (j.Func.Or(0) < 1 || j.Func.Or(0) > 9) {
-			return Event{}, j.refuseInvariant("range", "func")
-		}
-		if j.J < 0 {
-			return Event{}, j.refuseInvariant("range", "j >= 0")
-		}
-		if j.J < 1 {
-			return Event{}, j.refuseInvariant("range", "j >= 1")
-		}
-		j.Map = in.Map
-		j.Goto = in.Goto
-		j.Const = in.Const
-		j.Iota = in.Iota
-		j.Req = j.Req.With(in.Req)
-		j.move(j.State, now)
-		return Event{Name: EventPackage, From: j.State, To: j.State}, nil
+		next := *j
+		next.Map = in.Map
+		next.Goto = in.Goto
+		next.Const = in.Const
+		next.Iota = in.Iota
+		next.Req = j.Req.With(in.Req)
+		return j.step("range", EventPackage, &next, j.State, now)
 	}
 }
 
@@ -462,20 +413,11 @@ func (j *Odd) Range(in RangeInput, now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Odd) Defer(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateCase:
-	default:
-		return Event{}, j.refuseState(OpDefer)
+	if j.State != StateCase {
+		return Event{}, j.refuseState("defer")
 	}
-	if j.Func.Present() && (j.Func.Or(0) < 1 || j.Func.Or(0) > 9) {
-		return Event{}, j.refuseInvariant("defer", "func")
-	}
-	if j.J < 0 {
-		return Event{}, j.refuseInvariant("defer", "j >= 0")
-	}
-	from := j.State
-	j.move(StateNew, now)
-	return Event{Name: EventDefer, From: from, To: StateNew}, nil
+	next := *j
+	return j.step("defer", EventDefer, &next, StateNew, now)
 }
 
 // Can reports whether an operation is possible in the state of the Odd: nil, or
@@ -502,9 +444,6 @@ func Check(j Odd) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Func.Present() && (j.Func.Or(0) < 1 || j.Func.Or(0) > 9) {
-		found = append(found, fsm.Violation{Rule: "func", Must: true})
-	}
 	if j.Nil.Present() && !j.Nil.Or(0).Valid() {
 		found = append(found, fsm.Violation{Rule: "nil", Must: true})
 	}
@@ -517,55 +456,80 @@ func Check(j Odd) []fsm.Violation {
 	if j.Peers < 1 {
 		found = append(found, fsm.Violation{Rule: "peers", Must: true})
 	}
-	if j.J < 0 {
-		found = append(found, fsm.Violation{Rule: "j >= 0", Must: true})
-	}
-	switch j.State {
-	case StateCase:
-		if j.J < 1 {
-			found = append(found, fsm.Violation{Rule: "j >= 1", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Odd) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Odd) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateNew, StateFsm:
+		return (!j.Func.Present() || j.Func.Or(0) >= 1 && j.Func.Or(0) <= 9 || broken("func", true)) &&
+			(j.J >= 0 || broken("j >= 0", true))
+	case StateCase:
+		return (!j.Func.Present() || j.Func.Or(0) >= 1 && j.Func.Or(0) <= 9 || broken("func", true)) &&
+			(j.J >= 0 || broken("j >= 0", true)) &&
+			(j.J >= 1 || broken("j >= 1", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Odd) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Odd) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Odd) step(op, event string, next *Odd, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Odd) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "odd", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Odd) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Odd) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "odd", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Odd) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -575,54 +539,17 @@ func (j *Odd) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Odd) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Odd) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Odd) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	goStates    = []string{"new", "case"}
-	rangeStates = []string{"case"}
-	deferStates = []string{"case"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpGo:    {Code: fsm.ErrWrongState, Machine: "odd", Operation: "go", Allowed: goStates},
-	OpRange: {Code: fsm.ErrWrongState, Machine: "odd", Operation: "range", Allowed: rangeStates},
-	OpDefer: {Code: fsm.ErrWrongState, Machine: "odd", Operation: "defer", Allowed: deferStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpGo:    {Code: fsm.ErrTerminal, Machine: "odd", Operation: "go", Allowed: goStates},
-	OpRange: {Code: fsm.ErrTerminal, Machine: "odd", Operation: "range", Allowed: rangeStates},
-	OpDefer: {Code: fsm.ErrTerminal, Machine: "odd", Operation: "defer", Allowed: deferStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundSelectElse  = fsm.Ground{Code: fsm.ErrGuard, Machine: "odd", Operation: "select", Guard: "else", Cause: ErrSwitch}
-	groundGoIf        = fsm.Ground{Code: fsm.ErrGuard, Machine: "odd", Operation: "go", Guard: "if", Cause: ErrError}
-	groundGoElse      = fsm.Ground{Code: fsm.ErrGuard, Machine: "odd", Operation: "go", Guard: "else", Cause: ErrSwitch}
-	groundGoInterface = fsm.Ground{Code: fsm.ErrGuard, Machine: "odd", Operation: "go", Guard: "interface", Cause: ErrError, Message: "another text"}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"go":    "new, case",
+	"range": "case",
+	"defer": "case",
 }

@@ -150,11 +150,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Odd, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Odd, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -180,19 +176,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -274,14 +258,9 @@ func probe(probes Probes) audit.Probe[Odd] {
 // The operations, as the engine knows them.
 var (
 	opSelect = &fsmimpl.Operation[Odd]{
-		Name:    "select",
-		Stored:  "select",
-		Event:   "select",
-		By:      fsmimpl.ByCaller,
+		Name: "select", Stored: "select", Event: "select", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "new"},
-		},
+		Moves:   []fsmimpl.Move{{To: "new"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "type", Column: "type"},
 			{Input: "func", Column: "func"},
@@ -294,19 +273,10 @@ var (
 	}
 
 	opGo = &fsmimpl.Operation[Odd]{
-		Name:   "go",
-		Stored: "go",
-		Event:  "go",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"new", "case"},
-		Moves: []fsmimpl.Move{
-			{From: "new", To: "case"},
-			{From: "case", To: "case"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "string", Column: "type"},
-			{Input: "string", Column: "req"},
-		},
+		Name: "go", Stored: "go", Event: "go", By: fsmimpl.ByCaller,
+		From:  []string{"new", "case"},
+		Moves: []fsmimpl.Move{{From: "new", To: "case"}, {From: "case", To: "case"}},
+		Feeds: []fsmimpl.Feed{{Input: "string", Column: "type"}, {Input: "string", Column: "req"}},
 		Effect: &fsmimpl.EffectInfo[Odd]{
 			Name: "return",
 			Key: func(j *Odd) string {
@@ -316,15 +286,9 @@ var (
 	}
 
 	opRange = &fsmimpl.Operation[Odd]{
-		Name:   "range",
-		Stored: "range",
-		Event:  "package",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"case"},
-		Moves: []fsmimpl.Move{
-			{From: "case", To: "fsm"},
-			{From: "case", To: "case"},
-		},
+		Name: "range", Stored: "range", Event: "package", By: fsmimpl.ByCaller,
+		From:  []string{"case"},
+		Moves: []fsmimpl.Move{{From: "case", To: "fsm"}, {From: "case", To: "case"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "map", Column: "map"},
 			{Input: "goto", Column: "goto"},
@@ -335,14 +299,9 @@ var (
 	}
 
 	opDefer = &fsmimpl.Operation[Odd]{
-		Name:   "defer",
-		Stored: "defer",
-		Event:  "defer",
-		By:     fsmimpl.BySystem,
-		From:   []string{"case"},
-		Moves: []fsmimpl.Move{
-			{From: "case", To: "new"},
-		},
+		Name: "defer", Stored: "defer", Event: "defer", By: fsmimpl.BySystem,
+		From:     []string{"case"},
+		Moves:    []fsmimpl.Move{{From: "case", To: "new"}},
 		Triggers: []fsmimpl.Trigger{{After: "now_", Plus: 24 * time.Hour}},
 		System: func(*Odd, time.Time) (fsmimpl.Call[Odd], error) {
 			return deferCall(nil, fsm.Call{}), nil
@@ -355,22 +314,15 @@ var descriptor = fsmimpl.Descriptor[Odd]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Odd) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Odd) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Odd]{
-		opSelect,
-		opGo,
-		opRange,
-		opDefer,
+		opSelect, opGo, opRange, opDefer,
 	},
 }
 
 func selectCall(op *fsmimpl.Operation[Odd], id string, in SelectInput, c fsm.Call) fsmimpl.Call[Odd] {
 	return fsmimpl.Call[Odd]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "type", Value: fsmimpl.Column(in.Type), Kind: driver.KindString},
 			{Name: "func", Value: fsmimpl.Column(in.Func), Kind: driver.KindInt},
@@ -397,11 +349,8 @@ func selectCall(op *fsmimpl.Operation[Odd], id string, in SelectInput, c fsm.Cal
 
 func goCall(op *fsmimpl.Operation[Odd], in GoInput, c fsm.Call) fsmimpl.Call[Odd] {
 	return fsmimpl.Call[Odd]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "string", Value: in.String, Kind: driver.KindString},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "string", Value: in.String, Kind: driver.KindString}},
 		Decide: func(j *Odd, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := GoPeers{Else: peers[0]}
 			return step(j.Go(in, known, now))
@@ -416,8 +365,7 @@ func goCall(op *fsmimpl.Operation[Odd], in GoInput, c fsm.Call) fsmimpl.Call[Odd
 
 func rangeCall(op *fsmimpl.Operation[Odd], in RangeInput, c fsm.Call) fsmimpl.Call[Odd] {
 	return fsmimpl.Call[Odd]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "map", Value: in.Map, Kind: driver.KindString},
 			{Name: "goto", Value: in.Goto.String(), Kind: driver.KindJSON},
@@ -425,30 +373,21 @@ func rangeCall(op *fsmimpl.Operation[Odd], in RangeInput, c fsm.Call) fsmimpl.Ca
 			{Name: "iota", Value: in.Iota.String(), Kind: driver.KindEnum},
 			{Name: "req", Value: in.Req, Kind: driver.KindString},
 		},
-		Decide: func(j *Odd, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Range(in, now))
-		},
+		Decide: func(j *Odd, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Range(in, now)) },
 	}
 }
 
 func deferCall(op *fsmimpl.Operation[Odd], c fsm.Call) fsmimpl.Call[Odd] {
 	return fsmimpl.Call[Odd]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Odd, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Defer(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Odd, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Defer(now)) },
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Odd) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			fsmimpl.Column(j.Type),
 			fsmimpl.Column(j.Func),

@@ -8,7 +8,6 @@
 package outside
 
 import (
-	"errors"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -142,7 +141,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 // call returns.
 var (
 	// ErrNotDue: refused by the guard late.
-	ErrNotDue = errors.New("not due")
+	ErrNotDue = fsmimpl.NewError("not_due", "not due")
 )
 
 // Order is one record of the machine. Change it by its methods only: they keep
@@ -211,11 +210,8 @@ type PlaceInput struct {
 func Place(id string, in PlaceInput, now time.Time) (Order, Event, error) {
 	now = driver.Time(now)
 	j := Order{ID: id, CreatedAt: now}
-	if in.Customer == "" {
-		return Order{}, Event{}, j.refuseInput("place", "customer", "it is required and empty")
-	}
-	if err := driver.CheckText(in.Customer); err != nil {
-		return Order{}, Event{}, j.refuseInput("place", "customer", err.Error())
+	if bad := fsmimpl.BadText(in.Customer); bad != "" {
+		return Order{}, Event{}, j.refuseInput("place", "customer", bad)
 	}
 	if in.Sum < 0 {
 		return Order{}, Event{}, j.refuseInput("place", "sum", "expected 0 or more")
@@ -223,38 +219,34 @@ func Place(id string, in PlaceInput, now time.Time) (Order, Event, error) {
 	if !in.Kind.Valid() {
 		return Order{}, Event{}, j.refuseInput("place", "kind", "expected goods or service")
 	}
-	if v, ok := in.Due.Get(); ok {
-		if !inYears(v) {
-			return Order{}, Event{}, j.refuseInput("place", "due", "it is outside the years 1 to 9999")
-		}
-		in.Due = fsm.Some(driver.Time(v))
+	in.Due = fsmimpl.CutTime(in.Due)
+	if bad := fsmimpl.BadOptionalTime(in.Due); bad != "" {
+		return Order{}, Event{}, j.refuseInput("place", "due", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Order{}, Event{}, j.refuseInput("place", "id", err.Error())
 	}
-	j.Customer = in.Customer
-	j.Sum = in.Sum
-	j.Rush = in.Rush
-	j.Kind = in.Kind
-	j.Due = in.Due
-	j.move(StatePlaced, now)
-	return j, Event{Name: EventPlace, To: StatePlaced}, nil
+	next := j
+	next.Customer = in.Customer
+	next.Sum = in.Sum
+	next.Rush = in.Rush
+	next.Kind = in.Kind
+	next.Due = in.Due
+	e, err := j.step("place", EventPlace, &next, StatePlaced, now)
+	if err != nil {
+		return Order{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // Charge moves an Order from placed to charging.
 func (j *Order) Charge(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StatePlaced:
-	default:
-		return Event{}, j.refuseState(OpCharge)
+	if j.State != StatePlaced {
+		return Event{}, j.refuseState("charge")
 	}
-	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant("charge", "sum")
-	}
-	from := j.State
-	j.move(StateCharging, now)
-	return Event{Name: EventCharge, From: from, To: StateCharging}, nil
+	next := *j
+	return j.step("charge", EventCharge, &next, StateCharging, now)
 }
 
 // ChargeDone moves an Order from charging to charged.
@@ -262,33 +254,21 @@ func (j *Order) Charge(now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Order) ChargeDone(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateCharging:
-	default:
-		return Event{}, j.refuseState(OpChargeDone)
+	if j.State != StateCharging {
+		return Event{}, j.refuseState("charge_done")
 	}
-	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant("charge_done", "sum")
-	}
-	from := j.State
-	j.move(StateCharged, now)
-	return Event{Name: EventChargeDone, From: from, To: StateCharged}, nil
+	next := *j
+	return j.step("charge_done", EventChargeDone, &next, StateCharged, now)
 }
 
 // Ship moves an Order from charged to shipped.
 func (j *Order) Ship(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateCharged:
-	default:
-		return Event{}, j.refuseState(OpShip)
+	if j.State != StateCharged {
+		return Event{}, j.refuseState("ship")
 	}
-	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant("ship", "sum")
-	}
-	from := j.State
-	j.move(StateShipped, now)
-	return Event{Name: EventShip, From: from, To: StateShipped}, nil
+	next := *j
+	return j.step("ship", EventShip, &next, StateShipped, now)
 }
 
 // GiveUpInput holds the inputs of GiveUp.
@@ -305,28 +285,19 @@ type GiveUpInput struct {
 //   - late: due <= now (ErrNotDue)
 func (j *Order) GiveUp(in GiveUpInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if in.Why == "" {
-		return Event{}, j.refuseInput("give_up", "why", "it is required and empty")
+	if bad := fsmimpl.BadText(in.Why); bad != "" {
+		return Event{}, j.refuseInput("give_up", "why", bad)
 	}
-	if err := driver.CheckText(in.Why); err != nil {
-		return Event{}, j.refuseInput("give_up", "why", err.Error())
-	}
-	switch j.State {
-	case StatePlaced, StateCharging:
-	default:
-		return Event{}, j.refuseState(OpGiveUp)
+	if j.State != StatePlaced && j.State != StateCharging {
+		return Event{}, j.refuseState("give_up")
 	}
 	if !j.Due.Present() || j.Due.Or(time.Time{}).After(now) {
-		return Event{}, j.refuseOn(&groundGiveUpLate)
+		return Event{}, j.refuseGuard("give_up", "late", "", ErrNotDue, "due", j.Due, "now", now)
 	}
-	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant("give_up", "sum")
-	}
-	j.Why = fsm.Some(in.Why)
-	j.Backoff = in.Backoff
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventGiveUp, From: from, To: StateFailed}, nil
+	next := *j
+	next.Why = fsm.Some(in.Why)
+	next.Backoff = in.Backoff
+	return j.step("give_up", EventGiveUp, &next, StateFailed, now)
 }
 
 // Retry moves an Order from failed to placed.
@@ -334,23 +305,17 @@ func (j *Order) GiveUp(in GiveUpInput, now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Order) Retry(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateFailed:
-	default:
-		return Event{}, j.refuseState(OpRetry)
+	if j.State != StateFailed {
+		return Event{}, j.refuseState("retry")
 	}
-	if !inYears(now.Add(24 * time.Hour)) {
-		return Event{}, j.refuseOverflow("retry", "due")
+	if !fsmimpl.InYears(now.Add(24 * time.Hour)) {
+		return Event{}, j.refuseRule("retry", fsm.ErrOverflow, "due")
 	}
-	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant("retry", "sum")
-	}
-	j.Due = fsm.Some(now.Add(24 * time.Hour))
-	j.Why = fsm.Optional[string]{}
-	j.Backoff = fsm.Optional[int64]{}
-	from := j.State
-	j.move(StatePlaced, now)
-	return Event{Name: EventRetry, From: from, To: StatePlaced}, nil
+	next := *j
+	next.Due = fsm.Some(now.Add(24 * time.Hour))
+	next.Why = fsm.Optional[string]{}
+	next.Backoff = fsm.Optional[int64]{}
+	return j.step("retry", EventRetry, &next, StatePlaced, now)
 }
 
 // Recover moves an Order from charging to placed.
@@ -358,17 +323,11 @@ func (j *Order) Retry(now time.Time) (Event, error) {
 // It is run by the system, never on a caller's behalf.
 func (j *Order) Recover(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateCharging:
-	default:
-		return Event{}, j.refuseState(OpRecover)
+	if j.State != StateCharging {
+		return Event{}, j.refuseState("recover")
 	}
-	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant("recover", "sum")
-	}
-	from := j.State
-	j.move(StatePlaced, now)
-	return Event{Name: EventRecover, From: from, To: StatePlaced}, nil
+	next := *j
+	return j.step("recover", EventRecover, &next, StatePlaced, now)
 }
 
 // Abandon moves an Order from placed or failed to failed.
@@ -376,29 +335,14 @@ func (j *Order) Recover(now time.Time) (Event, error) {
 // It is run by an operator, who gives a reason.
 func (j *Order) Abandon(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("abandon", fsm.ErrActorMissing)
+	if err := j.operated("abandon", actor, reason); err != nil {
+		return Event{}, err
 	}
-	if reason == "" {
-		return Event{}, j.refuse("abandon", fsm.ErrReasonMissing)
+	if j.State != StatePlaced && j.State != StateFailed {
+		return Event{}, j.refuseState("abandon")
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("abandon", "actor", err.Error())
-	}
-	if err := driver.CheckText(reason); err != nil {
-		return Event{}, j.refuseInput("abandon", "reason", err.Error())
-	}
-	switch j.State {
-	case StatePlaced, StateFailed:
-	default:
-		return Event{}, j.refuseState(OpAbandon)
-	}
-	if j.Sum < 0 {
-		return Event{}, j.refuseInvariant("abandon", "sum")
-	}
-	from := j.State
-	j.move(StateFailed, now)
-	return Event{Name: EventAbandon, From: from, To: StateFailed}, nil
+	next := *j
+	return j.step("abandon", EventAbandon, &next, StateFailed, now)
 }
 
 // Can reports whether an operation is possible in the state of the Order: nil,
@@ -433,52 +377,103 @@ func Check(j Order) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Sum < 0 {
-		found = append(found, fsm.Violation{Rule: "sum", Must: true})
-	}
 	if !j.Kind.Valid() {
 		found = append(found, fsm.Violation{Rule: "kind", Must: true})
 	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Order) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Order) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StatePlaced, StateCharging, StateCharged, StateShipped, StateFailed:
+		return (j.Sum >= 0 || broken("sum", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Order) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Order) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Order) step(op, event string, next *Order, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// asked refuses a call whose actor cannot be one.
+func (j *Order) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
+	}
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// operated refuses a call of an operator who is nobody, or gives no reason.
+func (j *Order) operated(op, actor, reason string) error {
+	if actor != "" && reason == "" {
+		return j.refuse(op, fsm.ErrReasonMissing)
+	}
+	if err := j.asked(op, actor); err != nil {
+		return err
+	}
+	if err := driver.CheckText(reason); err != nil {
+		return j.refuseInput(op, "reason", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Order) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "outside", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Order) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Order) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "outside", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Order) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -488,63 +483,21 @@ func (j *Order) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Order) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Order) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Order) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
-}
-
-// The states in which an operation is possible, for refusals.
-var (
-	chargeStates     = []string{"placed"}
-	chargeDoneStates = []string{"charging"}
-	shipStates       = []string{"charged"}
-	giveUpStates     = []string{"placed", "charging"}
-	retryStates      = []string{"failed"}
-	recoverStates    = []string{"charging"}
-	abandonStates    = []string{"placed", "failed"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpCharge:     {Code: fsm.ErrWrongState, Machine: "outside", Operation: "charge", Allowed: chargeStates},
-	OpChargeDone: {Code: fsm.ErrWrongState, Machine: "outside", Operation: "charge_done", Allowed: chargeDoneStates},
-	OpShip:       {Code: fsm.ErrWrongState, Machine: "outside", Operation: "ship", Allowed: shipStates},
-	OpGiveUp:     {Code: fsm.ErrWrongState, Machine: "outside", Operation: "give_up", Allowed: giveUpStates},
-	OpRetry:      {Code: fsm.ErrWrongState, Machine: "outside", Operation: "retry", Allowed: retryStates},
-	OpRecover:    {Code: fsm.ErrWrongState, Machine: "outside", Operation: "recover", Allowed: recoverStates},
-	OpAbandon:    {Code: fsm.ErrWrongState, Machine: "outside", Operation: "abandon", Allowed: abandonStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpCharge:     {Code: fsm.ErrTerminal, Machine: "outside", Operation: "charge", Allowed: chargeStates},
-	OpChargeDone: {Code: fsm.ErrTerminal, Machine: "outside", Operation: "charge_done", Allowed: chargeDoneStates},
-	OpShip:       {Code: fsm.ErrTerminal, Machine: "outside", Operation: "ship", Allowed: shipStates},
-	OpGiveUp:     {Code: fsm.ErrTerminal, Machine: "outside", Operation: "give_up", Allowed: giveUpStates},
-	OpRetry:      {Code: fsm.ErrTerminal, Machine: "outside", Operation: "retry", Allowed: retryStates},
-	OpRecover:    {Code: fsm.ErrTerminal, Machine: "outside", Operation: "recover", Allowed: recoverStates},
-	OpAbandon:    {Code: fsm.ErrTerminal, Machine: "outside", Operation: "abandon", Allowed: abandonStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundGiveUpLate = fsm.Ground{Code: fsm.ErrGuard, Machine: "outside", Operation: "give_up", Guard: "late", Cause: ErrNotDue}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"charge":      "placed",
+	"charge_done": "charging",
+	"ship":        "charged",
+	"give_up":     "placed, charging",
+	"retry":       "failed",
+	"recover":     "charging",
+	"abandon":     "placed, failed",
 }

@@ -196,11 +196,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Order, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Order, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -226,19 +222,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were
@@ -337,14 +321,9 @@ func probe(probes Probes) audit.Probe[Order] {
 // The operations, as the engine knows them.
 var (
 	opPlace = &fsmimpl.Operation[Order]{
-		Name:    "place",
-		Stored:  "place",
-		Event:   "place",
-		By:      fsmimpl.ByCaller,
+		Name: "place", Stored: "place", Event: "place", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "placed"},
-		},
+		Moves:   []fsmimpl.Move{{To: "placed"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "customer", Column: "customer"},
 			{Input: "sum", Column: "sum"},
@@ -361,14 +340,9 @@ var (
 	}
 
 	opCharge = &fsmimpl.Operation[Order]{
-		Name:   "charge",
-		Stored: "charge",
-		Event:  "charge",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"placed"},
-		Moves: []fsmimpl.Move{
-			{From: "placed", To: "charging"},
-		},
+		Name: "charge", Stored: "charge", Event: "charge", By: fsmimpl.ByCaller,
+		From:  []string{"placed"},
+		Moves: []fsmimpl.Move{{From: "placed", To: "charging"}},
 		Effect: &fsmimpl.EffectInfo[Order]{
 			Name: "charge_card",
 		},
@@ -376,28 +350,18 @@ var (
 	}
 
 	opChargeDone = &fsmimpl.Operation[Order]{
-		Name:   "charge_done",
-		Stored: "charge_done",
-		Event:  "charge_done",
-		By:     fsmimpl.BySystem,
-		From:   []string{"charging"},
-		Moves: []fsmimpl.Move{
-			{From: "charging", To: "charged"},
-		},
+		Name: "charge_done", Stored: "charge_done", Event: "charge_done", By: fsmimpl.BySystem,
+		From:  []string{"charging"},
+		Moves: []fsmimpl.Move{{From: "charging", To: "charged"}},
 		System: func(*Order, time.Time) (fsmimpl.Call[Order], error) {
 			return chargeDoneCall(nil, fsm.Call{}), nil
 		},
 	}
 
 	opShip = &fsmimpl.Operation[Order]{
-		Name:   "ship",
-		Stored: "ship",
-		Event:  "ship",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"charged"},
-		Moves: []fsmimpl.Move{
-			{From: "charged", To: "shipped"},
-		},
+		Name: "ship", Stored: "ship", Event: "ship", By: fsmimpl.ByCaller,
+		From:  []string{"charged"},
+		Moves: []fsmimpl.Move{{From: "charged", To: "shipped"}},
 		Effect: &fsmimpl.EffectInfo[Order]{
 			Name:   "book",
 			Atomic: true,
@@ -408,46 +372,27 @@ var (
 	}
 
 	opGiveUp = &fsmimpl.Operation[Order]{
-		Name:   "give_up",
-		Stored: "give_up",
-		Event:  "give_up",
-		By:     fsmimpl.BySystem,
-		From:   []string{"placed", "charging"},
-		Moves: []fsmimpl.Move{
-			{From: "placed", To: "failed"},
-			{From: "charging", To: "failed"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "why", Column: "why"},
-			{Input: "backoff", Column: "backoff"},
-		},
+		Name: "give_up", Stored: "give_up", Event: "give_up", By: fsmimpl.BySystem,
+		From:     []string{"placed", "charging"},
+		Moves:    []fsmimpl.Move{{From: "placed", To: "failed"}, {From: "charging", To: "failed"}},
+		Feeds:    []fsmimpl.Feed{{Input: "why", Column: "why"}, {Input: "backoff", Column: "backoff"}},
 		Triggers: []fsmimpl.Trigger{{After: "due", Plus: 90 * time.Second}, {After: "updated_at", Plus: 2 * time.Hour}},
 		Then:     "retry",
 	}
 
 	opRetry = &fsmimpl.Operation[Order]{
-		Name:   "retry",
-		Stored: "retry",
-		Event:  "retry",
-		By:     fsmimpl.BySystem,
-		From:   []string{"failed"},
-		Moves: []fsmimpl.Move{
-			{From: "failed", To: "placed"},
-		},
+		Name: "retry", Stored: "retry", Event: "retry", By: fsmimpl.BySystem,
+		From:  []string{"failed"},
+		Moves: []fsmimpl.Move{{From: "failed", To: "placed"}},
 		System: func(*Order, time.Time) (fsmimpl.Call[Order], error) {
 			return retryCall(nil, fsm.Call{}), nil
 		},
 	}
 
 	opRecover = &fsmimpl.Operation[Order]{
-		Name:   "recover",
-		Stored: "recover",
-		Event:  "recover",
-		By:     fsmimpl.BySystem,
-		From:   []string{"charging"},
-		Moves: []fsmimpl.Move{
-			{From: "charging", To: "placed"},
-		},
+		Name: "recover", Stored: "recover", Event: "recover", By: fsmimpl.BySystem,
+		From:     []string{"charging"},
+		Moves:    []fsmimpl.Move{{From: "charging", To: "placed"}},
 		Triggers: []fsmimpl.Trigger{{Startup: true}},
 		System: func(*Order, time.Time) (fsmimpl.Call[Order], error) {
 			return recoverCall(nil, fsm.Call{}), nil
@@ -455,15 +400,9 @@ var (
 	}
 
 	opAbandon = &fsmimpl.Operation[Order]{
-		Name:   "abandon",
-		Stored: "abandon",
-		Event:  "abandon",
-		By:     fsmimpl.ByOperator,
-		From:   []string{"placed", "failed"},
-		Moves: []fsmimpl.Move{
-			{From: "placed", To: "failed"},
-			{From: "failed", To: "failed"},
-		},
+		Name: "abandon", Stored: "abandon", Event: "abandon", By: fsmimpl.ByOperator,
+		From:      []string{"placed", "failed"},
+		Moves:     []fsmimpl.Move{{From: "placed", To: "failed"}, {From: "failed", To: "failed"}},
 		NeedActor: true,
 	}
 )
@@ -473,26 +412,15 @@ var descriptor = fsmimpl.Descriptor[Order]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Order) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Order) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Order]{
-		opPlace,
-		opCharge,
-		opChargeDone,
-		opShip,
-		opGiveUp,
-		opRetry,
-		opRecover,
-		opAbandon,
+		opPlace, opCharge, opChargeDone, opShip, opGiveUp, opRetry, opRecover, opAbandon,
 	},
 }
 
 func placeCall(op *fsmimpl.Operation[Order], id string, in PlaceInput, c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "customer", Value: in.Customer, Kind: driver.KindString},
 			{Name: "sum", Value: in.Sum, Kind: driver.KindInt},
@@ -510,18 +438,14 @@ func placeCall(op *fsmimpl.Operation[Order], id string, in PlaceInput, c fsm.Cal
 
 func chargeCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Charge(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Charge(now)) },
 	}
 }
 
 func chargeDoneCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ChargeDone(now))
 		},
@@ -530,18 +454,14 @@ func chargeDoneCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order
 
 func shipCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Ship(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Ship(now)) },
 	}
 }
 
 func giveUpCall(op *fsmimpl.Operation[Order], in GiveUpInput, c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "why", Value: in.Why, Kind: driver.KindString, Loose: true},
 			{Name: "backoff", Value: fsmimpl.Column(in.Backoff), Kind: driver.KindInt, Loose: true},
@@ -554,28 +474,21 @@ func giveUpCall(op *fsmimpl.Operation[Order], in GiveUpInput, c fsm.Call) fsmimp
 
 func retryCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Retry(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Retry(now)) },
 	}
 }
 
 func recoverCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Recover(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Recover(now)) },
 	}
 }
 
 func abandonCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
 	return fsmimpl.Call[Order]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Abandon(c.Actor, c.Reason, now))
 		},
@@ -585,11 +498,7 @@ func abandonCall(op *fsmimpl.Operation[Order], c fsm.Call) fsmimpl.Call[Order] {
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Order) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Customer,
 			j.Sum,

@@ -8,7 +8,6 @@
 package picks
 
 import (
-	"errors"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -186,9 +185,9 @@ func (t *TakeWanted) UnmarshalText(text []byte) error {
 // call returns.
 var (
 	// ErrLaneTaken: refused by the guard free and the unique rule one_busy.
-	ErrLaneTaken = errors.New("the lane is taken")
+	ErrLaneTaken = fsmimpl.NewError("lane_taken", "the lane is taken")
 	// ErrNotReady: refused by the guard ready.
-	ErrNotReady = errors.New("not ready")
+	ErrNotReady = fsmimpl.NewError("not_ready", "not ready")
 )
 
 // Pick is one record of the machine. Change it by its methods only: they keep
@@ -255,20 +254,22 @@ func Put(id string, in PutInput, now time.Time) (Pick, Event, error) {
 	if in.Priority < 0 || in.Priority > 9 {
 		return Pick{}, Event{}, j.refuseInput("put", "priority", "expected 0 to 9")
 	}
-	if v, ok := in.ReadyAt.Get(); ok {
-		if !inYears(v) {
-			return Pick{}, Event{}, j.refuseInput("put", "ready_at", "it is outside the years 1 to 9999")
-		}
-		in.ReadyAt = fsm.Some(driver.Time(v))
+	in.ReadyAt = fsmimpl.CutTime(in.ReadyAt)
+	if bad := fsmimpl.BadOptionalTime(in.ReadyAt); bad != "" {
+		return Pick{}, Event{}, j.refuseInput("put", "ready_at", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Pick{}, Event{}, j.refuseInput("put", "id", err.Error())
 	}
-	j.Lane = in.Lane
-	j.Priority = in.Priority
-	j.ReadyAt = in.ReadyAt
-	j.move(StateWaiting, now)
-	return j, Event{Name: EventPut, To: StateWaiting}, nil
+	next := j
+	next.Lane = in.Lane
+	next.Priority = in.Priority
+	next.ReadyAt = in.ReadyAt
+	e, err := j.step("put", EventPut, &next, StateWaiting, now)
+	if err != nil {
+		return Pick{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // TakeInput holds the inputs of Take.
@@ -290,19 +291,14 @@ type TakePeers struct {
 //   - ready: ready_at is absent
 func (j *Pick) Take(in TakeInput, peers TakePeers, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("take", fsm.ErrActorMissing)
-	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("take", "actor", err.Error())
+	if err := j.asked("take", actor); err != nil {
+		return Event{}, err
 	}
 	if !in.Wanted.Valid() {
 		return Event{}, j.refuseInput("take", "wanted", "expected slow or fast")
 	}
-	switch j.State {
-	case StateWaiting:
-	default:
-		return Event{}, j.refuseState(OpTake)
+	if j.State != StateWaiting {
+		return Event{}, j.refuseState("take")
 	}
 	if peers.Free > 0 {
 		return j.note(EventTake, "free"), nil
@@ -310,13 +306,9 @@ func (j *Pick) Take(in TakeInput, peers TakePeers, actor string, now time.Time) 
 	if j.ReadyAt.Present() {
 		return j.note(EventTake, "ready"), nil
 	}
-	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant("take", "priority")
-	}
-	j.Owner = fsm.Some(actor)
-	from := j.State
-	j.move(StateBusy, now)
-	return Event{Name: EventTake, From: from, To: StateBusy}, nil
+	next := *j
+	next.Owner = fsm.Some(actor)
+	return j.step("take", EventTake, &next, StateBusy, now)
 }
 
 // End moves a Pick from busy to gone.
@@ -324,29 +316,14 @@ func (j *Pick) Take(in TakeInput, peers TakePeers, actor string, now time.Time) 
 // It is run by an operator, who gives a reason.
 func (j *Pick) End(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("end", fsm.ErrActorMissing)
+	if err := j.operated("end", actor, reason); err != nil {
+		return Event{}, err
 	}
-	if reason == "" {
-		return Event{}, j.refuse("end", fsm.ErrReasonMissing)
+	if j.State != StateBusy {
+		return Event{}, j.refuseState("end")
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("end", "actor", err.Error())
-	}
-	if err := driver.CheckText(reason); err != nil {
-		return Event{}, j.refuseInput("end", "reason", err.Error())
-	}
-	switch j.State {
-	case StateBusy:
-	default:
-		return Event{}, j.refuseState(OpEnd)
-	}
-	if j.Priority < 0 || j.Priority > 9 {
-		return Event{}, j.refuseInvariant("end", "priority")
-	}
-	from := j.State
-	j.move(StateGone, now)
-	return Event{Name: EventEnd, From: from, To: StateGone}, nil
+	next := *j
+	return j.step("end", EventEnd, &next, StateGone, now)
 }
 
 // Can reports whether an operation is possible in the state of the Pick: nil,
@@ -376,25 +353,51 @@ func Check(j Pick) []fsm.Violation {
 	if !j.Lane.Valid() {
 		found = append(found, fsm.Violation{Rule: "lane", Must: true})
 	}
-	if j.Priority < 0 || j.Priority > 9 {
-		found = append(found, fsm.Violation{Rule: "priority", Must: true})
-	}
-	switch j.State {
-	case StateBusy:
-		if !j.Owner.Present() {
-			found = append(found, fsm.Violation{Rule: "owner is present", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Pick) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Pick) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateWaiting, StateGone:
+		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true))
+	case StateBusy:
+		return ((j.Priority >= 0 && j.Priority <= 9) || broken("priority", true)) &&
+			(j.Owner.Present() || broken("owner is present", true))
 	}
+	return true
+}
+
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Pick) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Pick) step(op, event string, next *Pick, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
+	}
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -403,34 +406,49 @@ func (j *Pick) note(name, guard string) Event {
 	return Event{Name: name, From: j.State, To: j.State, RecordOnly: true, Guard: guard}
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Pick) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// asked refuses a call whose actor cannot be one.
+func (j *Pick) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// operated refuses a call of an operator who is nobody, or gives no reason.
+func (j *Pick) operated(op, actor, reason string) error {
+	if actor != "" && reason == "" {
+		return j.refuse(op, fsm.ErrReasonMissing)
+	}
+	if err := j.asked(op, actor); err != nil {
+		return err
+	}
+	if err := driver.CheckText(reason); err != nil {
+		return j.refuseInput(op, "reason", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Pick) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "picks", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Pick) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
-}
-
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Pick) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "picks", Operation: op}).RefuseOnce(j.ID, state)
+	r.Allowed = possible[op]
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -440,35 +458,16 @@ func (j *Pick) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Pick) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Pick) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	takeStates = []string{"waiting"}
-	endStates  = []string{"busy"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpTake: {Code: fsm.ErrWrongState, Machine: "picks", Operation: "take", Allowed: takeStates},
-	OpEnd:  {Code: fsm.ErrWrongState, Machine: "picks", Operation: "end", Allowed: endStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpTake: {Code: fsm.ErrTerminal, Machine: "picks", Operation: "take", Allowed: takeStates},
-	OpEnd:  {Code: fsm.ErrTerminal, Machine: "picks", Operation: "end", Allowed: endStates},
-}
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"take": "waiting",
+	"end":  "busy",
 }

@@ -125,11 +125,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Pick, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Pick, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.word())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.word, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -155,19 +151,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.word()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.word, states)
 }
 
 // In returns the machine within a transaction of the caller's own, which
@@ -216,14 +200,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opPut = &fsmimpl.Operation[Pick]{
-		Name:    "put",
-		Stored:  "put",
-		Event:   "put",
-		By:      fsmimpl.ByCaller,
+		Name: "put", Stored: "put", Event: "put", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "fresh"},
-		},
+		Moves:   []fsmimpl.Move{{To: "fresh"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "lane", Column: "line"},
 			{Input: "priority", Column: "priority"},
@@ -232,17 +211,10 @@ var (
 	}
 
 	opTake = &fsmimpl.Operation[Pick]{
-		Name:   "take",
-		Stored: "take",
-		Event:  "take",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"fresh"},
-		Moves: []fsmimpl.Move{
-			{From: "fresh", To: "busy"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "wanted", Column: "line"},
-		},
+		Name: "take", Stored: "take", Event: "take", By: fsmimpl.ByCaller,
+		From:      []string{"fresh"},
+		Moves:     []fsmimpl.Move{{From: "fresh", To: "busy"}},
+		Feeds:     []fsmimpl.Feed{{Input: "wanted", Column: "line"}},
 		Recorded:  []string{"fresh"},
 		NeedActor: true,
 		Picks:     true,
@@ -259,14 +231,9 @@ var (
 	}
 
 	opEnd = &fsmimpl.Operation[Pick]{
-		Name:   "end",
-		Stored: "end",
-		Event:  "end",
-		By:     fsmimpl.ByOperator,
-		From:   []string{"busy"},
-		Moves: []fsmimpl.Move{
-			{From: "busy", To: "gone"},
-		},
+		Name: "end", Stored: "end", Event: "end", By: fsmimpl.ByOperator,
+		From:      []string{"busy"},
+		Moves:     []fsmimpl.Move{{From: "busy", To: "gone"}},
 		NeedActor: true,
 	}
 )
@@ -276,21 +243,15 @@ var descriptor = fsmimpl.Descriptor[Pick]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Pick) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Pick) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Pick]{
-		opPut,
-		opTake,
-		opEnd,
+		opPut, opTake, opEnd,
 	},
 }
 
 func putCall(op *fsmimpl.Operation[Pick], id string, in PutInput, c fsm.Call) fsmimpl.Call[Pick] {
 	return fsmimpl.Call[Pick]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "lane", Value: in.Lane.word(), Kind: driver.KindEnum},
 			{Name: "priority", Value: in.Priority, Kind: driver.KindInt},
@@ -306,8 +267,7 @@ func putCall(op *fsmimpl.Operation[Pick], id string, in PutInput, c fsm.Call) fs
 
 func takeCall(op *fsmimpl.Operation[Pick], in TakeInput, c fsm.Call) fsmimpl.Call[Pick] {
 	return fsmimpl.Call[Pick]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "wanted", Value: in.Wanted.String(), Kind: driver.KindEnum},
 			{Name: "least", Value: in.Least, Kind: driver.KindInt},
@@ -332,8 +292,7 @@ func takeCall(op *fsmimpl.Operation[Pick], in TakeInput, c fsm.Call) fsmimpl.Cal
 
 func endCall(op *fsmimpl.Operation[Pick], c fsm.Call) fsmimpl.Call[Pick] {
 	return fsmimpl.Call[Pick]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Pick, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.End(c.Actor, c.Reason, now))
 		},
@@ -343,11 +302,7 @@ func endCall(op *fsmimpl.Operation[Pick], c fsm.Call) fsmimpl.Call[Pick] {
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Pick) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.word(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.word(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Lane.word(),
 			j.Priority,

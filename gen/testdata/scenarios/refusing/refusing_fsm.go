@@ -8,7 +8,6 @@
 package refusing
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -97,11 +96,11 @@ const (
 // call returns.
 var (
 	// ErrTooFew: refused by the guard some.
-	ErrTooFew = errors.New("too few")
+	ErrTooFew = fsmimpl.NewError("too_few", "too few")
 	// ErrOver: refused by a branch of receive.
-	ErrOver = errors.New("over")
+	ErrOver = fsmimpl.NewError("over", "over")
 	// ErrAtTheTop: refused by a branch of rise.
-	ErrAtTheTop = errors.New("at the top")
+	ErrAtTheTop = fsmimpl.NewError("at_the_top", "at the top")
 )
 
 // Line is one record of the machine. Change it by its methods only: they keep
@@ -165,17 +164,15 @@ func Begin(id string, in BeginInput, now time.Time) (Line, Event, error) {
 		return Line{}, Event{}, j.refuseInput("begin", "id", err.Error())
 	}
 	if in.High < 2 {
-		return Line{}, Event{}, j.refuseOn(&groundBeginSome)
+		return Line{}, Event{}, j.refuseGuard("begin", "some", "", ErrTooFew, "input.high", in.High)
 	}
-	if 0 > in.High {
-		return Line{}, Event{}, j.refuseInvariant("begin", "low <= high")
+	next := j
+	next.High = in.High
+	e, err := j.step("begin", EventBegin, &next, StateIdle, now)
+	if err != nil {
+		return Line{}, Event{}, err
 	}
-	if in.High < 1 {
-		return Line{}, Event{}, j.refuseInvariant("begin", "high >= 1")
-	}
-	j.High = in.High
-	j.move(StateIdle, now)
-	return j, Event{Name: EventBegin, To: StateIdle}, nil
+	return j, e, nil
 }
 
 // ReceiveInput holds the inputs of Receive.
@@ -191,34 +188,18 @@ type ReceiveInput struct {
 //   - otherwise: to idle
 func (j *Line) Receive(in ReceiveInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateIdle, StateEnded:
-	default:
-		return Event{}, j.refuseState(OpReceive)
+	if j.State != StateIdle && j.State != StateEnded {
+		return Event{}, j.refuseState("receive")
 	}
 	switch {
 	case j.State == StateEnded:
-		return Event{}, j.refuseOn(&groundReceiveOver)
+		return Event{}, j.refuseGuard("receive", "over", "", ErrOver)
 	case in.Last:
-		if j.Low > j.High {
-			return Event{}, j.refuseInvariant("receive", "low <= high")
-		}
-		if j.High < 1 {
-			return Event{}, j.refuseInvariant("receive", "high >= 1")
-		}
-		from := j.State
-		j.move(StateEnded, now)
-		return Event{Name: EventReceive, From: from, To: StateEnded}, nil
+		next := *j
+		return j.step("receive", EventReceive, &next, StateEnded, now)
 	default:
-		if j.Low > j.High {
-			return Event{}, j.refuseInvariant("receive", "low <= high")
-		}
-		if j.High < 1 {
-			return Event{}, j.refuseInvariant("receive", "high >= 1")
-		}
-		from := j.State
-		j.move(StateIdle, now)
-		return Event{Name: EventReceive, From: from, To: StateIdle}, nil
+		next := *j
+		return j.step("receive", EventReceive, &next, StateIdle, now)
 	}
 }
 
@@ -229,34 +210,19 @@ func (j *Line) Receive(in ReceiveInput, now time.Time) (Event, error) {
 //   - otherwise: refused with ErrAtTheTop
 func (j *Line) Rise(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateEnded:
-	default:
-		return Event{}, j.refuseState(OpRise)
+	if j.State != StateEnded {
+		return Event{}, j.refuseState("rise")
 	}
 	if j.Low == math.MaxInt64 {
-		return Event{}, j.refuseOverflow("rise", "low")
+		return Event{}, j.refuseRule("rise", fsm.ErrOverflow, "low")
 	}
 	switch {
 	case j.Low+1 < j.High:
-		if j.Low+1 > j.High {
-			return Event{}, j.refuseInvariant("rise", "low <= high")
-		}
-		if j.High < 1 {
-			return Event{}, j.refuseInvariant("rise", "high >= 1")
-		}
-		if j.Low+1 < 1 {
-			return Event{}, j.refuseInvariant("rise", "low >= 1")
-		}
-		if j.Low+1 >= j.High {
-			return Event{}, j.refuseInvariant("rise", "low < high")
-		}
-		j.Low++
-		from := j.State
-		j.move(StateBusy, now)
-		return Event{Name: EventRise, From: from, To: StateBusy}, nil
+		next := *j
+		next.Low++
+		return j.step("rise", EventRise, &next, StateBusy, now)
 	default:
-		return Event{}, j.refuseOn(&groundRiseAtTheTop)
+		return Event{}, j.refuseGuard("rise", "at_the_top", "", ErrAtTheTop)
 	}
 }
 
@@ -267,32 +233,16 @@ func (j *Line) Rise(now time.Time) (Event, error) {
 //   - otherwise: to ended
 func (j *Line) Settle(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateBusy, StateEnded:
-	default:
-		return Event{}, j.refuseState(OpSettle)
+	if j.State != StateBusy && j.State != StateEnded {
+		return Event{}, j.refuseState("settle")
 	}
 	switch {
 	case j.State == StateBusy:
-		if j.Low > j.High {
-			return Event{}, j.refuseInvariant("settle", "low <= high")
-		}
-		if j.High < 1 {
-			return Event{}, j.refuseInvariant("settle", "high >= 1")
-		}
-		from := j.State
-		j.move(StateIdle, now)
-		return Event{Name: EventSettle, From: from, To: StateIdle}, nil
+		next := *j
+		return j.step("settle", EventSettle, &next, StateIdle, now)
 	default:
-		if j.Low > j.High {
-			return Event{}, j.refuseInvariant("settle", "low <= high")
-		}
-		if j.High < 1 {
-			return Event{}, j.refuseInvariant("settle", "high >= 1")
-		}
-		from := j.State
-		j.move(StateEnded, now)
-		return Event{Name: EventSettle, From: from, To: StateEnded}, nil
+		next := *j
+		return j.step("settle", EventSettle, &next, StateEnded, now)
 	}
 }
 
@@ -328,58 +278,78 @@ func Check(j Line) []fsm.Violation {
 	if j.High < 0 {
 		found = append(found, fsm.Violation{Rule: "high", Must: true})
 	}
-	if j.Low > j.High {
-		found = append(found, fsm.Violation{Rule: "low <= high", Must: true})
-	}
-	if j.High < 1 {
-		found = append(found, fsm.Violation{Rule: "high >= 1", Must: true})
-	}
-	switch j.State {
-	case StateBusy:
-		if j.Low < 1 {
-			found = append(found, fsm.Violation{Rule: "low >= 1", Must: true})
-		}
-		if j.Low >= j.High {
-			found = append(found, fsm.Violation{Rule: "low < high", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Line) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Line) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateIdle, StateEnded:
+		return (j.Low <= j.High || broken("low <= high", true)) &&
+			(j.High >= 1 || broken("high >= 1", true))
+	case StateBusy:
+		return (j.Low <= j.High || broken("low <= high", true)) &&
+			(j.High >= 1 || broken("high >= 1", true)) &&
+			(j.Low >= 1 || broken("low >= 1", true)) &&
+			(j.Low < j.High || broken("low < high", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Line) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Line) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Line) step(op, event string, next *Line, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Line) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "refusing", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Line) refuseState(op string) *fsm.Refusal {
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r := j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Line) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "refusing", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Line) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -389,40 +359,17 @@ func (j *Line) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Line) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Line) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// refuseOverflow refuses a step after which a field would have to hold more
-// than it can.
-func (j *Line) refuseOverflow(op, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrOverflow)
-	r.Name = field
-	return r
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"receive": "idle, ended",
+	"rise":    "ended",
+	"settle":  "busy, ended",
 }
-
-// The states in which an operation is possible, for refusals.
-var (
-	receiveStates = []string{"idle", "ended"}
-	riseStates    = []string{"ended"}
-	settleStates  = []string{"busy", "ended"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpReceive: {Code: fsm.ErrWrongState, Machine: "refusing", Operation: "receive", Allowed: receiveStates},
-	OpRise:    {Code: fsm.ErrWrongState, Machine: "refusing", Operation: "rise", Allowed: riseStates},
-	OpSettle:  {Code: fsm.ErrWrongState, Machine: "refusing", Operation: "settle", Allowed: settleStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundBeginSome    = fsm.Ground{Code: fsm.ErrGuard, Machine: "refusing", Operation: "begin", Guard: "some", Cause: ErrTooFew}
-	groundReceiveOver  = fsm.Ground{Code: fsm.ErrGuard, Machine: "refusing", Operation: "receive", Guard: "over", Cause: ErrOver}
-	groundRiseAtTheTop = fsm.Ground{Code: fsm.ErrGuard, Machine: "refusing", Operation: "rise", Guard: "at_the_top", Cause: ErrAtTheTop}
-)

@@ -106,11 +106,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Line, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Line, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -136,19 +132,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // In returns the machine within a transaction of the caller's own, which
@@ -197,52 +181,28 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opBegin = &fsmimpl.Operation[Line]{
-		Name:    "begin",
-		Stored:  "begin",
-		Event:   "begin",
-		By:      fsmimpl.ByCaller,
+		Name: "begin", Stored: "begin", Event: "begin", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "idle"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "high", Column: "high"},
-		},
+		Moves:   []fsmimpl.Move{{To: "idle"}},
+		Feeds:   []fsmimpl.Feed{{Input: "high", Column: "high"}},
 	}
 
 	opReceive = &fsmimpl.Operation[Line]{
-		Name:   "receive",
-		Stored: "receive",
-		Event:  "receive",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"idle", "ended"},
-		Moves: []fsmimpl.Move{
-			{From: "idle", To: "ended"},
-			{From: "idle", To: "idle"},
-		},
+		Name: "receive", Stored: "receive", Event: "receive", By: fsmimpl.ByCaller,
+		From:  []string{"idle", "ended"},
+		Moves: []fsmimpl.Move{{From: "idle", To: "ended"}, {From: "idle", To: "idle"}},
 	}
 
 	opRise = &fsmimpl.Operation[Line]{
-		Name:   "rise",
-		Stored: "rise",
-		Event:  "rise",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"ended"},
-		Moves: []fsmimpl.Move{
-			{From: "ended", To: "busy"},
-		},
+		Name: "rise", Stored: "rise", Event: "rise", By: fsmimpl.ByCaller,
+		From:  []string{"ended"},
+		Moves: []fsmimpl.Move{{From: "ended", To: "busy"}},
 	}
 
 	opSettle = &fsmimpl.Operation[Line]{
-		Name:   "settle",
-		Stored: "settle",
-		Event:  "settle",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"busy", "ended"},
-		Moves: []fsmimpl.Move{
-			{From: "busy", To: "idle"},
-			{From: "ended", To: "ended"},
-		},
+		Name: "settle", Stored: "settle", Event: "settle", By: fsmimpl.ByCaller,
+		From:  []string{"busy", "ended"},
+		Moves: []fsmimpl.Move{{From: "busy", To: "idle"}, {From: "ended", To: "ended"}},
 	}
 )
 
@@ -251,25 +211,16 @@ var descriptor = fsmimpl.Descriptor[Line]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Line) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Line) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Line]{
-		opBegin,
-		opReceive,
-		opRise,
-		opSettle,
+		opBegin, opReceive, opRise, opSettle,
 	},
 }
 
 func beginCall(op *fsmimpl.Operation[Line], id string, in BeginInput, c fsm.Call) fsmimpl.Call[Line] {
 	return fsmimpl.Call[Line]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
-		Inputs: []driver.Input{
-			{Name: "high", Value: in.High, Kind: driver.KindInt},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
+		Inputs: []driver.Input{{Name: "high", Value: in.High, Kind: driver.KindInt}},
 		Decide: func(j *Line, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Begin(id, in, now)
 			*j = made
@@ -280,11 +231,8 @@ func beginCall(op *fsmimpl.Operation[Line], id string, in BeginInput, c fsm.Call
 
 func receiveCall(op *fsmimpl.Operation[Line], in ReceiveInput, c fsm.Call) fsmimpl.Call[Line] {
 	return fsmimpl.Call[Line]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "last", Value: in.Last, Kind: driver.KindBool},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "last", Value: in.Last, Kind: driver.KindBool}},
 		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Receive(in, now))
 		},
@@ -293,32 +241,22 @@ func receiveCall(op *fsmimpl.Operation[Line], in ReceiveInput, c fsm.Call) fsmim
 
 func riseCall(op *fsmimpl.Operation[Line], c fsm.Call) fsmimpl.Call[Line] {
 	return fsmimpl.Call[Line]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Rise(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Rise(now)) },
 	}
 }
 
 func settleCall(op *fsmimpl.Operation[Line], c fsm.Call) fsmimpl.Call[Line] {
 	return fsmimpl.Call[Line]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Settle(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Settle(now)) },
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Line) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Low,
 			j.High,

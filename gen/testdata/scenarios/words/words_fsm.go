@@ -9,7 +9,6 @@
 package words
 
 import (
-	"errors"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -334,11 +333,11 @@ func (c *CloseMood) UnmarshalText(text []byte) error {
 // call returns.
 var (
 	// ErrNotUrgent: refused by the guard urgent.
-	ErrNotUrgent = errors.New("only an urgent ticket can be closed")
+	ErrNotUrgent = fsmimpl.NewError("not_urgent", "only an urgent ticket can be closed")
 	// ErrSameVerdict: refused by the guard new_verdict.
-	ErrSameVerdict = errors.New("same verdict")
+	ErrSameVerdict = fsmimpl.NewError("same_verdict", "same verdict")
 	// ErrNotJudged: refused by the guard judged.
-	ErrNotJudged = errors.New("not judged")
+	ErrNotJudged = fsmimpl.NewError("not_judged", "not judged")
 )
 
 // Ticket is one record of the machine. Change it by its methods only: they keep
@@ -401,9 +400,13 @@ func Create(id string, in CreateInput, now time.Time) (Ticket, Event, error) {
 	if err := driver.CheckID(id); err != nil {
 		return Ticket{}, Event{}, j.refuseInput("create", "id", err.Error())
 	}
-	j.Priority = in.Priority
-	j.move(StateOpen, now)
-	return j, Event{Name: EventCreate, To: StateOpen}, nil
+	next := j
+	next.Priority = in.Priority
+	e, err := j.step("create", EventCreate, &next, StateOpen, now)
+	if err != nil {
+		return Ticket{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // RankInput holds the inputs of Rank.
@@ -417,14 +420,12 @@ func (j *Ticket) Rank(in RankInput, now time.Time) (Event, error) {
 	if !in.To.Valid() {
 		return Event{}, j.refuseInput("rank", "to", "expected low or high")
 	}
-	switch j.State {
-	case StateOpen:
-	default:
-		return Event{}, j.refuseState(OpRank)
+	if j.State != StateOpen {
+		return Event{}, j.refuseState("rank")
 	}
-	j.Priority = priorityOfRankTo(in.To)
-	j.move(j.State, now)
-	return Event{Name: EventRanked, From: j.State, To: j.State}, nil
+	next := *j
+	next.Priority = priorityOfRankTo(in.To)
+	return j.step("rank", EventRanked, &next, j.State, now)
 }
 
 // JudgeInput holds the inputs of Judge.
@@ -442,22 +443,19 @@ func (j *Ticket) Judge(in JudgeInput, now time.Time) (Event, error) {
 	if !in.Verdict.Valid() {
 		return Event{}, j.refuseInput("judge", "verdict", "expected fixed, rejected or duplicate")
 	}
-	switch j.State {
-	case StateOpen:
-	default:
-		return Event{}, j.refuseState(OpJudge)
+	if j.State != StateOpen {
+		return Event{}, j.refuseState("judge")
 	}
 	if !j.Verdict.Present() {
-		return Event{}, j.refuseOn(&groundJudgeJudged)
+		return Event{}, j.refuseGuard("judge", "judged", "", ErrNotJudged, "verdict", j.Verdict)
 	}
 	if in.Verdict == j.Verdict.Or(0) {
-		return Event{}, j.refuseOn(&groundJudgeNewVerdict)
+		return Event{}, j.refuseGuard("judge", "new_verdict", "", ErrSameVerdict, "input.verdict", in.Verdict, "verdict", j.Verdict)
 	}
-	newFirstVerdict := fsm.Some(FirstVerdict(j.Verdict.Or(0)))
-	j.Verdict = fsm.Some(in.Verdict)
-	j.FirstVerdict = newFirstVerdict
-	j.move(j.State, now)
-	return Event{Name: EventJudge, From: j.State, To: j.State}, nil
+	next := *j
+	next.Verdict = fsm.Some(in.Verdict)
+	next.FirstVerdict = fsm.Some(FirstVerdict(j.Verdict.Or(0)))
+	return j.step("judge", EventJudge, &next, j.State, now)
 }
 
 // GuessInput holds the inputs of Guess.
@@ -471,18 +469,16 @@ func (j *Ticket) Guess(in GuessInput, now time.Time) (Event, error) {
 	if v, ok := in.Guess.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput("guess", "guess", "expected fixed or rejected")
 	}
-	switch j.State {
-	case StateOpen:
-	default:
-		return Event{}, j.refuseState(OpGuess)
+	if j.State != StateOpen {
+		return Event{}, j.refuseState("guess")
 	}
 	var newVerdict fsm.Optional[Verdict]
 	if v, ok := in.Guess.Get(); ok {
 		newVerdict = fsm.Some(verdictOfGuessGuess(v))
 	}
-	j.Verdict = newVerdict
-	j.move(j.State, now)
-	return Event{Name: EventGuess, From: j.State, To: j.State}, nil
+	next := *j
+	next.Verdict = newVerdict
+	return j.step("guess", EventGuess, &next, j.State, now)
 }
 
 // CloseInput holds the inputs of Close.
@@ -499,46 +495,37 @@ func (j *Ticket) Close(in CloseInput, now time.Time) (Event, error) {
 	if !in.Mood.Valid() {
 		return Event{}, j.refuseInput("close", "mood", "expected calm or angry")
 	}
-	switch j.State {
-	case StateOpen:
-	default:
-		return Event{}, j.refuseState(OpClose)
+	if j.State != StateOpen {
+		return Event{}, j.refuseState("close")
 	}
 	if j.Priority != PriorityHigh || in.Mood == CloseMoodCalm {
-		return Event{}, j.refuseOn(&groundCloseUrgent)
+		return Event{}, j.refuseGuard("close", "urgent", "", ErrNotUrgent, "priority", j.Priority, "input.mood", in.Mood)
 	}
-	j.Verdict = fsm.Some(VerdictFixed)
-	from := j.State
-	j.move(StateClosed, now)
-	return Event{Name: EventClose, From: from, To: StateClosed}, nil
+	next := *j
+	next.Verdict = fsm.Some(VerdictFixed)
+	return j.step("close", EventClose, &next, StateClosed, now)
 }
 
 // Merge moves a Ticket from open or closed to merged.
 func (j *Ticket) Merge(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateOpen, StateClosed:
-	default:
-		return Event{}, j.refuseState(OpMerge)
+	if j.State != StateOpen && j.State != StateClosed {
+		return Event{}, j.refuseState("merge")
 	}
-	j.Verdict = fsm.Some(VerdictDuplicate)
-	from := j.State
-	j.move(StateMerged, now)
-	return Event{Name: EventMerge, From: from, To: StateMerged}, nil
+	next := *j
+	next.Verdict = fsm.Some(VerdictDuplicate)
+	return j.step("merge", EventMerge, &next, StateMerged, now)
 }
 
 // Reopen moves a Ticket from closed to open.
 func (j *Ticket) Reopen(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateClosed:
-	default:
-		return Event{}, j.refuseState(OpReopen)
+	if j.State != StateClosed {
+		return Event{}, j.refuseState("reopen")
 	}
-	j.Verdict = fsm.Optional[Verdict]{}
-	from := j.State
-	j.move(StateOpen, now)
-	return Event{Name: EventOpenedAgain, From: from, To: StateOpen}, nil
+	next := *j
+	next.Verdict = fsm.Optional[Verdict]{}
+	return j.step("reopen", EventOpenedAgain, &next, StateOpen, now)
 }
 
 // Can reports whether an operation is possible in the state of the Ticket: nil,
@@ -556,6 +543,9 @@ func (j Ticket) Can(operation string) error {
 	}
 	if possible {
 		return nil
+	}
+	if operation == OpRank {
+		operation = "rank" // as the specification calls it
 	}
 	return j.refuseState(operation)
 }
@@ -576,59 +566,78 @@ func Check(j Ticket) []fsm.Violation {
 	if j.FirstVerdict.Present() && !j.FirstVerdict.Or(0).Valid() {
 		found = append(found, fsm.Violation{Rule: "first_verdict", Must: true})
 	}
-	switch j.State {
-	case StateClosed:
-		if !j.Verdict.Present() {
-			found = append(found, fsm.Violation{Rule: "verdict is present", Must: true})
-		}
-		if !j.Verdict.Present() || j.Verdict.Or(0) == VerdictDuplicate {
-			found = append(found, fsm.Violation{Rule: "verdict != duplicate", Must: true})
-		}
-	case StateMerged:
-		if j.Verdict != fsm.Some(VerdictDuplicate) {
-			found = append(found, fsm.Violation{Rule: "verdict == duplicate", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Ticket) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Ticket) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateClosed:
+		return (j.Verdict.Present() || broken("verdict is present", true)) &&
+			((j.Verdict.Present() && j.Verdict.Or(0) != VerdictDuplicate) || broken("verdict != duplicate", true))
+	case StateMerged:
+		return (j.Verdict == fsm.Some(VerdictDuplicate) || broken("verdict == duplicate", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Ticket) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Ticket) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Ticket) step(op, event string, next *Ticket, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Ticket) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "words", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Ticket) refuseState(op string) *fsm.Refusal {
-	if ground := terminal[op]; ground != nil && j.State.Terminal() {
-		return j.refuseOn(ground)
+	r := j.refuse(op, fsm.ErrWrongState)
+	if j.State.Terminal() {
+		r.Code = fsm.ErrTerminal
 	}
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Ticket) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "words", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Ticket) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -638,43 +647,23 @@ func (j *Ticket) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	rankStates   = []string{"open"}
-	judgeStates  = []string{"open"}
-	guessStates  = []string{"open"}
-	closeStates  = []string{"open"}
-	mergeStates  = []string{"open", "closed"}
-	reopenStates = []string{"closed"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpRank:   {Code: fsm.ErrWrongState, Machine: "words", Operation: "rank", Allowed: rankStates},
-	OpJudge:  {Code: fsm.ErrWrongState, Machine: "words", Operation: "judge", Allowed: judgeStates},
-	OpGuess:  {Code: fsm.ErrWrongState, Machine: "words", Operation: "guess", Allowed: guessStates},
-	OpClose:  {Code: fsm.ErrWrongState, Machine: "words", Operation: "close", Allowed: closeStates},
-	OpMerge:  {Code: fsm.ErrWrongState, Machine: "words", Operation: "merge", Allowed: mergeStates},
-	OpReopen: {Code: fsm.ErrWrongState, Machine: "words", Operation: "reopen", Allowed: reopenStates},
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Ticket) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
+	return r
 }
 
-// terminal is why an operation is refused in a terminal state.
-var terminal = map[string]*fsm.Ground{
-	OpRank:   {Code: fsm.ErrTerminal, Machine: "words", Operation: "rank", Allowed: rankStates},
-	OpJudge:  {Code: fsm.ErrTerminal, Machine: "words", Operation: "judge", Allowed: judgeStates},
-	OpGuess:  {Code: fsm.ErrTerminal, Machine: "words", Operation: "guess", Allowed: guessStates},
-	OpClose:  {Code: fsm.ErrTerminal, Machine: "words", Operation: "close", Allowed: closeStates},
-	OpMerge:  {Code: fsm.ErrTerminal, Machine: "words", Operation: "merge", Allowed: mergeStates},
-	OpReopen: {Code: fsm.ErrTerminal, Machine: "words", Operation: "reopen", Allowed: reopenStates},
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"rank":   "open",
+	"judge":  "open",
+	"guess":  "open",
+	"close":  "open",
+	"merge":  "open, closed",
+	"reopen": "closed",
 }
-
-// The grounds on which guards refuse an operation.
-var (
-	groundJudgeJudged     = fsm.Ground{Code: fsm.ErrGuard, Machine: "words", Operation: "judge", Guard: "judged", Cause: ErrNotJudged}
-	groundJudgeNewVerdict = fsm.Ground{Code: fsm.ErrGuard, Machine: "words", Operation: "judge", Guard: "new_verdict", Cause: ErrSameVerdict}
-	groundCloseUrgent     = fsm.Ground{Code: fsm.ErrGuard, Machine: "words", Operation: "close", Guard: "urgent", Cause: ErrNotUrgent}
-)
 
 // priorityOfRankTo returns the same word as a Priority.
 func priorityOfRankTo(v RankTo) Priority {

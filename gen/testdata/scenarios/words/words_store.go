@@ -122,11 +122,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Ticket, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Ticket, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.word())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.word, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -152,19 +148,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.word()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.word, states)
 }
 
 // In returns the machine within a transaction of the caller's own, which
@@ -213,93 +197,49 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opCreate = &fsmimpl.Operation[Ticket]{
-		Name:    "create",
-		Stored:  "create",
-		Event:   "create",
-		By:      fsmimpl.ByCaller,
+		Name: "create", Stored: "create", Event: "create", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "new"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "priority", Column: "urgency"},
-		},
+		Moves:   []fsmimpl.Move{{To: "new"}},
+		Feeds:   []fsmimpl.Feed{{Input: "priority", Column: "urgency"}},
 	}
 
 	opRank = &fsmimpl.Operation[Ticket]{
-		Name:   "rank",
-		Stored: "prioritise",
-		Event:  "ranked",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"new"},
-		Moves: []fsmimpl.Move{
-			{From: "new", To: "new"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "to", Column: "urgency"},
-		},
+		Name: "rank", Stored: "prioritise", Event: "ranked", By: fsmimpl.ByCaller,
+		From:  []string{"new"},
+		Moves: []fsmimpl.Move{{From: "new", To: "new"}},
+		Feeds: []fsmimpl.Feed{{Input: "to", Column: "urgency"}},
 	}
 
 	opJudge = &fsmimpl.Operation[Ticket]{
-		Name:   "judge",
-		Stored: "judge",
-		Event:  "judge",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"new"},
-		Moves: []fsmimpl.Move{
-			{From: "new", To: "new"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "verdict", Column: "verdict"},
-		},
+		Name: "judge", Stored: "judge", Event: "judge", By: fsmimpl.ByCaller,
+		From:  []string{"new"},
+		Moves: []fsmimpl.Move{{From: "new", To: "new"}},
+		Feeds: []fsmimpl.Feed{{Input: "verdict", Column: "verdict"}},
 	}
 
 	opGuess = &fsmimpl.Operation[Ticket]{
-		Name:   "guess",
-		Stored: "guess",
-		Event:  "guess",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"new"},
-		Moves: []fsmimpl.Move{
-			{From: "new", To: "new"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "guess", Column: "verdict"},
-		},
+		Name: "guess", Stored: "guess", Event: "guess", By: fsmimpl.ByCaller,
+		From:  []string{"new"},
+		Moves: []fsmimpl.Move{{From: "new", To: "new"}},
+		Feeds: []fsmimpl.Feed{{Input: "guess", Column: "verdict"}},
 	}
 
 	opClose = &fsmimpl.Operation[Ticket]{
-		Name:   "close",
-		Stored: "close",
-		Event:  "close",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"new"},
-		Moves: []fsmimpl.Move{
-			{From: "new", To: "closed"},
-		},
+		Name: "close", Stored: "close", Event: "close", By: fsmimpl.ByCaller,
+		From:  []string{"new"},
+		Moves: []fsmimpl.Move{{From: "new", To: "closed"}},
 	}
 
 	opMerge = &fsmimpl.Operation[Ticket]{
-		Name:   "merge",
-		Stored: "merge",
-		Event:  "merge",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"new", "closed"},
-		Moves: []fsmimpl.Move{
-			{From: "new", To: "merged"},
-			{From: "closed", To: "merged"},
-		},
+		Name: "merge", Stored: "merge", Event: "merge", By: fsmimpl.ByCaller,
+		From:  []string{"new", "closed"},
+		Moves: []fsmimpl.Move{{From: "new", To: "merged"}, {From: "closed", To: "merged"}},
 	}
 
 	opReopen = &fsmimpl.Operation[Ticket]{
-		Name:   "reopen",
-		Stored: "reopen",
-		Event:  "opened_again",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"closed"},
-		Moves: []fsmimpl.Move{
-			{From: "closed", To: "new"},
-		},
+		Name: "reopen", Stored: "reopen", Event: "opened_again", By: fsmimpl.ByCaller,
+		From:  []string{"closed"},
+		Moves: []fsmimpl.Move{{From: "closed", To: "new"}},
 	}
 )
 
@@ -308,28 +248,16 @@ var descriptor = fsmimpl.Descriptor[Ticket]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Ticket) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Ticket) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Ticket]{
-		opCreate,
-		opRank,
-		opJudge,
-		opGuess,
-		opClose,
-		opMerge,
-		opReopen,
+		opCreate, opRank, opJudge, opGuess, opClose, opMerge, opReopen,
 	},
 }
 
 func createCall(op *fsmimpl.Operation[Ticket], id string, in CreateInput, c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
-		Inputs: []driver.Input{
-			{Name: "priority", Value: in.Priority.String(), Kind: driver.KindEnum},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
+		Inputs: []driver.Input{{Name: "priority", Value: in.Priority.String(), Kind: driver.KindEnum}},
 		Decide: func(j *Ticket, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Create(id, in, now)
 			*j = made
@@ -340,11 +268,8 @@ func createCall(op *fsmimpl.Operation[Ticket], id string, in CreateInput, c fsm.
 
 func rankCall(op *fsmimpl.Operation[Ticket], in RankInput, c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "to", Value: in.To.String(), Kind: driver.KindEnum},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "to", Value: in.To.String(), Kind: driver.KindEnum}},
 		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Rank(in, now))
 		},
@@ -353,11 +278,8 @@ func rankCall(op *fsmimpl.Operation[Ticket], in RankInput, c fsm.Call) fsmimpl.C
 
 func judgeCall(op *fsmimpl.Operation[Ticket], in JudgeInput, c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "verdict", Value: in.Verdict.String(), Kind: driver.KindEnum},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "verdict", Value: in.Verdict.String(), Kind: driver.KindEnum}},
 		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Judge(in, now))
 		},
@@ -366,11 +288,8 @@ func judgeCall(op *fsmimpl.Operation[Ticket], in JudgeInput, c fsm.Call) fsmimpl
 
 func guessCall(op *fsmimpl.Operation[Ticket], in GuessInput, c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "guess", Value: fsmimpl.ColumnOf(in.Guess, GuessGuess.String), Kind: driver.KindEnum},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "guess", Value: fsmimpl.ColumnOf(in.Guess, GuessGuess.String), Kind: driver.KindEnum}},
 		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Guess(in, now))
 		},
@@ -379,11 +298,8 @@ func guessCall(op *fsmimpl.Operation[Ticket], in GuessInput, c fsm.Call) fsmimpl
 
 func closeCall(op *fsmimpl.Operation[Ticket], in CloseInput, c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "mood", Value: in.Mood.String(), Kind: driver.KindEnum},
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "mood", Value: in.Mood.String(), Kind: driver.KindEnum}},
 		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Close(in, now))
 		},
@@ -392,32 +308,22 @@ func closeCall(op *fsmimpl.Operation[Ticket], in CloseInput, c fsm.Call) fsmimpl
 
 func mergeCall(op *fsmimpl.Operation[Ticket], c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Merge(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Merge(now)) },
 	}
 }
 
 func reopenCall(op *fsmimpl.Operation[Ticket], c fsm.Call) fsmimpl.Call[Ticket] {
 	return fsmimpl.Call[Ticket]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Reopen(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Reopen(now)) },
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Ticket) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.word(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.word(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			j.Priority.String(),
 			fsmimpl.ColumnOf(j.Verdict, Verdict.String),

@@ -167,45 +167,26 @@ func badLease(t time.Time) string {
 }
 
 func refuse(j *lifecycle.Job, op string, code fsm.Code, name string) error {
-	return (&fsm.Ground{Code: code, Machine: "lifecycle", Operation: op, Name: name}).RefuseOnce(j.ID, j.State.String())
+	return &fsm.Refusal{Code: code, Machine: "lifecycle", Operation: op, Name: name, ID: j.ID, State: j.State.String()}
 }
 
 func refuseInput(j *lifecycle.Job, op string, name, problem string) error {
-	return (&fsm.Ground{Code: fsm.ErrInvalidInput, Machine: "lifecycle", Operation: op, Name: name, Message: problem}).RefuseOnce(j.ID, j.State.String())
+	return &fsm.Refusal{Code: fsm.ErrInvalidInput, Machine: "lifecycle", Operation: op, Name: name, Message: problem, ID: j.ID, State: j.State.String()}
 }
 
-// wrongState, terminal and notOwner are what is known of everyday refusals before the call.
-var wrongState, terminal, notOwner = grounds()
-
-func grounds() (wrong, terminal, owner map[string]*fsm.Ground) {
-	wrong, terminal, owner = map[string]*fsm.Ground{}, map[string]*fsm.Ground{}, map[string]*fsm.Ground{}
-	for op, allowed := range map[string][]string{
-		lifecycle.OpClaimNext: {"queued", "stalled"}, lifecycle.OpStart: {"claimed"}, lifecycle.OpHeartbeat: {"claimed", "running"}, lifecycle.OpComplete: {"running"},
-	} {
-		wrong[op] = &fsm.Ground{Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: op, Allowed: allowed}
-		terminal[op] = &fsm.Ground{Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: op, Allowed: allowed}
-		owner[op] = &fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: op, Guard: "owner_only", Cause: lifecycle.ErrNotOwner}
-	}
-	return wrong, terminal, owner
+// possible lists the states in which an operation is possible.
+var possible = map[string]string{
+	lifecycle.OpClaimNext: "queued, stalled", lifecycle.OpStart: "claimed", lifecycle.OpHeartbeat: "claimed, running", lifecycle.OpComplete: "running",
 }
-
-// names are those of the states.
-var names = func() (names [16]string) {
-	for _, s := range lifecycle.States() {
-		names[s] = s.String()
-	}
-	return names
-}()
-
-func on(j *lifecycle.Job, g *fsm.Ground) error { return g.Refuse(j.ID, &names[j.State]) }
 
 func refuseState(j *lifecycle.Job, op string) error {
+	r := &fsm.Refusal{Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: op, Allowed: possible[op], ID: j.ID, State: j.State.String()}
 	if j.State.Terminal() {
-		return on(j, terminal[op])
+		r.Code = fsm.ErrTerminal
 	}
-	return on(j, wrongState[op])
+	return r
 }
 
 func refuseOwner(j *lifecycle.Job, op string) error {
-	return on(j, notOwner[op])
+	return &fsm.Refusal{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: op, Guard: "owner_only", Cause: lifecycle.ErrNotOwner, ID: j.ID, State: j.State.String()}
 }

@@ -116,24 +116,18 @@ func refused(call func() error) func(n int) error {
 }
 
 // plain is an error of the size that a refusal of ours has.
-type plain struct {
-	ground *fsm.Ground
-	id     string
-	state  *string
-}
+type plain struct{ refusal fsm.Refusal }
 
-func (p *plain) Error() string { return p.ground.Machine + " " + p.id + " " + *p.state }
+func (p *plain) Error() string { return p.refusal.Error() }
 
 var (
-	made   error // keeps the compiler from leaving out what alone makes
-	ground fsm.Ground
-	inside = "running"
+	made error // keeps the compiler from leaving out what alone makes
 )
 
 // alone makes plain errors and does nothing else.
 func alone(n int) error {
 	for range n {
-		made = &plain{&ground, "job-1", &inside}
+		made = &plain{fsm.Refusal{ID: "job-1", State: "running"}}
 	}
 	return nil
 }

@@ -9,7 +9,6 @@
 package slot
 
 import (
-	"errors"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -106,13 +105,13 @@ const (
 // call returns.
 var (
 	// ErrLaneFull: refused by the guard few.
-	ErrLaneFull = errors.New("lane full")
+	ErrLaneFull = fsmimpl.NewError("lane_full", "lane full")
 	// ErrTooLow: refused by the guard fits.
-	ErrTooLow = errors.New("too low")
+	ErrTooLow = fsmimpl.NewError("too_low", "too low")
 	// ErrIsBlocked: refused by the guard free.
-	ErrIsBlocked = errors.New("is blocked")
+	ErrIsBlocked = fsmimpl.NewError("is_blocked", "is blocked")
 	// ErrKeyTaken: refused by the unique rule one_key.
-	ErrKeyTaken = errors.New("key taken")
+	ErrKeyTaken = fsmimpl.NewError("key_taken", "key taken")
 )
 
 // Slot is one record of the machine. Change it by its methods only: they keep
@@ -182,11 +181,11 @@ type SubmitInput struct {
 func Submit(id string, in SubmitInput, now time.Time) (Slot, Event, error) {
 	now = driver.Time(now)
 	j := Slot{ID: id, CreatedAt: now}
-	if err := driver.CheckText(in.Lane.Or("")); err != nil {
-		return Slot{}, Event{}, j.refuseInput("submit", "lane", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Lane); bad != "" {
+		return Slot{}, Event{}, j.refuseInput("submit", "lane", bad)
 	}
-	if err := driver.CheckText(in.Key.Or("")); err != nil {
-		return Slot{}, Event{}, j.refuseInput("submit", "key", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Key); bad != "" {
+		return Slot{}, Event{}, j.refuseInput("submit", "key", bad)
 	}
 	if in.Rank < 0 || in.Rank > 9 {
 		return Slot{}, Event{}, j.refuseInput("submit", "rank", "expected 0 to 9")
@@ -194,23 +193,25 @@ func Submit(id string, in SubmitInput, now time.Time) (Slot, Event, error) {
 	if in.Floor < 0 || in.Floor > 9 {
 		return Slot{}, Event{}, j.refuseInput("submit", "floor", "expected 0 to 9")
 	}
-	if v, ok := in.ReadyAt.Get(); ok {
-		if !inYears(v) {
-			return Slot{}, Event{}, j.refuseInput("submit", "ready_at", "it is outside the years 1 to 9999")
-		}
-		in.ReadyAt = fsm.Some(driver.Time(v))
+	in.ReadyAt = fsmimpl.CutTime(in.ReadyAt)
+	if bad := fsmimpl.BadOptionalTime(in.ReadyAt); bad != "" {
+		return Slot{}, Event{}, j.refuseInput("submit", "ready_at", bad)
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Slot{}, Event{}, j.refuseInput("submit", "id", err.Error())
 	}
-	j.Lane = in.Lane
-	j.Key = in.Key
-	j.Rank = in.Rank
-	j.Floor = in.Floor
-	j.ReadyAt = in.ReadyAt
-	j.Blocked = in.Blocked
-	j.move(StateQueued, now)
-	return j, Event{Name: EventSubmit, To: StateQueued}, nil
+	next := j
+	next.Lane = in.Lane
+	next.Key = in.Key
+	next.Rank = in.Rank
+	next.Floor = in.Floor
+	next.ReadyAt = in.ReadyAt
+	next.Blocked = in.Blocked
+	e, err := j.step("submit", EventSubmit, &next, StateQueued, now)
+	if err != nil {
+		return Slot{}, Event{}, err
+	}
+	return j, e, nil
 }
 
 // EditInput holds the inputs of Edit.
@@ -226,11 +227,11 @@ type EditInput struct {
 // Edit keeps a Slot queued.
 func (j *Slot) Edit(in EditInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if err := driver.CheckText(in.Lane.Or("")); err != nil {
-		return Event{}, j.refuseInput("edit", "lane", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Lane); bad != "" {
+		return Event{}, j.refuseInput("edit", "lane", bad)
 	}
-	if err := driver.CheckText(in.Key.Or("")); err != nil {
-		return Event{}, j.refuseInput("edit", "key", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Key); bad != "" {
+		return Event{}, j.refuseInput("edit", "key", bad)
 	}
 	if in.Rank < 0 || in.Rank > 9 {
 		return Event{}, j.refuseInput("edit", "rank", "expected 0 to 9")
@@ -238,28 +239,21 @@ func (j *Slot) Edit(in EditInput, now time.Time) (Event, error) {
 	if in.Floor < 0 || in.Floor > 9 {
 		return Event{}, j.refuseInput("edit", "floor", "expected 0 to 9")
 	}
-	if v, ok := in.ReadyAt.Get(); ok {
-		if !inYears(v) {
-			return Event{}, j.refuseInput("edit", "ready_at", "it is outside the years 1 to 9999")
-		}
-		in.ReadyAt = fsm.Some(driver.Time(v))
+	in.ReadyAt = fsmimpl.CutTime(in.ReadyAt)
+	if bad := fsmimpl.BadOptionalTime(in.ReadyAt); bad != "" {
+		return Event{}, j.refuseInput("edit", "ready_at", bad)
 	}
-	switch j.State {
-	case StateQueued:
-	default:
-		return Event{}, j.refuseState(OpEdit)
+	if j.State != StateQueued {
+		return Event{}, j.refuseState("edit")
 	}
-	if j.Owner.Present() {
-		return Event{}, j.refuseInvariant("edit", "owner is absent")
-	}
-	j.Lane = in.Lane
-	j.Key = in.Key
-	j.Rank = in.Rank
-	j.Floor = in.Floor
-	j.ReadyAt = in.ReadyAt
-	j.Blocked = in.Blocked
-	j.move(j.State, now)
-	return Event{Name: EventEdit, From: j.State, To: j.State}, nil
+	next := *j
+	next.Lane = in.Lane
+	next.Key = in.Key
+	next.Rank = in.Rank
+	next.Floor = in.Floor
+	next.ReadyAt = in.ReadyAt
+	next.Blocked = in.Blocked
+	return j.step("edit", EventEdit, &next, j.State, now)
 }
 
 // ClaimPeers is what Claim must know of the other records. The durable form
@@ -277,36 +271,24 @@ type ClaimPeers struct {
 //   - free: blocked != true (ErrIsBlocked)
 func (j *Slot) Claim(peers ClaimPeers, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("claim", fsm.ErrActorMissing)
+	if err := j.asked("claim", actor); err != nil {
+		return Event{}, err
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("claim", "actor", err.Error())
-	}
-	switch j.State {
-	case StateQueued:
-	default:
-		return Event{}, j.refuseState(OpClaim)
+	if j.State != StateQueued {
+		return Event{}, j.refuseState("claim")
 	}
 	if peers.Few >= 2 {
-		return Event{}, j.refuseOn(&groundClaimFew)
+		return Event{}, j.refuseGuard("claim", "few", "", ErrLaneFull, "others", peers.Few)
 	}
 	if j.Floor > j.Rank {
-		return Event{}, j.refuseOn(&groundClaimFits)
+		return Event{}, j.refuseGuard("claim", "fits", "", ErrTooLow, "floor", j.Floor, "rank", j.Rank)
 	}
 	if j.Blocked {
-		return Event{}, j.refuseOn(&groundClaimFree)
+		return Event{}, j.refuseGuard("claim", "free", "", ErrIsBlocked, "blocked", j.Blocked)
 	}
-	if j.Rank < 0 || j.Rank > 9 {
-		return Event{}, j.refuseInvariant("claim", "rank")
-	}
-	if j.Floor < 0 || j.Floor > 9 {
-		return Event{}, j.refuseInvariant("claim", "floor")
-	}
-	j.Owner = fsm.Some(actor)
-	from := j.State
-	j.move(StateRunning, now)
-	return Event{Name: EventClaim, From: from, To: StateRunning}, nil
+	next := *j
+	next.Owner = fsm.Some(actor)
+	return j.step("claim", EventClaim, &next, StateRunning, now)
 }
 
 // Rush moves a Slot from queued to running.
@@ -314,33 +296,15 @@ func (j *Slot) Claim(peers ClaimPeers, actor string, now time.Time) (Event, erro
 // It is run by an operator, who gives a reason.
 func (j *Slot) Rush(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if actor == "" {
-		return Event{}, j.refuse("rush", fsm.ErrActorMissing)
+	if err := j.operated("rush", actor, reason); err != nil {
+		return Event{}, err
 	}
-	if reason == "" {
-		return Event{}, j.refuse("rush", fsm.ErrReasonMissing)
+	if j.State != StateQueued {
+		return Event{}, j.refuseState("rush")
 	}
-	if err := driver.CheckID(actor); err != nil {
-		return Event{}, j.refuseInput("rush", "actor", err.Error())
-	}
-	if err := driver.CheckText(reason); err != nil {
-		return Event{}, j.refuseInput("rush", "reason", err.Error())
-	}
-	switch j.State {
-	case StateQueued:
-	default:
-		return Event{}, j.refuseState(OpRush)
-	}
-	if j.Rank < 0 || j.Rank > 9 {
-		return Event{}, j.refuseInvariant("rush", "rank")
-	}
-	if j.Floor < 0 || j.Floor > 9 {
-		return Event{}, j.refuseInvariant("rush", "floor")
-	}
-	j.Owner = fsm.Some(actor)
-	from := j.State
-	j.move(StateRunning, now)
-	return Event{Name: EventRush, From: from, To: StateRunning}, nil
+	next := *j
+	next.Owner = fsm.Some(actor)
+	return j.step("rush", EventRush, &next, StateRunning, now)
 }
 
 // ShiftInput holds the inputs of Shift.
@@ -351,84 +315,46 @@ type ShiftInput struct {
 // Shift keeps a Slot running.
 func (j *Slot) Shift(in ShiftInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
-	if err := driver.CheckText(in.Lane.Or("")); err != nil {
-		return Event{}, j.refuseInput("shift", "lane", err.Error())
+	if bad := fsmimpl.BadOptionalText(in.Lane); bad != "" {
+		return Event{}, j.refuseInput("shift", "lane", bad)
 	}
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpShift)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("shift")
 	}
-	if j.Rank < 0 || j.Rank > 9 {
-		return Event{}, j.refuseInvariant("shift", "rank")
-	}
-	if j.Floor < 0 || j.Floor > 9 {
-		return Event{}, j.refuseInvariant("shift", "floor")
-	}
-	if !j.Owner.Present() {
-		return Event{}, j.refuseInvariant("shift", "owner is present")
-	}
-	j.Lane = in.Lane
-	j.move(j.State, now)
-	return Event{Name: EventShift, From: j.State, To: j.State}, nil
+	next := *j
+	next.Lane = in.Lane
+	return j.step("shift", EventShift, &next, j.State, now)
 }
 
 // Back moves a Slot from running to queued.
 func (j *Slot) Back(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpBack)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("back")
 	}
-	if j.Rank < 0 || j.Rank > 9 {
-		return Event{}, j.refuseInvariant("back", "rank")
-	}
-	if j.Floor < 0 || j.Floor > 9 {
-		return Event{}, j.refuseInvariant("back", "floor")
-	}
-	j.Owner = fsm.Optional[string]{}
-	from := j.State
-	j.move(StateQueued, now)
-	return Event{Name: EventBack, From: from, To: StateQueued}, nil
+	next := *j
+	next.Owner = fsm.Optional[string]{}
+	return j.step("back", EventBack, &next, StateQueued, now)
 }
 
 // Finish moves a Slot from running to done.
 func (j *Slot) Finish(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateRunning:
-	default:
-		return Event{}, j.refuseState(OpFinish)
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("finish")
 	}
-	if j.Rank < 0 || j.Rank > 9 {
-		return Event{}, j.refuseInvariant("finish", "rank")
-	}
-	if j.Floor < 0 || j.Floor > 9 {
-		return Event{}, j.refuseInvariant("finish", "floor")
-	}
-	from := j.State
-	j.move(StateDone, now)
-	return Event{Name: EventFinish, From: from, To: StateDone}, nil
+	next := *j
+	return j.step("finish", EventFinish, &next, StateDone, now)
 }
 
 // Drop moves a Slot from queued to done.
 func (j *Slot) Drop(now time.Time) (Event, error) {
 	now = driver.Time(now)
-	switch j.State {
-	case StateQueued:
-	default:
-		return Event{}, j.refuseState(OpDrop)
+	if j.State != StateQueued {
+		return Event{}, j.refuseState("drop")
 	}
-	if j.Rank < 0 || j.Rank > 9 {
-		return Event{}, j.refuseInvariant("drop", "rank")
-	}
-	if j.Floor < 0 || j.Floor > 9 {
-		return Event{}, j.refuseInvariant("drop", "floor")
-	}
-	from := j.State
-	j.move(StateDone, now)
-	return Event{Name: EventDrop, From: from, To: StateDone}, nil
+	next := *j
+	return j.step("drop", EventDrop, &next, StateDone, now)
 }
 
 // Can reports whether an operation is possible in the state of the Slot: nil,
@@ -455,59 +381,106 @@ func Check(j Slot) []fsm.Violation {
 	if !j.State.Valid() {
 		return append(found, fsm.Violation{Rule: "state", Must: true, Message: "the record is in no state of the machine"})
 	}
-	if j.Rank < 0 || j.Rank > 9 {
-		found = append(found, fsm.Violation{Rule: "rank", Must: true})
-	}
-	if j.Floor < 0 || j.Floor > 9 {
-		found = append(found, fsm.Violation{Rule: "floor", Must: true})
-	}
-	switch j.State {
-	case StateQueued:
-		if j.Owner.Present() {
-			found = append(found, fsm.Violation{Rule: "owner is absent", Must: true})
-		}
-	case StateRunning:
-		if !j.Owner.Present() {
-			found = append(found, fsm.Violation{Rule: "owner is present", Must: true})
-		}
-	}
+	j.rules(func(rule string, must bool) bool {
+		found = append(found, fsm.Violation{Rule: rule, Must: must})
+		return true
+	})
 	return found
 }
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Slot) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
+// rules hands over each rule of its state that the record breaks, MUST before
+// SHOULD, until it is told to stop.
+func (j *Slot) rules(broken func(rule string, must bool) bool) bool {
+	switch j.State {
+	case StateQueued:
+		return ((j.Rank >= 0 && j.Rank <= 9) || broken("rank", true)) &&
+			((j.Floor >= 0 && j.Floor <= 9) || broken("floor", true)) &&
+			(!j.Owner.Present() || broken("owner is absent", true))
+	case StateRunning:
+		return ((j.Rank >= 0 && j.Rank <= 9) || broken("rank", true)) &&
+			((j.Floor >= 0 && j.Floor <= 9) || broken("floor", true)) &&
+			(j.Owner.Present() || broken("owner is present", true))
+	case StateDone:
+		return ((j.Rank >= 0 && j.Rank <= 9) || broken("rank", true)) &&
+			((j.Floor >= 0 && j.Floor <= 9) || broken("floor", true))
 	}
+	return true
 }
 
-// refuseOn refuses on a ground that is known before the call.
-func (j *Slot) refuseOn(ground *fsm.Ground) *fsm.Refusal {
-	if int(j.State) < len(stateNames) {
-		return ground.Refuse(j.ID, &stateNames[j.State])
+// broken returns the first MUST rule that the record breaks, or nothing.
+func (j *Slot) broken() (first string) {
+	j.rules(func(rule string, must bool) bool {
+		if must {
+			first = rule
+		}
+		return !must
+	})
+	return first
+}
+
+// step takes a step that was decided on a copy of the record, unless the copy
+// breaks a rule: then the record was stored by somebody else.
+func (j *Slot) step(op, event string, next *Slot, to State, now time.Time) (Event, error) {
+	next.State = to
+	next.Rev++
+	if now.After(next.UpdatedAt) {
+		next.UpdatedAt = now
 	}
-	state := j.State.String() // the specification has no such state
-	return ground.Refuse(j.ID, &state)
+	if rule := next.broken(); rule != "" {
+		return Event{}, j.refuseRule(op, fsm.ErrInvariant, rule)
+	}
+	e := Event{Name: event, From: j.State, To: to}
+	*j = *next
+	return e, nil
+}
+
+// asked refuses a call whose actor cannot be one.
+func (j *Slot) asked(op, actor string) error {
+	if actor == "" {
+		return j.refuse(op, fsm.ErrActorMissing)
+	}
+	if err := driver.CheckID(actor); err != nil {
+		return j.refuseInput(op, "actor", err.Error())
+	}
+	return nil
+}
+
+// operated refuses a call of an operator who is nobody, or gives no reason.
+func (j *Slot) operated(op, actor, reason string) error {
+	if actor != "" && reason == "" {
+		return j.refuse(op, fsm.ErrReasonMissing)
+	}
+	if err := j.asked(op, actor); err != nil {
+		return err
+	}
+	if err := driver.CheckText(reason); err != nil {
+		return j.refuseInput(op, "reason", err.Error())
+	}
+	return nil
+}
+
+// refuse refuses an operation. A record without a state is one that a creation
+// makes.
+func (j *Slot) refuse(op string, code fsm.Code) *fsm.Refusal {
+	r := &fsm.Refusal{Code: code, Machine: "slot", Operation: op, ID: j.ID}
+	if j.State != 0 {
+		r.State = j.State.String()
+	}
+	return r
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Slot) refuseState(op string) *fsm.Refusal {
-	if ground := wrongState[op]; ground != nil {
-		return j.refuseOn(ground)
-	}
-	return j.refuse(op, fsm.ErrWrongState)
+	r := j.refuse(op, fsm.ErrWrongState)
+	r.Allowed = possible[op]
+	return r
 }
 
-// refuse refuses on a ground of its own: what is wrong with the call or with
-// the record. A record without a state is one that a creation makes.
-func (j *Slot) refuse(op string, code fsm.Code) *fsm.Refusal {
-	state := ""
-	if j.State != 0 {
-		state = j.State.String()
-	}
-	return (&fsm.Ground{Code: code, Machine: "slot", Operation: op}).RefuseOnce(j.ID, state)
+// refuseGuard refuses by a guard, with the values that it looked at.
+func (j *Slot) refuseGuard(op, guard, message string, cause error, values ...any) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrGuard)
+	r.Guard, r.Message, r.Cause, r.Values = guard, message, cause, fsmimpl.Values(values...)
+	return r
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -517,46 +490,21 @@ func (j *Slot) refuseInput(op, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Slot) refuseInvariant(op, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseRule refuses a step after which the record would break a rule, or could
+// not hold a value.
+func (j *Slot) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
+	r := j.refuse(op, code)
+	r.Name = name
 	return r
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	editStates   = []string{"queued"}
-	claimStates  = []string{"queued"}
-	rushStates   = []string{"queued"}
-	shiftStates  = []string{"running"}
-	backStates   = []string{"running"}
-	finishStates = []string{"running"}
-	dropStates   = []string{"queued"}
-)
-
-// wrongState is why an operation is refused in a state in which it is not
-// possible.
-var wrongState = map[string]*fsm.Ground{
-	OpEdit:   {Code: fsm.ErrWrongState, Machine: "slot", Operation: "edit", Allowed: editStates},
-	OpClaim:  {Code: fsm.ErrWrongState, Machine: "slot", Operation: "claim", Allowed: claimStates},
-	OpRush:   {Code: fsm.ErrWrongState, Machine: "slot", Operation: "rush", Allowed: rushStates},
-	OpShift:  {Code: fsm.ErrWrongState, Machine: "slot", Operation: "shift", Allowed: shiftStates},
-	OpBack:   {Code: fsm.ErrWrongState, Machine: "slot", Operation: "back", Allowed: backStates},
-	OpFinish: {Code: fsm.ErrWrongState, Machine: "slot", Operation: "finish", Allowed: finishStates},
-	OpDrop:   {Code: fsm.ErrWrongState, Machine: "slot", Operation: "drop", Allowed: dropStates},
-}
-
-// The grounds on which guards refuse an operation.
-var (
-	groundClaimFew  = fsm.Ground{Code: fsm.ErrGuard, Machine: "slot", Operation: "claim", Guard: "few", Cause: ErrLaneFull}
-	groundClaimFits = fsm.Ground{Code: fsm.ErrGuard, Machine: "slot", Operation: "claim", Guard: "fits", Cause: ErrTooLow}
-	groundClaimFree = fsm.Ground{Code: fsm.ErrGuard, Machine: "slot", Operation: "claim", Guard: "free", Cause: ErrIsBlocked}
-)
-
-// inYears reports whether every store can hold the time.
-func inYears(t time.Time) bool {
-	s := t.Unix()
-	return s >= -62135596800 && s < 253402300800
+// possible lists the states in which an operation may move a record.
+var possible = map[string]string{
+	"edit":   "queued",
+	"claim":  "queued",
+	"rush":   "queued",
+	"shift":  "running",
+	"back":   "running",
+	"finish": "running",
+	"drop":   "queued",
 }

@@ -154,11 +154,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Slot, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Slot, error] {
-	var q driver.Query
-	for _, s := range states {
-		q.States = append(q.States, s.String())
-	}
-	return m.core.List(ctx, q)
+	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
 // History returns the log of a record, by revision.
@@ -184,19 +180,7 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	if len(states) == 0 {
 		states = States()
 	}
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = s.String()
-	}
-	byWord, err := m.core.Count(ctx, words...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[State]int64, len(states))
-	for i, s := range states {
-		counts[s] = byWord[words[i]]
-	}
-	return counts, nil
+	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
 // In returns the machine within a transaction of the caller's own, which
@@ -245,14 +229,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opSubmit = &fsmimpl.Operation[Slot]{
-		Name:    "submit",
-		Stored:  "submit",
-		Event:   "submit",
-		By:      fsmimpl.ByCaller,
+		Name: "submit", Stored: "submit", Event: "submit", By: fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsmimpl.Move{
-			{To: "queued"},
-		},
+		Moves:   []fsmimpl.Move{{To: "queued"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "lane", Column: "lane"},
 			{Input: "key", Column: "key"},
@@ -264,14 +243,9 @@ var (
 	}
 
 	opEdit = &fsmimpl.Operation[Slot]{
-		Name:   "edit",
-		Stored: "edit",
-		Event:  "edit",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"queued"},
-		Moves: []fsmimpl.Move{
-			{From: "queued", To: "queued"},
-		},
+		Name: "edit", Stored: "edit", Event: "edit", By: fsmimpl.ByCaller,
+		From:  []string{"queued"},
+		Moves: []fsmimpl.Move{{From: "queued", To: "queued"}},
 		Feeds: []fsmimpl.Feed{
 			{Input: "lane", Column: "lane"},
 			{Input: "key", Column: "key"},
@@ -283,14 +257,9 @@ var (
 	}
 
 	opClaim = &fsmimpl.Operation[Slot]{
-		Name:   "claim",
-		Stored: "claim",
-		Event:  "claim",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"queued"},
-		Moves: []fsmimpl.Move{
-			{From: "queued", To: "running"},
-		},
+		Name: "claim", Stored: "claim", Event: "claim", By: fsmimpl.ByCaller,
+		From:      []string{"queued"},
+		Moves:     []fsmimpl.Move{{From: "queued", To: "running"}},
 		NeedActor: true,
 		Picks:     true,
 		Order:     []driver.Order{{Column: "rank"}, {Column: "floor", Descending: true}},
@@ -308,62 +277,35 @@ var (
 	}
 
 	opRush = &fsmimpl.Operation[Slot]{
-		Name:   "rush",
-		Stored: "rush",
-		Event:  "rush",
-		By:     fsmimpl.ByOperator,
-		From:   []string{"queued"},
-		Moves: []fsmimpl.Move{
-			{From: "queued", To: "running"},
-		},
+		Name: "rush", Stored: "rush", Event: "rush", By: fsmimpl.ByOperator,
+		From:      []string{"queued"},
+		Moves:     []fsmimpl.Move{{From: "queued", To: "running"}},
 		NeedActor: true,
 	}
 
 	opShift = &fsmimpl.Operation[Slot]{
-		Name:   "shift",
-		Stored: "shift",
-		Event:  "shift",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "running"},
-		},
-		Feeds: []fsmimpl.Feed{
-			{Input: "lane", Column: "lane"},
-		},
+		Name: "shift", Stored: "shift", Event: "shift", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "running"}},
+		Feeds: []fsmimpl.Feed{{Input: "lane", Column: "lane"}},
 	}
 
 	opBack = &fsmimpl.Operation[Slot]{
-		Name:   "back",
-		Stored: "back",
-		Event:  "back",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "queued"},
-		},
+		Name: "back", Stored: "back", Event: "back", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "queued"}},
 	}
 
 	opFinish = &fsmimpl.Operation[Slot]{
-		Name:   "finish",
-		Stored: "finish",
-		Event:  "finish",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"running"},
-		Moves: []fsmimpl.Move{
-			{From: "running", To: "done"},
-		},
+		Name: "finish", Stored: "finish", Event: "finish", By: fsmimpl.ByCaller,
+		From:  []string{"running"},
+		Moves: []fsmimpl.Move{{From: "running", To: "done"}},
 	}
 
 	opDrop = &fsmimpl.Operation[Slot]{
-		Name:   "drop",
-		Stored: "drop",
-		Event:  "drop",
-		By:     fsmimpl.ByCaller,
-		From:   []string{"queued"},
-		Moves: []fsmimpl.Move{
-			{From: "queued", To: "done"},
-		},
+		Name: "drop", Stored: "drop", Event: "drop", By: fsmimpl.ByCaller,
+		From:  []string{"queued"},
+		Moves: []fsmimpl.Move{{From: "queued", To: "done"}},
 	}
 )
 
@@ -372,26 +314,15 @@ var descriptor = fsmimpl.Descriptor[Slot]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
-	Check: func(j *Slot) []fsm.Violation {
-		return Check(*j)
-	},
+	Check:  func(j *Slot) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Slot]{
-		opSubmit,
-		opEdit,
-		opClaim,
-		opRush,
-		opShift,
-		opBack,
-		opFinish,
-		opDrop,
+		opSubmit, opEdit, opClaim, opRush, opShift, opBack, opFinish, opDrop,
 	},
 }
 
 func submitCall(op *fsmimpl.Operation[Slot], id string, in SubmitInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		ID:        id,
+		Operation: op, Caller: fsmimpl.Caller(c), ID: id,
 		Inputs: []driver.Input{
 			{Name: "lane", Value: fsmimpl.Column(in.Lane), Kind: driver.KindString},
 			{Name: "key", Value: fsmimpl.Column(in.Key), Kind: driver.KindString},
@@ -410,8 +341,7 @@ func submitCall(op *fsmimpl.Operation[Slot], id string, in SubmitInput, c fsm.Ca
 
 func editCall(op *fsmimpl.Operation[Slot], in EditInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Inputs: []driver.Input{
 			{Name: "lane", Value: fsmimpl.Column(in.Lane), Kind: driver.KindString},
 			{Name: "key", Value: fsmimpl.Column(in.Key), Kind: driver.KindString},
@@ -420,16 +350,13 @@ func editCall(op *fsmimpl.Operation[Slot], in EditInput, c fsm.Call) fsmimpl.Cal
 			{Name: "ready_at", Value: fsmimpl.ColumnOf(in.ReadyAt, driver.Time), Kind: driver.KindTime},
 			{Name: "blocked", Value: in.Blocked, Kind: driver.KindBool},
 		},
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Edit(in, now))
-		},
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Edit(in, now)) },
 	}
 }
 
 func claimCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Slot, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := ClaimPeers{Few: peers[0]}
 			return step(j.Claim(known, c.Actor, now))
@@ -447,8 +374,7 @@ func claimCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 
 func rushCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
+		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Rush(c.Actor, c.Reason, now))
 		},
@@ -457,55 +383,37 @@ func rushCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 
 func shiftCall(op *fsmimpl.Operation[Slot], in ShiftInput, c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Inputs: []driver.Input{
-			{Name: "lane", Value: fsmimpl.Column(in.Lane), Kind: driver.KindString},
-		},
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Shift(in, now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{{Name: "lane", Value: fsmimpl.Column(in.Lane), Kind: driver.KindString}},
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Shift(in, now)) },
 	}
 }
 
 func backCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Back(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Back(now)) },
 	}
 }
 
 func finishCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Finish(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Finish(now)) },
 	}
 }
 
 func dropCall(op *fsmimpl.Operation[Slot], c fsm.Call) fsmimpl.Call[Slot] {
 	return fsmimpl.Call[Slot]{
-		Operation: op,
-		Caller:    fsmimpl.Caller(c),
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Drop(now))
-		},
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Drop(now)) },
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
 func encode(j *Slot) driver.Row {
 	return driver.Row{
-		ID:        j.ID,
-		State:     j.State.String(),
-		Rev:       j.Rev,
-		CreatedAt: j.CreatedAt,
-		UpdatedAt: j.UpdatedAt,
+		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
 			fsmimpl.Column(j.Lane),
 			fsmimpl.Column(j.Key),
