@@ -76,11 +76,6 @@ properties: ## the tests with random cases, with new ones and 20 000 of each
 		$$(grep -rl --include='*_test.go' 'rapid\.Check(' . | xargs -n1 dirname | sort -u) \
 		-run "^($$(grep -rh --include='*_test.go' -B20 'rapid\.Check(' . | sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|'))$$"
 
-.PHONY: man
-man: ## write the man pages into bin/man/man1 (look at one: man -l bin/man/man1/fsmgen-gen.1)
-	$(GO) run ./cmd/fsmgen man bin/man/man1
-	cd cmd/fsmctl && $(GO) run . man ../../bin/man/man1
-
 .PHONY: e2e-short
 e2e-short: ## the conformance suites over etcd and other SQLite drivers, and a short round of faults (needs a C compiler)
 	cd internal/lab/e2e && $(GO) test -count=1 -timeout 20m ./...

@@ -15,7 +15,7 @@ const mostCall = 8 << 20
 
 // WithMaxCall sets how large a call and a record may be, from MaxCall (the default)
 // to 8 MiB. Only SQLite and PostgreSQL hold calls that are larger than MaxCall.
-func WithMaxCall(bytes int) Option { return func(o *Options) { o.most = bytes } }
+func WithMaxCall(bytes int) Option { return func(o *options) { o.most = bytes } }
 
 // badInput makes a refusal of an input that cannot be written.
 func (m *Machine[R]) badInput(err error, op *fsmimpl.Operation[R], id string) error {

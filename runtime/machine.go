@@ -21,7 +21,7 @@ type Machine[R any] struct {
 	store   driver.Store
 	table   driver.Table
 	effects map[string]fsmimpl.EffectFunc[R]
-	options Options
+	options options
 
 	byName   map[string]*fsmimpl.Operation[R] // by the name in the specification
 	byStored map[string]*fsmimpl.Operation[R]
@@ -38,8 +38,8 @@ type Machine[R any] struct {
 	quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open -> why
 }
 
-// Options are the settings of a Machine; the With functions set them.
-type Options struct {
+// options are the settings of a Machine; the With functions set them.
+type options struct {
 	clock            func() time.Time
 	callerTime       bool
 	triggers         map[string]time.Duration
@@ -52,30 +52,30 @@ type Options struct {
 	most             int // bytes of a call, and of a record
 }
 
-// Option sets one of the Options.
-type Option func(*Options)
+// Option is a setting of a Machine; the With functions make one.
+type Option func(*options)
 
 // WithClock replaces the clock, which stands in for a zero At and is read by
 // Sweep, Startup and Deliver.
-func WithClock(now func() time.Time) Option { return func(o *Options) { o.clock = now } }
+func WithClock(now func() time.Time) Option { return func(o *options) { o.clock = now } }
 
 // WithCallerTime lets the At of a call decide when it is made; without it a call
 // that names a time is refused with ErrTimeGiven. It is for programs that write down
 // what has happened elsewhere, such as an import, and for tests; those with a clock
 // of their own (WithClock) need no At. A call can then keep a deadline that is over,
 // and one of the year 9999 leaves a record whose updated_at never rises again.
-func WithCallerTime() Option { return func(o *Options) { o.callerTime = true } }
+func WithCallerTime() Option { return func(o *options) { o.callerTime = true } }
 
 // WithTrigger replaces the duration that an operation's `after` triggers add to
 // their field. The operation is named as in the specification.
 func WithTrigger(operation string, d time.Duration) Option {
-	return func(o *Options) { o.triggers[operation] = d }
+	return func(o *options) { o.triggers[operation] = d }
 }
 
 // WithBackoff sets how long an effect that failed once waits, and the longest
 // wait; each failure doubles it. The defaults are one second and five minutes.
 func WithBackoff(first, longest time.Duration) Option {
-	return func(o *Options) { o.backoff, o.longest = first, longest }
+	return func(o *options) { o.backoff, o.longest = first, longest }
 }
 
 // WithDelivery sets for how long an effect that is performed belongs to its
@@ -83,14 +83,14 @@ func WithBackoff(first, longest time.Duration) Option {
 // one minute and 8. An effect has three quarters of the lease; after a crash it is
 // performed again when the lease is over.
 func WithDelivery(lease time.Duration, atOnce int) Option {
-	return func(o *Options) { o.lease, o.lanes = lease, atOnce }
+	return func(o *options) { o.lease, o.lanes = lease, atOnce }
 }
 
 // WithOpenCheck sets how many records NewMachine looks at before it returns:
 // with more of them the check goes on in the background, see Health. The
 // default is 100 000; 0 always takes the background. A negative number leaves
 // the check out, so that a store which is refused can be opened and mended.
-func WithOpenCheck(records int64) Option { return func(o *Options) { o.check = records } }
+func WithOpenCheck(records int64) Option { return func(o *options) { o.check = records } }
 
 // NewMachine opens a machine over a store. It never creates tables: a store
 // that is not migrated is refused with ErrSchemaMismatch. Every effect of the
@@ -98,7 +98,7 @@ func WithOpenCheck(records int64) Option { return func(o *Options) { o.check = r
 func NewMachine[R any](ctx context.Context, store driver.Store, d *fsmimpl.Descriptor[R], effects map[string]fsmimpl.EffectFunc[R], opts ...Option) (*Machine[R], error) {
 	m := &Machine[R]{
 		d: d, schema: d.Schema, store: store, effects: effects,
-		options: Options{
+		options: options{
 			clock:    time.Now,
 			triggers: map[string]time.Duration{},
 			backoff:  time.Second,

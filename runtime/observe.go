@@ -46,7 +46,7 @@ type Observer func(ctx context.Context, call Observed) (context.Context, func(Ob
 
 // WithObserver sets an Observer. With several, the first is the outermost.
 func WithObserver(o Observer) Option {
-	return func(opt *Options) {
+	return func(opt *options) {
 		first := opt.observe
 		if first == nil || o == nil {
 			if o != nil {

@@ -12,7 +12,7 @@ import (
 // WithPoll sets how long Watch waits at most until it looks for new events
 // again. It looks soon after an event and ever less often while none comes. The
 // default is 250 ms.
-func WithPoll(longest time.Duration) Option { return func(o *Options) { o.poll = longest } }
+func WithPoll(longest time.Duration) Option { return func(o *options) { o.poll = longest } }
 
 // shortestPoll is how long Watch waits after an event.
 const shortestPoll = 5 * time.Millisecond

@@ -175,10 +175,16 @@ func effects(f fsmimpl.EffectFunc[storetest.Parcel]) map[string]fsmimpl.EffectFu
 
 // fixed is a clock that stands still.
 func fixed() fsm.Option {
-	return func(o *fsm.Options) {
-		fsm.WithClock(func() time.Time { return start })(o)
-		fsm.WithCallerTime()(o)
-	}
+	return together(fsm.WithClock(func() time.Time { return start }), fsm.WithCallerTime())
+}
+
+// together returns one option that sets all of them.
+func together[O ~func(T), T any](opts ...O) O {
+	return O(func(t T) {
+		for _, o := range opts {
+			o(t)
+		}
+	})
 }
 
 type outcome = fsm.Outcome[storetest.Parcel]

@@ -58,7 +58,7 @@ file or database it names, cannot be used; 3 a bug in fsmctl.`,
 	}
 	root.AddCommand(
 		c.auditCommand(), c.repairCommand(), c.logCommand(), c.historyCommand(), c.migrateCommand(), c.ServeCommand(openPage),
-		c.ManCommand(), c.VersionCommand(),
+		c.VersionCommand(),
 	)
 	return root
 }

@@ -51,7 +51,7 @@ file it names, cannot be used; 3 a bug in fsmgen. Databases are read by fsmctl.`
 		},
 	}
 	root.AddCommand(
-		c.ManCommand(), c.genCommand(), c.movedCommand("audit", "fsmctl audit --db DATABASE SPEC"), c.checkCommand(),
+		c.genCommand(), c.movedCommand("audit", "fsmctl audit --db DATABASE SPEC"), c.checkCommand(),
 		c.diagramCommand(), c.diffCommand(), c.docsCommand(), c.explainCommand(),
 		c.fmtCommand(), c.initCommand(), c.movedCommand("log", "fsmctl log --db DATABASE SPEC [ID]"), c.replayCommand(),
 		c.schemaCommand(), c.serveCommand(), c.sqlCommand(), c.VersionCommand(),

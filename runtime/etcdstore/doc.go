@@ -19,7 +19,7 @@
 // the indexes, the unique places and the outbox are put together, under compares
 // of all that the decision was made on. An acknowledged one is on the disks of a
 // quorum. Reads are linearizable; one View reads one revision of the store. If
-// that is compacted meanwhile the View ends with fsm.CodeBusy, so keep more than
+// that is compacted meanwhile the View ends with fsm.ErrBusy, so keep more than
 // some seconds of revisions (--auto-compaction-retention).
 //
 // A caller who holds the record needs one round trip, in which the row is
@@ -48,7 +48,7 @@
 // When the answer to a write is lost after it was sent, by a
 // timeout, a cut or an error of the server, the outcome is open: the engine
 // looks the request id up, and when it cannot, the call returns
-// *fsm.AmbiguousError. What no member could be sent is fsm.CodeBusy. When the
+// *fsm.AmbiguousError. What no member could be sent is fsm.ErrBusy. When the
 // leader is lost, the cluster elects another one within some seconds; calls
 // wait for it as long as their context lets them.
 //
@@ -77,7 +77,7 @@
 // level (--max-txn-ops); the store nests levels, so that about 300 records fit
 // into one batch. What is larger is refused with fsm.CodeTooLarge. A batch that
 // reads more than about 50 records compares the whole table: under a steady load
-// of other writers it may end with fsm.CodeBusy.
+// of other writers it may end with fsm.ErrBusy.
 //
 // Queries use the indexes that the specification leads to: unique rules, `next`,
 // deadlines, groups, the projection's key, states. Other conditions and orders

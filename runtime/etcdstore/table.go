@@ -94,7 +94,7 @@ func (t *table) enter(ctx context.Context) (leave func(), err error) {
 }
 
 // View runs f over one revision of the store. When that is compacted meanwhile,
-// the rest of it cannot be read: the answer is CodeBusy, and another View reads a
+// the rest of it cannot be read: the answer is ErrBusy, and another View reads a
 // later one.
 func (t *table) View(ctx context.Context, f func(driver.Reader) error) error {
 	if err := ctx.Err(); err != nil {

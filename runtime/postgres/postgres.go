@@ -17,7 +17,7 @@
 // The same call again, with the same request id, tells.
 //
 // A server that does not answer is not waited for longer than the deadline: a
-// call that had not come to its commit is refused with fsm.CodeBusy, and so is
+// call that had not come to its commit is refused with fsm.ErrBusy, and so is
 // one for which no connection was to be had.
 //
 // Errors never hold the password of the address.

@@ -49,7 +49,7 @@ func WithEnforce(level string) Option {
 }
 
 // WithBusyTimeout sets how long a call waits, in all, before it is refused with
-// fsm.CodeBusy: for the locks of other programs, and for other calls of this one.
+// fsm.ErrBusy: for the locks of other programs, and for other calls of this one.
 // The time counts from the call on. The default is 5 s.
 func WithBusyTimeout(d time.Duration) Option { return func(o *options) { o.busy = d } }
 

@@ -28,7 +28,7 @@ func WithLogger(l *slog.Logger) PostgresOption { return func(p *postgres) { p.lo
 // statement, a commit included, and for a connection. The default is 30 s. A
 // call whose commit was not answered by then is resolved by its request id, or
 // returns *fsm.AmbiguousError; one that had not come to its commit returns a
-// refusal with fsm.CodeBusy. Where statement_timeout and lock_timeout are not
+// refusal with fsm.ErrBusy. Where statement_timeout and lock_timeout are not
 // set, the store's sessions set them to a part of it, so that a server that works
 // speaks first, and idle_in_transaction_session_timeout to twice of it.
 func WithDeadline(d time.Duration) PostgresOption {

@@ -71,7 +71,7 @@ func WithRelease(f func() error) Option {
 }
 
 // WithWait sets how long a call waits, in all, before it is refused with
-// fsm.CodeBusy: for a connection, for a place in a batch, for the locks of other
+// fsm.ErrBusy: for a connection, for a place in a batch, for the locks of other
 // programs and between its tries. The time counts from the call on. The default is
 // 5 s, with a server what it is given for an answer.
 func WithWait(d time.Duration) Option { return func(o *options) { o.wait = d } }

@@ -65,8 +65,8 @@ type listed struct {
 	Imports    []string
 }
 
-// packages lists the packages of the module.
-func packages(t *testing.T) []listed {
+// listPackages lists the packages of the module.
+func listPackages(t *testing.T) []listed {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
 	cmd.Dir = "../../.."
@@ -93,7 +93,7 @@ func below(path, root string) bool { return path == root || strings.HasPrefix(pa
 func TestImportDirection(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
-	for _, p := range packages(t) {
+	for _, p := range listPackages(t) {
 		path := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 		for _, message := range judge(path, p.Imports, used) {
 			t.Error(message)
