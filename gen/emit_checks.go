@@ -30,8 +30,9 @@ func (p *pure) can(f *jen.File) {
 		cases[key] = append(cases[key], raw(p.n.op(o).Const))
 	}
 	f.Line()
-	f.Add(doc(fmt.Sprintf("Can reports whether an operation is possible in the state of the %s: nil, or the refusal that its method returns. Guards and inputs are not looked at; to try these, call the method on a copy.", p.n.Record))).
-		Func().Params(raw("j %s", p.n.Record)).Id("Can").Params(raw("operation string")).Error().BlockFunc(func(g *jen.Group) {
+	name := p.n.ours("record", "Can")
+	f.Add(doc(fmt.Sprintf("%s reports whether an operation is possible in the state of the %s: nil, or the refusal that its method returns. Guards and inputs are not looked at; to try these, call the method on a copy.", name, p.n.Record))).
+		Func().Params(raw("j %s", p.n.Record)).Id(name).Params(raw("operation string")).Error().BlockFunc(func(g *jen.Group) {
 		if order != nil {
 			g.Id("possible").Op(":=").False()
 			g.Switch(raw("operation")).BlockFunc(func(g *jen.Group) {
@@ -54,8 +55,8 @@ func (p *pure) can(f *jen.File) {
 func check(f *jen.File, m *spec.Machine, n *names) {
 	s := scope{n: n}
 	f.Line()
-	f.Add(doc(fmt.Sprintf("Check lists the rules that %s breaks, whoever wrote it. An empty list means that it may be worked on.", withArticle(n.Record)))).
-		Func().Id("Check").Params(raw("j %s", n.Record)).Index().Add(raw("fsm.Violation")).BlockFunc(func(g *jen.Group) {
+	f.Add(doc(fmt.Sprintf("%s lists the rules that %s breaks, whoever wrote it. An empty list means that it may be worked on.", n.ours("package", "Check"), withArticle(n.Record)))).
+		Func().Id(n.ours("package", "Check")).Params(raw("j %s", n.Record)).Index().Add(raw("fsm.Violation")).BlockFunc(func(g *jen.Group) {
 		g.Add(raw("var found []fsm.Violation"))
 		g.If(raw("!j.State.Valid()")).Block(
 			jen.Return(raw("append(found, fsm.Violation{Rule: %q, Must: true, Message: %q})", "state", "the record is in no state of the machine")),

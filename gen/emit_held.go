@@ -172,14 +172,15 @@ func (h *held) holder(f *jen.File) {
 			"A handle is an fsm.Target, so Machine takes it for what is not offered here.")).
 		Type().Id("Holder").Struct(raw("m *Machine"), jen.Id("actor").String())
 	f.Line()
-	f.Add(doc("As returns the machine as the actor uses it.")).
-		Func().Params(raw("m *Machine")).Id("As").Params(raw("actor string")).Id("Holder").Block(
+	f.Add(doc(h.n.ours("machine", "As") + " returns the machine as the actor uses it.")).
+		Func().Params(raw("m *Machine")).Id(h.n.ours("machine", "As")).Params(raw("actor string")).Id("Holder").Block(
 		jen.Return(raw("Holder{m, actor}")),
 	)
+	hold := h.n.ours("package", "Hold")
 	f.Line()
-	f.Add(doc(fmt.Sprintf("Hold returns the handle of a stored %s, such as one that the actor held before it was started again. It asks nothing of the store: each operation finds out whether the %s is still so.",
-		h.n.Record, h.n.Record))).
-		Func().Id("Hold").Params(raw("m *Machine, j %s, actor string", h.n.Record)).Id(h.anyType()).Block(
+	f.Add(doc(fmt.Sprintf("%s returns the handle of a stored %s, such as one that the actor held before it was started again. It asks nothing of the store: each operation finds out whether the %s is still so.",
+		hold, h.n.Record, h.n.Record))).
+		Func().Id(hold).Params(raw("m *Machine, j %s, actor string", h.n.Record)).Id(h.anyType()).Block(
 		jen.Return(jen.Id(h.anyType()).Values(jen.Id("handle").Values(raw("m.core.Hold(j, actor)")))),
 	)
 }
@@ -270,8 +271,15 @@ func (h *held) handle(f *jen.File) {
 		f.Line()
 		f.Add(doc(text)).Func().Params(raw("h handle")).Id(name).Params().Add(result).Block(jen.Return(raw(body)))
 	}
+	named := method
+	method = func(name, text string, result *jen.Statement, body string) {
+		named(name, text, result, body)
+		if engine := h.n.ours("handle", name); engine != name {
+			named(engine, engine+" is "+name+" where an operation has that name.", result, body)
+		}
+	}
 	method("Record", fmt.Sprintf("Record returns the %s as it is held.", h.n.Record), raw(h.n.Record), "h.held.Held()")
-	method("Outcome", fmt.Sprintf("Outcome returns what the newest call of the handle led to; before it, what led to the handle. Its Record is the %s as it is held.", h.n.Record), raw("Outcome"), "h.held.Outcome()")
+	method("Outcome", fmt.Sprintf("Outcome returns what the newest call of the handle led to; before it, what led to the handle. Its Record is the %s as it is held.", h.n.Record), raw(h.n.outcome()), "h.held.Outcome()")
 	method("Ref", "Ref returns id and revision, so that a handle is an fsm.Target.", raw("fsm.Ref"), "h.held.Ref()")
 	method("Held", "Held is Record: a machine that is given a handle need not read what it holds.", raw(h.n.Record), "h.held.Held()")
 }
@@ -376,7 +384,7 @@ func (h *held) method(f *jen.File, s *spec.State, o *spec.Operation) {
 	case h.has(ends[0]):
 		move(h.typ(ends[0]), h.typ(ends[0])+"{handle{next}}")
 	default:
-		move("Outcome", "next.Outcome()")
+		move(h.n.outcome(), "next.Outcome()")
 	}
 }
 

@@ -29,10 +29,11 @@ func (s *store) machine(f *jen.File) {
 // effects and sources ask for.
 func (s *store) open(f *jen.File) {
 	effects, sources := s.effectList(), s.sourced()
-	text := "Open opens the machine over a store. It never creates tables: see Migrate. A store that does not hold this machine is refused with fsm.ErrSchemaMismatch."
+	name, create := s.n.ours("package", "Open"), s.n.ours("package", "Migrate")
+	text := name + " opens the machine over a store. It never creates tables: see " + create + ". A store that does not hold this machine is refused with fsm.ErrSchemaMismatch."
 	declaration := func() *jen.Statement {
 		f.Line()
-		return f.Add(doc(text)).Func().Id("Open")
+		return f.Add(doc(text)).Func().Id(name)
 	}
 	params := []jen.Code{ctx()}
 	types := &jen.Statement{}
@@ -114,25 +115,28 @@ func (s *store) effectFunction(o *spec.Operation) *jen.Statement {
 }
 
 func (s *store) migrate(f *jen.File) {
+	name, open := s.n.ours("package", "Migrate"), s.n.ours("package", "Open")
 	f.Line()
-	f.Add(doc("Migrate creates what the store lacks for the machine. It works before Open, which refuses a store without it.")).
-		Func().Id("Migrate").Params(ctx(), raw("store fsm.Store")).Error().Block(
+	f.Add(doc(name+" creates what the store lacks for the machine. It works before "+open+", which refuses a store without it.")).
+		Func().Id(name).Params(ctx(), raw("store fsm.Store")).Error().Block(
 		jen.Return(raw("fsmimpl.Migrate").Call(raw("ctx"), raw("store"), raw("schema"))),
 	)
 	if len(s.opt.Beside) == 0 {
 		return
 	}
+	end := s.n.ours("package", "EndRollOut")
 	f.Line()
-	f.Add(doc("EndRollOut ends a roll-out: programs of earlier versions are refused from now on, when they open the machine. Stop the last of them first.")).
-		Func().Id("EndRollOut").Params(ctx(), raw("store fsm.Store")).Error().Block(
+	f.Add(doc(end+" ends a roll-out: programs of earlier versions are refused from now on, when they open the machine. Stop the last of them first.")).
+		Func().Id(end).Params(ctx(), raw("store fsm.Store")).Error().Block(
 		jen.Return(raw("fsmimpl.EndRollOut").Call(raw("ctx"), raw("store"), raw("schema"))),
 	)
 }
 
 func (s *store) fold(f *jen.File) {
+	name := s.n.ours("package", "Fold")
 	f.Line()
-	f.Add(doc(fmt.Sprintf("Fold makes %s out of its log. It applies what the events say and evaluates no rule, so an old log folds under a new specification.", withArticle(s.n.Record)))).
-		Func().Id("Fold").Params(raw("events []fsm.Event")).Params(raw(s.n.Record), raw("error")).Block(
+	f.Add(doc(fmt.Sprintf("%s makes %s out of its log. It applies what the events say and evaluates no rule, so an old log folds under a new specification.", name, withArticle(s.n.Record)))).
+		Func().Id(name).Params(raw("events []fsm.Event")).Params(raw(s.n.Record), raw("error")).Block(
 		jen.Return(raw("fsmimpl.Fold").Call(raw("&descriptor"), raw("events"))),
 	)
 }
@@ -153,7 +157,7 @@ func (s *store) methods(f *jen.File, o *spec.Operation) {
 		f.Add(doc(text)).Func().Params(raw("m *Machine")).Id(name).Params(append([]jen.Code{ctx()}, params...)...).
 			Params(result, raw("error")).Block(body...)
 	}
-	one, many := raw("Outcome"), raw("[]Outcome")
+	one, many := raw(s.n.outcome()), raw("[]"+s.n.outcome())
 	taken := raw(callArgs(o, c, "id string", "in "+c.Input, "c fsm.Call"))
 	call := fmt.Sprintf("%s(%s, %s)", c.Call, s.desc(o), callArgs(o, c, "id", "in", "c"))
 	switch {
@@ -167,7 +171,7 @@ func (s *store) methods(f *jen.File, o *spec.Operation) {
 		method(fmt.Sprintf("%s picks the first %s that fits and %s. Without one it returns fsm.ErrNothingToDo.", c.Method, s.n.Record, moveOf("it", o)),
 			c.Method, one, []jen.Code{taken},
 			raw("outs, err := m.core.Pick(ctx, 1, %s)", call),
-			jen.If(raw("err != nil")).Block(jen.Return(raw("Outcome{}, err"))),
+			jen.If(raw("err != nil")).Block(jen.Return(raw(s.n.outcome()+"{}, err"))),
 			jen.Return(raw("outs[0], nil")))
 		method(fmt.Sprintf("%s picks up to n records at once, under one request id. Without any it returns fsm.ErrNothingToDo.", c.N),
 			c.N, many, []jen.Code{raw("n int"), taken}, jen.Return(raw("m.core.Pick(ctx, n, %s)", call)))
@@ -186,33 +190,33 @@ func (s *store) methods(f *jen.File, o *spec.Operation) {
 func (s *store) reading(f *jen.File) {
 	word := s.stateWord()
 	f.Line()
-	f.Add(doc(fmt.Sprintf("Record returns %s as it is stored, or fsm.ErrNotFound. One that breaks a rule comes beside fsm.ErrQuarantined.", withArticle(s.n.Record)))).
-		Func().Params(raw("m *Machine")).Id("Record").Params(ctx(), raw("id string")).Params(raw(s.n.Record), raw("error")).Block(
+	f.Add(doc(fmt.Sprintf("%s returns %s as it is stored, or fsm.ErrNotFound. One that breaks a rule comes beside fsm.ErrQuarantined.", s.method("Record"), withArticle(s.n.Record)))).
+		Func().Params(raw("m *Machine")).Id(s.method("Record")).Params(ctx(), raw("id string")).Params(raw(s.n.Record), raw("error")).Block(
 		jen.Return(raw("m.core.Record(ctx, id)")),
 	)
 	f.Line()
-	f.Add(doc("List returns the records in the given states, or all, by id. They are read page by page; the machine may be used meanwhile.")).
-		Func().Params(raw("m *Machine")).Id("List").Params(ctx(), raw("states ...State")).Qual("iter", "Seq2").Index(raw("%s, error", s.n.Record)).Block(
+	f.Add(doc(s.method("List")+" returns the records in the given states, or all, by id. They are read page by page; the machine may be used meanwhile.")).
+		Func().Params(raw("m *Machine")).Id(s.method("List")).Params(ctx(), raw("states ...State")).Qual("iter", "Seq2").Index(raw("%s, error", s.n.Record)).Block(
 		jen.Return(raw("m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.%s, states)})", word)),
 	)
 	f.Line()
-	f.Add(doc("History returns the log of a record, by revision.")).
-		Func().Params(raw("m *Machine")).Id("History").Params(ctx(), raw("id string")).Qual("iter", "Seq2").Index(raw("fsm.Event, error")).Block(
+	f.Add(doc(s.method("History")+" returns the log of a record, by revision.")).
+		Func().Params(raw("m *Machine")).Id(s.method("History")).Params(ctx(), raw("id string")).Qual("iter", "Seq2").Index(raw("fsm.Event, error")).Block(
 		jen.Return(raw("m.core.History(ctx, id)")),
 	)
 	for _, form := range []struct{ name, text string }{
-		{"Log", "Log returns the events of all records behind a cursor, in the order of their commits, and ends where the log ends now. The empty cursor is the beginning; one that was stored goes on later, in another process too."},
-		{"Watch", "Watch is Log, but goes on waiting for events until ctx ends. It misses none."},
+		{"Log", s.method("Log") + " returns the events of all records behind a cursor, in the order of their commits, and ends where the log ends now. The empty cursor is the beginning; one that was stored goes on later, in another process too."},
+		{"Watch", s.method("Watch") + " is " + s.method("Log") + ", but goes on waiting for events until ctx ends. It misses none."},
 	} {
 		f.Line()
 		f.Add(doc(form.text)).
-			Func().Params(raw("m *Machine")).Id(form.name).Params(ctx(), raw("after fsm.Cursor")).Qual("iter", "Seq2").Index(raw("fsm.Entry, error")).Block(
+			Func().Params(raw("m *Machine")).Id(s.method(form.name)).Params(ctx(), raw("after fsm.Cursor")).Qual("iter", "Seq2").Index(raw("fsm.Entry, error")).Block(
 			jen.Return(raw("m.core.%s(ctx, after)", form.name)),
 		)
 	}
 	f.Line()
-	f.Add(doc("Count returns how many records there are in each of the given states, or in every state, at one instant.")).
-		Func().Params(raw("m *Machine")).Id("Count").Params(ctx(), raw("states ...State")).Params(raw("map[State]int64"), raw("error")).Block(
+	f.Add(doc(s.method("Count")+" returns how many records there are in each of the given states, or in every state, at one instant.")).
+		Func().Params(raw("m *Machine")).Id(s.method("Count")).Params(ctx(), raw("states ...State")).Params(raw("map[State]int64"), raw("error")).Block(
 		jen.If(raw("len(states) == 0")).Block(raw("states = States()")),
 		jen.Return(raw("fsmimpl.Count(ctx, m.core.Count, State.%s, states)", word)),
 	)
@@ -223,39 +227,39 @@ func (s *store) running(f *jen.File) {
 	has := func(test func(*spec.Operation) bool) bool { return slices.ContainsFunc(s.m.Operations, test) }
 	method := func(text, name string) {
 		f.Line()
-		f.Add(doc(text)).Func().Params(raw("m *Machine")).Id(name).Params(ctx()).Params(raw("int"), raw("error")).Block(
+		f.Add(doc(s.method(name)+text)).Func().Params(raw("m *Machine")).Id(s.method(name)).Params(ctx()).Params(raw("int"), raw("error")).Block(
 			jen.Return(raw("m.core.%s(ctx)", name)),
 		)
 	}
 	if has(func(o *spec.Operation) bool {
 		return slices.ContainsFunc(o.Triggers, func(t spec.Trigger) bool { return !t.Startup })
 	}) {
-		method("Sweep runs the operations whose time has come and returns how many steps were taken. Call it regularly; any number of sweepers may run.", "Sweep")
+		method(" runs the operations whose time has come and returns how many steps were taken. Call it regularly; any number of sweepers may run.", "Sweep")
 	}
 	startup := has(func(o *spec.Operation) bool {
 		return slices.ContainsFunc(o.Triggers, func(t spec.Trigger) bool { return t.Startup })
 	})
 	if startup {
-		method("Startup recovers what a crash has left behind and returns how many steps were taken. Call it once, before anything else, while no other process works on the machine.", "Startup")
+		method(" recovers what a crash has left behind and returns how many steps were taken. Call it once, before anything else, while no other process works on the machine.", "Startup")
 	}
 	if has(func(o *spec.Operation) bool { return o.Effect != nil && !o.Effect.Atomic }) {
-		text := "Deliver performs the effects that are due and returns how many succeeded. Call it regularly."
+		text := " performs the effects that are due and returns how many succeeded. Call it regularly."
 		if startup {
-			text += " It refuses until Startup has run: what a crash left behind must not be delivered."
+			text += " It refuses until " + s.method("Startup") + " has run: what a crash left behind must not be delivered."
 		}
 		method(text, "Deliver")
 	}
 	f.Line()
-	f.Add(doc("In returns the machine within a transaction of the caller's own, which fsm.Join names: every method works in it, and what is written stands when the caller commits.",
+	f.Add(doc(s.method("In")+" returns the machine within a transaction of the caller's own, which fsm.Join names: every method works in it, and what is written stands when the caller commits.",
 		"THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything beside a call; after an error of the commit make the same transaction again, with the same request ids; roll back after an error of a call. See fsm.Machine.In.")).
-		Func().Params(raw("m *Machine")).Id("In").Params(ctx(), raw("tx fsm.Joined")).Params(raw("*Machine"), raw("error")).Block(
+		Func().Params(raw("m *Machine")).Id(s.method("In")).Params(ctx(), raw("tx fsm.Joined")).Params(raw("*Machine"), raw("error")).Block(
 		raw("core, err := m.core.In(ctx, tx)"),
 		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
 		jen.Return(raw("m.over(core), nil")),
 	)
 	f.Line()
-	f.Add(doc("Batch makes all calls that collect makes on the machine it is given, in one transaction: all of them or none. It returns one outcome for each, in their order; the calls themselves return a zero Outcome, since nothing is decided before collect returns. A batch holds creations, or calls on records. A pick has its own form for many.")).
-		Func().Params(raw("m *Machine")).Id("Batch").Params(ctx(), raw("collect func(*Machine) error")).Params(raw("[]Outcome"), raw("error")).Block(
+	f.Add(doc(s.method("Batch")+" makes all calls that collect makes on the machine it is given, in one transaction: all of them or none. It returns one outcome for each, in their order; the calls themselves return a zero Outcome, since nothing is decided before collect returns. A batch holds creations, or calls on records. A pick has its own form for many.")).
+		Func().Params(raw("m *Machine")).Id(s.method("Batch")).Params(ctx(), raw("collect func(*Machine) error")).Params(raw("[]"+s.n.outcome()), raw("error")).Block(
 		jen.Return(raw("m.core.Batch(ctx, func(core *fsm.Machine[%s]) error { return collect(m.over(core)) })", s.n.Record)),
 	)
 	f.Line()
@@ -266,15 +270,15 @@ func (s *store) running(f *jen.File) {
 		jen.Return(raw("&in")),
 	)
 	f.Line()
-	f.Add(doc("Core returns the engine, for what is not particular to this machine.")).
-		Func().Params(raw("m *Machine")).Id("Core").Params().Add(raw("*fsm.Machine[%s]", s.n.Record)).Block(
+	f.Add(doc(s.method("Core") + " returns the engine, for what is not particular to this machine.")).
+		Func().Params(raw("m *Machine")).Id(s.method("Core")).Params().Add(raw("*fsm.Machine[%s]", s.n.Record)).Block(
 		jen.Return(raw("m.core")),
 	)
 }
 
 // audit adds the check of everything that is stored.
 func (s *store) audit(f *jen.File) {
-	text := "Audit compares every record with its log and its rules and yields what is wrong; nothing when all is well. It never writes."
+	text := s.method("Audit") + " compares every record with its log and its rules and yields what is wrong; nothing when all is well. It never writes."
 	params := []jen.Code{ctx()}
 	call := raw("audit.Run(ctx, m.core)")
 	if len(s.m.Probes) > 0 {
@@ -282,7 +286,7 @@ func (s *store) audit(f *jen.File) {
 		params = append(params, raw("probes Probes"))
 	}
 	f.Line()
-	f.Add(doc(text)).Func().Params(raw("m *Machine")).Id("Audit").Params(params...).
+	f.Add(doc(text)).Func().Params(raw("m *Machine")).Id(s.method("Audit")).Params(params...).
 		Qual("iter", "Seq2").Index(raw("audit.Finding, error")).BlockFunc(func(g *jen.Group) {
 		if len(s.m.Probes) > 0 {
 			g.If(raw("probes != nil")).Block(jen.Return(raw("audit.Run(ctx, m.core, probe(probes))")))
@@ -323,3 +327,6 @@ func (s *store) probe(f *jen.File) {
 		})),
 	)
 }
+
+// method is what a method of the engine is called on this Machine.
+func (s *store) method(name string) string { return s.n.ours("machine", name) }

@@ -49,10 +49,11 @@ func projection(f *jen.File, m *spec.Machine, n *names) error {
 	if err != nil {
 		return err
 	}
+	project := n.ours("package", "Project")
 	f.Line()
-	f.Add(doc(fmt.Sprintf("Project derives the %s of the given records, which must be all that have one %s. The first rule that holds wins:%s",
-		p.Entity, list(fieldNames(p.Key), "and"), ruleTexts(p)))).
-		Func().Id("Project").Params(raw("records []%s", n.Record)).Id(p.Entity).Block(body...)
+	f.Add(doc(fmt.Sprintf("%s derives the %s of the given records, which must be all that have one %s. The first rule that holds wins:%s",
+		project, p.Entity, list(fieldNames(p.Key), "and"), ruleTexts(p)))).
+		Func().Id(project).Params(raw("records []%s", n.Record)).Id(p.Entity).Block(body...)
 	return nil
 }
 

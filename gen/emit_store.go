@@ -74,7 +74,7 @@ func (s *store) descriptor(f *jen.File) {
 		jen.Line().Id("Schema").Op(":").Add(raw("schema")),
 		jen.Line().Id("Encode").Op(":").Add(raw("encode")),
 		jen.Line().Id("Decode").Op(":").Add(raw("decode")),
-		jen.Line().Id("Check").Op(":").Add(raw("func(j *%s) []fsm.Violation { return Check(*j) }", s.n.Record)),
+		jen.Line().Id("Check").Op(":").Add(raw("func(j *%s) []fsm.Violation { return %s(*j) }", s.n.Record, s.n.ours("package", "Check"))),
 		jen.Line().Id("Operations").Op(":").Index().Add(raw("*fsmimpl.Operation[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
 			const most = 8 // on one line
 			for i, o := range s.m.Operations {
@@ -136,8 +136,8 @@ func (s *store) projection() jen.Code {
 // outcome adds the name of what a call leads to.
 func (s *store) outcome(f *jen.File) {
 	f.Line()
-	f.Add(doc("Outcome is what a call led to.")).
-		Type().Id("Outcome").Op("=").Add(raw("fsm.Outcome[%s]", s.n.Record))
+	f.Add(doc(s.n.outcome() + " is what a call led to.")).
+		Type().Id(s.n.outcome()).Op("=").Add(raw("fsm.Outcome[%s]", s.n.Record))
 }
 
 // effectOf lists the effects of a machine, each name once.

@@ -121,9 +121,9 @@ func (e *testEmitter) driver() {
 	e.line("// testDriver is how the tests reach the package.")
 	e.line("var testDriver = fsmtest.Driver[%s]{", n.Record)
 	e.line("Descriptor: &descriptor,")
-	e.line("Check: Check,")
-	e.line("Equal: %s.Equal,", n.Record)
-	e.line("Fold: Fold,")
+	e.line("Check: %s,", n.ours("package", "Check"))
+	e.line("Equal: %s.%s,", n.Record, n.ours("record", "Equal"))
+	e.line("Fold: %s,", n.ours("package", "Fold"))
 	e.line("Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },")
 	for _, s := range m.States {
 		if s.Final {
@@ -145,7 +145,7 @@ func (e *testEmitter) driver() {
 	}
 	e.line("},")
 	e.projection()
-	e.line("Migrate: Migrate,")
+	e.line("Migrate: %s,", n.ours("package", "Migrate"))
 	e.line("Open: testOpen,")
 	e.stores()
 	e.line("}")
@@ -213,7 +213,7 @@ func (e *testEmitter) pure(o *spec.Operation) {
 	e.line("return testEvent(e), err")
 	e.line("},")
 	if !creates(o) {
-		e.line("Can: func(r %s) error { return r.Can(%s) },", e.n.Record, c.Const)
+		e.line("Can: func(r %s) error { return r.%s(%s) },", e.n.Record, e.n.ours("record", "Can"), c.Const)
 	}
 	e.line("},")
 }
@@ -249,7 +249,7 @@ func (e *testEmitter) projection() {
 		return
 	}
 	e.line("Project: func(records []%s) fsmtest.Projected {", e.n.Record)
-	e.line("p := Project(records)")
+	e.line("p := %s(records)", e.n.ours("package", "Project"))
 	var fields []string
 	for _, f := range p.Fields {
 		value := "p." + spec.GoName(f.Name)

@@ -61,7 +61,7 @@ func (e *testEmitter) durable() {
 	effects, atomic := e.effectNames()
 	e.line("// testOpen opens the machine with effects that only note that they ran.")
 	e.line("func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[%s], error) {", e.n.Record)
-	args := ""
+	args, open := "", e.n.ours("package", "Open")
 	if sources := e.sources(); sources != "" {
 		args = ", " + sources
 	}
@@ -71,18 +71,18 @@ func (e *testEmitter) durable() {
 		e.line("var err error")
 		e.line("switch s := store.(type) {")
 		e.line("case driver.Transactional[*memstore.Tx]:")
-		e.line("m, err = Open(ctx, s, testEffectsOf[*memstore.Tx](fx)%s, opts...)", args)
+		e.line("m, err = %s(ctx, s, testEffectsOf[*memstore.Tx](fx)%s, opts...)", open, args)
 		if slices.ContainsFunc(testStores, func(s testStore) bool { return e.opt.tests(s.name) }) {
 			e.line("case driver.Transactional[*sql.Tx]:")
-			e.line("m, err = Open(ctx, s, testEffectsOf[*sql.Tx](fx)%s, opts...)", args)
+			e.line("m, err = %s(ctx, s, testEffectsOf[*sql.Tx](fx)%s, opts...)", open, args)
 		}
 		e.line("default:")
 		e.line(`err = fmt.Errorf("a %%T has no transaction for the effects", store)`)
 		e.line("}")
 	case effects != nil:
-		e.line("m, err := Open(ctx, store, testEffectsOf(fx)%s, opts...)", args)
+		e.line("m, err := %s(ctx, store, testEffectsOf(fx)%s, opts...)", open, args)
 	default:
-		e.line("m, err := Open(ctx, store%s, opts...)", args)
+		e.line("m, err := %s(ctx, store%s, opts...)", open, args)
 	}
 	e.line("if err != nil {")
 	e.line("return nil, err")
@@ -142,21 +142,22 @@ func (e *testEmitter) opening(s testStore) {
 // reading writes the adapters to what is not an operation.
 func (e *testEmitter) reading() {
 	record := e.n.Record
-	e.line("Record: m.Record,")
+	m := func(name string) string { return e.n.ours("machine", name) }
+	e.line("Record: m.%s,", m("Record"))
 	e.line("List: func(ctx context.Context, states ...string) iter.Seq2[%s, error] {", record)
-	e.line("return m.List(ctx, fsmtest.AllNamed(States(), states)...)")
+	e.line("return m.%s(ctx, fsmtest.AllNamed(States(), states)...)", m("List"))
 	e.line("},")
 	e.line("Count: func(ctx context.Context, states ...string) (map[string]int64, error) {")
-	e.line("return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))")
+	e.line("return fsmtest.ByName(m.%s(ctx, fsmtest.AllNamed(States(), states)...))", m("Count"))
 	e.line("},")
-	e.line("History: m.History,")
+	e.line("History: m.%s,", m("History"))
 	if len(e.m.Probes) > 0 {
 		e.line("Audit: func(ctx context.Context, probe func(string) (bool, error)) iter.Seq2[audit.Finding, error] {")
-		e.line("return m.Audit(ctx, testProbes(probe))")
+		e.line("return m.%s(ctx, testProbes(probe))", m("Audit"))
 		e.line("},")
 	} else {
 		e.line("Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {")
-		e.line("return m.Audit(ctx)")
+		e.line("return m.%s(ctx)", m("Audit"))
 		e.line("},")
 	}
 	has := func(test func(*spec.Operation) bool) bool { return slices.ContainsFunc(e.m.Operations, test) }
@@ -166,19 +167,19 @@ func (e *testEmitter) reading() {
 		}
 	}
 	if has(triggered(false)) {
-		e.line("Sweep: m.Sweep,")
+		e.line("Sweep: m.%s,", m("Sweep"))
 	}
 	if has(triggered(true)) {
-		e.line("Startup: m.Startup,")
+		e.line("Startup: m.%s,", m("Startup"))
 	}
 	if has(func(o *spec.Operation) bool { return o.Effect != nil && !o.Effect.Atomic }) {
-		e.line("Deliver: m.Deliver,")
+		e.line("Deliver: m.%s,", m("Deliver"))
 	}
 	e.line("Batch: func(ctx context.Context, collect func(*fsmtest.Durable[%s]) error) ([]fsm.Outcome[%s], error) {", record, record)
-	e.line("return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })")
+	e.line("return m.%s(ctx, func(m *Machine) error { return collect(testDurable(m)) })", m("Batch"))
 	e.line("},")
 	e.line("In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[%s], error) {", record)
-	e.line("in, err := m.In(ctx, tx)")
+	e.line("in, err := m.%s(ctx, tx)", m("In"))
 	e.line("if err != nil {")
 	e.line("return nil, err")
 	e.line("}")
@@ -275,7 +276,7 @@ func (e *testEmitter) testEffects(effects []*spec.Effect, atomic bool) {
 			tx, given = "tx T, ", "tx"
 		}
 		e.line("func (x %s) %s(ctx context.Context, %sr %s, key string, e fsm.Event) error {", receiver, spec.GoName(x.Name), tx, e.n.Record)
-		e.line("return x.fx.Perform(%q, r.Ref(), key, e, %s)", x.Name, given)
+		e.line("return x.fx.Perform(%q, r.%s(), key, e, %s)", x.Name, e.n.ours("record", "Ref"), given)
 		e.line("}")
 		e.line("")
 	}

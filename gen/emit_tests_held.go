@@ -15,7 +15,7 @@ func (e *testEmitter) handles() {
 		return
 	}
 	e.line("Hold: func(r %s, actor string) (held fsmtest.Holding[%s]) {", e.n.Record, e.n.Record)
-	e.line("j := Hold(m, r, actor)")
+	e.line("j := %s(m, r, actor)", e.n.ours("package", "Hold"))
 	e.line("_ = j.Switch(")
 	for _, s := range e.m.States {
 		if !h.has(s) {
@@ -26,7 +26,8 @@ func (e *testEmitter) handles() {
 			continue
 		}
 		e.line("func(j %s) error {", h.typ(s))
-		e.line("held = fsmtest.Holding[%s]{State: %q, Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j%s}", e.n.Record, s.Name, e.heldFields(h, s))
+		e.line("held = fsmtest.Holding[%s]{State: %q, Handle: j.held, Record: j.%s(), Ref: j.%s(), Target: %s%s}",
+			e.n.Record, s.Name, e.ofHandle("Record"), e.ofHandle("Ref"), e.target(), e.heldFields(h, s))
 		e.line("return nil")
 		e.line("},")
 	}
@@ -86,14 +87,14 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 	outcome := fmt.Sprintf("fsm.Outcome[%s]", e.n.Record)
 	if (creates(o) || o.Next != nil) && h.entryResult(o) != "" {
 		e.line("Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]%s, error) {", outcome)
-		e.line("h := m.As(c.Actor)")
+		e.line("h := m.%s(c.Actor)", e.n.ours("machine", "As"))
 		e.line("c.Actor = \"\"")
 		if o.Next != nil {
 			e.line("if n > 0 {")
 			e.line("list, err := h.%s(ctx, n, %s)", c.N, e.given(o))
 			e.line("var outs []%s", outcome)
 			e.line("for _, j := range list {")
-			e.line("outs = append(outs, j.Outcome())")
+			e.line("outs = append(outs, j.%s())", e.ofHandle("Outcome"))
 			e.line("}")
 			e.line("return outs, err")
 			e.line("}")
@@ -102,7 +103,7 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 		e.line("if err != nil {")
 		e.line("return nil, err")
 		e.line("}")
-		e.line("return []%s{j.Outcome()}, nil", outcome)
+		e.line("return []%s{j.%s()}, nil", outcome, e.ofHandle("Outcome"))
 		e.line("},")
 	}
 	if creates(o) {
@@ -131,7 +132,7 @@ func (e *testEmitter) told(h *held, o *spec.Operation) {
 	e.line("return next.Switch(")
 	for _, to := range h.variants(o) {
 		if h.has(to) {
-			e.line("func(j %s) error { out, end = j.Outcome(), %q; return nil },", h.typ(to), to.Name)
+			e.line("func(j %s) error { out, end = j.%s(), %q; return nil },", h.typ(to), e.ofHandle("Outcome"), to.Name)
 		} else {
 			e.line("func(r %s) error { out, end = next.Outcome(), %q; out.Record = r; return nil },", e.n.Record, to.Name)
 		}
@@ -164,12 +165,24 @@ func (e *testEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
 		e.line("return out, end, err")
 	case len(ends) == 0 || ends[0] == s:
 		e.line("err := %s", call)
-		e.line("return j.Outcome(), %q, err", s.Name)
+		e.line("return j.%s(), %q, err", e.ofHandle("Outcome"), s.Name)
 	case h.has(ends[0]):
 		e.line("next, err := %s", call)
-		e.line("return next.Outcome(), %q, err", ends[0].Name)
+		e.line("return next.%s(), %q, err", e.ofHandle("Outcome"), ends[0].Name)
 	default:
 		e.line("next, err := %s", call)
 		e.line("return next, %q, err", ends[0].Name)
 	}
+}
+
+// ofHandle is the method of every handle, also where an operation has its name.
+func (e *testEmitter) ofHandle(name string) string { return e.n.ours("handle", name) }
+
+// target is a handle as the target of a call: what it embeds where an operation
+// hides one of the methods of targets.
+func (e *testEmitter) target() string {
+	if e.ofHandle("Ref") != "Ref" || e.ofHandle("Held") != "Held" {
+		return "j.handle"
+	}
+	return "j"
 }

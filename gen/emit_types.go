@@ -72,13 +72,18 @@ func record(f *jen.File, m *spec.Machine, n *names) {
 		}
 	})
 	f.Line()
-	f.Add(doc(fmt.Sprintf("Ref returns id and revision, so that %s is a target of the durable operations.", withArticle(n.Record)))).
-		Func().Params(raw("j %s", n.Record)).Id("Ref").Params().Add(raw("fsm.Ref")).Block(
+	ref, same := n.ours("record", "Ref"), n.ours("record", "Equal")
+	text := fmt.Sprintf("Ref returns id and revision, so that %s is a target of the durable operations.", withArticle(n.Record))
+	if ref != "Ref" {
+		text = ref + " returns id and revision, the target of the durable operations."
+	}
+	f.Add(doc(text)).
+		Func().Params(raw("j %s", n.Record)).Id(ref).Params().Add(raw("fsm.Ref")).Block(
 		jen.Return(raw("fsm.Ref{ID: j.ID, Rev: j.Rev}")),
 	)
 	f.Line()
-	f.Add(doc("Equal reports whether both records are the same in every field; times are compared as instants.")).
-		Func().Params(raw("j %s", n.Record)).Id("Equal").Params(raw("other %s", n.Record)).Bool().Block(equal(m, n)...)
+	f.Add(doc(same + " reports whether both records are the same in every field; times are compared as instants.")).
+		Func().Params(raw("j %s", n.Record)).Id(same).Params(raw("other %s", n.Record)).Bool().Block(equal(m, n)...)
 }
 
 // fieldDoc is the doc text of a field. It starts with the field's name.

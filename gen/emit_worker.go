@@ -141,7 +141,7 @@ func (h *held) worker(f *jen.File, w *workShape) {
 	heldType := fmt.Sprintf("*fsm.Held[%s]", h.n.Record)
 	ctxParam := raw("ctx").Qual("context", "Context")
 	values := []jen.Code{
-		fn("Claim", []jen.Code{ctxParam, raw("n int"), raw(unused(w.claim)).Qual("time", "Time")}, jen.Params(raw("[]Outcome"), raw("error")),
+		fn("Claim", []jen.Code{ctxParam, raw("n int"), raw(unused(w.claim)).Qual("time", "Time")}, jen.Params(raw("[]"+h.n.outcome()), raw("error")),
 			jen.Return(raw("m.%s(ctx, n, %s)", pick.N, given(w.pick, w.claim, "fsm.Call{"+head+"}")))),
 		fn("Beat", []jen.Code{ctxParam, raw("h %s", heldType), raw(unused(w.extend)).Qual("time", "Time")}, jen.Error(),
 			jen.Return(raw("h.Stay(ctx, %s(%s, %s))", beat.Call, beat.Desc, given(w.beat, w.extend, "fsm.Call{Actor: h.Actor()}")))),

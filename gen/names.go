@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -25,6 +26,8 @@ type names struct {
 	events  []eventNames
 	errors  []*sentinel
 	byError map[string]*sentinel
+
+	ours func(scope, name string) string // see validate.Ours
 }
 
 // opNames are the identifiers of one operation.
@@ -89,6 +92,7 @@ func newNames(m *spec.Machine, opt Options) (*names, error) {
 		byField: make(map[*spec.Field]*enumNames),
 		byInput: make(map[*spec.Input]*enumNames),
 		byError: make(map[string]*sentinel),
+		ours:    validate.Ours(m),
 	}
 	if !token.IsIdentifier(opt.Package) {
 		return nil, fmt.Errorf("package name %q is no Go identifier; name another one", opt.Package)
@@ -328,3 +332,6 @@ func lowerFirst(s string) string {
 	}
 	return strings.ToLower(s[:i]) + s[i:]
 }
+
+// outcome is the type of what a call led to.
+func (n *names) outcome() string { return n.ours("package", "Outcome") }

@@ -20,6 +20,7 @@ var words = strings.Fields(`
 	start can_start start_request start_many start_of start_item start_peers start_source start_call start_states op_start event_start state_start own_start
 	state states operation event event_name machine outcome check fold project ref equal move note refuse open migrate count sweep record list history
 	a b a_b x n of on_x err err_x id job job_state door_state valid string value scan text type func range map len error any nil true_x iota
+	as at audit batch can core deliver end_roll_out equal held hold in labels log purge repair run startup switch watch
 	j r s v e o m q w c d ok req now peers from to out ctx core store sources effects functions fsm errors fmt time slices key row column target
 	new_a in_years encode decode descriptor schema step low high level level_low size_of per request reason_x actor_x max min count_x`)
 
@@ -157,4 +158,12 @@ func generatedImports(t testing.TB) loaded {
 		l[p.PkgPath] = p.Types
 	}
 	return l
+}
+
+// The reference lists the names that stay reserved as the check knows them.
+func TestReferenceListsReservedNames(t *testing.T) {
+	t.Parallel()
+	if !strings.Contains(string(read(t, "../../spec/SPEC.md")), validate.Reserved()) {
+		t.Errorf("spec/SPEC.md has another table of reserved names; this is the table:\n%s", validate.Reserved())
+	}
 }

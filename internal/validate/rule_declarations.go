@@ -35,8 +35,9 @@ struct field CompleteJob of the same type. The generated package would not compi
 	},
 	{
 		Code: "FSM018", Name: "reserved name", Severity: spec.Error, Run: reservedName,
-		Doc: `The name is taken: by Go itself, by what the generator writes for every machine (the methods Sweep and Startup, the
-request field RequestID, the record field Rev), or by the database.`,
+		Doc: `The name is taken: by Go itself, by the few things of every machine that keep their names (the types State and Machine, the
+record field Rev), or by the database. Any other name that the generator writes gives way: beside an operation list, the
+method List is EngineList.`,
 	},
 	{
 		Code: "FSM019", Name: "two names with one stored word", Severity: spec.Error, Run: oneStoredWord,

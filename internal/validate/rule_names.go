@@ -16,25 +16,44 @@ var builtinColumns = []string{"id", "state", "rev", "created_at", "updated_at"}
 // systemColumns are the columns PostgreSQL gives every table itself.
 var systemColumns = []string{"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
 
-// generated is what the generator writes for every machine, by scope. A name
-// of the file that becomes one of these is reserved. Names that the runtime
-// will need soon are here already, since taking one back breaks users.
+// generated is what the generator writes for every machine, by scope. What
+// yields is called Engine and its name where the file has a use for the name:
+// beside an operation list, List is EngineList. What does not is reserved.
 var generated = []struct {
 	scope, what string
+	yields      bool
 	names       []string
 }{
-	{"package", "generated name", []string{
-		"State", "States", "Event", "Machine", "Outcome",
-		"Open", "Migrate", "EndRollOut", "Check", "Fold", "Project", "Hold", "Probes", "Effects", "Sources", "Schema", "Descriptor",
-		"Holder", "WorkerConfig", "NewWorker",
+	{"package", "generated name", false, []string{
+		"State", "States", "Event", "Machine", "Probes", "Effects", "Sources", "Schema", "Descriptor", "Holder", "WorkerConfig", "NewWorker",
 	}},
-	{"record", "built-in field", []string{"ID", "State", "Rev", "CreatedAt", "UpdatedAt"}},
-	{"record", "generated method", []string{"Ref", "Equal", "Can", "Check", "String"}},
-	{"machine", "generated method", []string{
-		"Record", "List", "History", "Count", "Sweep", "Startup", "Deliver", "Audit", "Core", "Migrate",
-		"Log", "Watch", "In", "Batch", "Purge", "Repair", "As",
+	{"package", "generated name", true, []string{"Outcome", "Open", "Migrate", "EndRollOut", "Check", "Fold", "Project", "Hold"}},
+	{"record", "built-in field", false, []string{"ID", "State", "Rev", "CreatedAt", "UpdatedAt"}},
+	{"record", "generated method", true, []string{"Ref", "Equal", "Can"}},
+	{"machine", "generated method", true, []string{
+		"Record", "List", "History", "Count", "Sweep", "Startup", "Deliver", "Audit", "Core", "Log", "Watch", "In", "Batch", "As",
 	}},
-	{"handle", "generated method", []string{"Record", "Outcome", "Ref", "Held", "Switch"}},
+	{"handle", "generated method", true, []string{"Record", "Outcome", "Ref", "Held"}},
+}
+
+// Ours returns what a name that the generator writes for every machine is called
+// in the package of this one.
+func Ours(m *spec.Machine) func(scope, name string) string {
+	return yielded(ofFile(m))
+}
+
+func yielded(list []identifier) func(scope, name string) string {
+	type key struct{ scope, goName string }
+	taken := make(map[key]bool, len(list))
+	for _, id := range list {
+		taken[key{id.scope, id.goName}] = true
+	}
+	return func(scope, name string) string {
+		if taken[key{scope, name}] {
+			return "Engine" + name
+		}
+		return name
+	}
 }
 
 // identifier is one Go name that the generated package will hold.
@@ -58,16 +77,26 @@ const projectedEntity = "projected entity"
 
 // identifiers lists the Go names of a machine; those of the generator first.
 func identifiers(m *spec.Machine) []identifier {
+	file := ofFile(m)
+	ours := yielded(file)
+	var list []identifier
+	for _, g := range generated {
+		for _, n := range g.names {
+			if g.yields {
+				n = ours(g.scope, n)
+			}
+			list = append(list, identifier{scope: g.scope, goName: n, what: g.what})
+		}
+	}
+	return append(list, file...)
+}
+
+// ofFile lists the Go names that come of the names of the file.
+func ofFile(m *spec.Machine) []identifier {
 	var list []identifier
 	add := func(scope, goName, what, name string, pos spec.Pos) {
 		list = append(list, identifier{scope, goName, what, name, pos})
 	}
-	for _, g := range generated {
-		for _, n := range g.names {
-			add(g.scope, n, g.what, "", spec.Pos{})
-		}
-	}
-
 	add("package", m.Entity, "entity", m.Entity, entityPos(m))
 	for _, f := range m.Fields {
 		g := spec.GoName(f.Name)
@@ -258,15 +287,23 @@ func reservedName(p *Pass) {
 	}
 	for _, c := range p.clashes() {
 		if taken, late := c.taken, c.late; taken.name == "" {
-			p.report(finding{pos: late.pos, mark: late.mark(), hint: fmt.Sprintf("rename the %s", late.what)},
+			p.report(finding{pos: late.pos, mark: late.mark(), hint: fmt.Sprintf("rename the %s, such as to %s", late.what, free(m, late.name))},
 				"%s %s takes the name of a %s, %s", late.what, late.name, taken.what, late.goName)
 		}
 	}
 	for _, f := range m.Fields {
 		if slices.Contains(systemColumns, f.Stored()) {
-			p.report(finding{pos: f.Pos, mark: f.Name, hint: "rename the field"}, "field %s takes the name of a system column of PostgreSQL", f.Name)
+			p.report(finding{pos: f.Pos, mark: f.Name, hint: "rename the field, such as to " + free(m, f.Name)}, "field %s takes the name of a system column of PostgreSQL", f.Name)
 		}
 	}
+}
+
+// free is a name beside a reserved one: door_state, DoorState for an entity.
+func free(m *spec.Machine, name string) string {
+	if token.IsExported(name) {
+		return spec.GoName(m.Name) + name
+	}
+	return m.Name + "_" + name
 }
 
 // reservedPackage says why a package, its folder or its tables cannot have the
@@ -287,4 +324,23 @@ func reservedPackage(name string) string {
 		return "is that of a table which the store or SQLite keeps for itself"
 	}
 	return ""
+}
+
+// Reserved is the table of the names that stay taken, as the reference of the language has it.
+func Reserved() string {
+	var b strings.Builder
+	b.WriteString("| where | Go names that the generator keeps |\n|---|---|\n")
+	for _, g := range generated {
+		if !g.yields {
+			fmt.Fprintf(&b, "| %s | `%s` |\n", g.scope, strings.Join(g.names, "` `"))
+		}
+	}
+	b.WriteString("\n| where | Go names that give way |\n|---|---|\n")
+	for _, g := range generated {
+		if g.yields {
+			fmt.Fprintf(&b, "| %s | `%s` |\n", g.scope, strings.Join(g.names, "` `"))
+		}
+	}
+	fmt.Fprintf(&b, "\nColumns: `%s`, and PostgreSQL's own `%s`.\n", strings.Join(builtinColumns, "` `"), strings.Join(systemColumns, "` `"))
+	return b.String()
 }
