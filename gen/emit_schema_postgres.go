@@ -61,6 +61,7 @@ func postgresSchema(m *spec.Machine, enforce string) []byte {
 	s.indexes()
 	s.view("CREATE OR REPLACE VIEW")
 	s.parkingTriggers()
+	s.postgresUnchained()
 	if s.checks() {
 		s.section("checks", "The log is append-only.")
 		s.function("events_keep", nil, s.postgresKeepEvents())
@@ -69,7 +70,7 @@ func postgresSchema(m *spec.Machine, enforce string) []byte {
 		s.pinned("events_keep")
 	}
 	if s.full() {
-		s.section("full", "A record moves as the machine says, one revision at a time. At the commit every revision has its event and every event its revision, in whatever order they were written.")
+		s.section("full", engineAside+" A record moves as the machine says, one revision at a time. At the commit every revision has its event and every event its revision, in whatever order they were written.")
 		s.postgresGuard()
 		s.postgresRowHasEvent()
 		s.postgresEventHasRow()
@@ -161,16 +162,31 @@ func (s *schemaText) pinned(names ...string) {
 	s.line("$fsm$;")
 }
 
-func (s *schemaText) onTable(name, event, each, function string) {
+// onTable ties a function to an event; when, if any, says when it runs at all.
+func (s *schemaText) onTable(name, event, each, function string, when ...string) {
 	s.line("CREATE OR REPLACE TRIGGER %s %s", s.object(name), event)
-	s.line("    FOR EACH %s EXECUTE FUNCTION %s();", each, s.object(function))
+	s.line("    FOR EACH %s%s EXECUTE FUNCTION %s();", each, whenClause(when), s.object(function))
 }
 
 // atCommit ties a function to the end of the transaction.
-func (s *schemaText) atCommit(name, event, table string) {
+func (s *schemaText) atCommit(name, event, table, function string, when ...string) {
 	s.line("DROP TRIGGER IF EXISTS %s ON %s;", s.object(name), table)
 	s.line("CREATE CONSTRAINT TRIGGER %s %s ON %s DEFERRABLE INITIALLY DEFERRED", s.object(name), event, table)
-	s.line("    FOR EACH ROW EXECUTE FUNCTION %s();", s.object(name))
+	s.line("    FOR EACH ROW%s EXECUTE FUNCTION %s();", whenClause(when), s.object(function))
+}
+
+func whenClause(when []string) string {
+	if len(when) == 0 {
+		return ""
+	}
+	return " WHEN (" + when[0] + ")"
+}
+
+// postgresUnchained writes what takes the chain from a row that others than the engine
+// change: the engine's next move then looks it up in the log.
+func (s *schemaText) postgresUnchained() {
+	s.function("unchained", nil, []string{"NEW." + quoteName(chainColumn) + " := 0;", "RETURN NEW;"})
+	s.onTable("unchained", "BEFORE "+s.moved()+" ON "+s.table(""), "ROW", "unchained", chainIdle)
 }
 
 // The conditions that the engine itself repairs or redacts in this transaction: it has
@@ -255,7 +271,9 @@ func (s *schemaText) postgresGuard() {
 	}
 	body = append(body, "RETURN NEW;")
 	s.function("guard", nil, body)
-	s.onTable("guard", "BEFORE INSERT OR "+s.moved()+" OR DELETE ON "+s.table(""), "ROW", "guard")
+	s.onTable("guard", "BEFORE "+s.moved()+", "+quoteName(chainColumn)+" ON "+s.table(""), "ROW", "guard", chainStands)
+	s.onTable("created", "BEFORE INSERT ON "+s.table(""), "ROW", "guard")
+	s.onTable("removed", "BEFORE DELETE ON "+s.table(""), "ROW", "guard")
 }
 
 // differs returns the condition that an update changes a field. Values of json
@@ -279,7 +297,8 @@ func (s *schemaText) postgresRowHasEvent() {
 		"END IF;",
 		`SELECT e."operation" INTO made_by FROM `+s.table("_events")+" AS e",
 		`WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0`,
-		`  AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '`+stub+`';`,
+		`  AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '`+stub+`'`,
+		"  AND "+s.follows("e")+";",
 	)
 	body = append(body, ifThen("", "NOT FOUND", s.refuse(stateLog, "%s: revision %s has no event", id, `NEW."rev"`))...)
 	body = append(body, "IF TG_OP = 'INSERT' THEN", "    RETURN NULL;", "END IF;")
@@ -291,7 +310,8 @@ func (s *schemaText) postgresRowHasEvent() {
 	}
 	body = append(body, "RETURN NULL;")
 	s.function("has_event", []string{`made_by text COLLATE "C";`, `came_from text COLLATE "C";`}, body)
-	s.atCommit("has_event", "AFTER INSERT OR "+s.moved(), s.table(""))
+	s.atCommit("has_event", "AFTER "+s.moved(), s.table(""), "has_event", chainStands)
+	s.atCommit("created_has_event", "AFTER INSERT", s.table(""), "has_event")
 }
 
 // postgresEventHasRow looks at the commit whether an event is a move of the
@@ -346,5 +366,5 @@ func (s *schemaText) postgresEventHasRow() {
 	add("", `NEW."rev" > 1`, "%s: the event of revision %s does not follow the one before it", id, `NEW."rev"`)
 	body = append(body, "RETURN NULL;")
 	s.function("events_has_row", nil, body)
-	s.atCommit("events_has_row", "AFTER INSERT", log)
+	s.atCommit("events_has_row", "AFTER INSERT", log, "events_has_row", eventUnchained+" OR NEW.xid <> pg_current_xact_id()")
 }

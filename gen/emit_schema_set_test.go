@@ -74,14 +74,14 @@ func mustExec(t *testing.T, db *sql.DB, statement string) {
 // compareSets inserts and updates rows with sets of all forms; insert lacks the set.
 func compareSets(t *testing.T, db *sql.DB, insert string) {
 	t.Helper()
-	mustExec(t, db, strings.Replace(insert, "'i'", "'u'", 1)+`'[]')`)
+	mustExec(t, db, strings.Replace(insert, "'i'", "'u'", 1)+`'[]', 0)`)
 	random := rand.New(rand.NewPCG(3, 4))
 	taken, refused := 0, 0
 	for range 400 {
 		text := randomSet(random)
 		want := isSet(text)
 		quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
-		for _, statement := range []string{insert + quoted + ")", `UPDATE "bag" SET "x" = ` + quoted + ` WHERE "id" = 'u'`} {
+		for _, statement := range []string{insert + quoted + ", 0)", `UPDATE "bag" SET "x" = ` + quoted + ` WHERE "id" = 'u'`} {
 			if _, err := db.Exec(statement); (err == nil) != want {
 				t.Errorf("%s\ngot %v, want it taken: %v", statement, err, want)
 			}

@@ -39,6 +39,7 @@ func sqliteSchema(m *spec.Machine, enforce string) []byte {
 	s.indexes()
 	s.view("CREATE VIEW IF NOT EXISTS")
 	s.parkingTriggers()
+	s.sqliteUnchained()
 	if s.checks() {
 		s.section("checks", "What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would delete rows without asking any trigger, so a row that is in the way is refused here.")
 		s.sqliteKeepRows()
@@ -46,7 +47,7 @@ func sqliteSchema(m *spec.Machine, enforce string) []byte {
 		s.sqliteKeepEvents()
 	}
 	if s.full() {
-		s.section("full", "A record moves as the machine says, one revision at a time. The event of a revision is written first, then the row, which is refused without it. (SQLite cannot look at the end of a transaction: an event that is forged without its row is found by the audit, and no row can follow it.)")
+		s.section("full", engineAside+" A record moves as the machine says, one revision at a time. The event of a revision is written first, then the row, which is refused without it. (SQLite cannot look at the end of a transaction: an event that is forged without its row is found by the audit, and no row can follow it.)")
 		s.sqliteEventMoves()
 		s.sqliteCreation()
 		s.sqliteChanges()
@@ -232,7 +233,7 @@ func (s *schemaText) sqliteEventMoves() {
 	record := func(where string) string {
 		return "NOT EXISTS (SELECT 1 FROM " + t + ` WHERE "id" = NEW."id" AND ` + where + ")"
 	}
-	s.trigger("events_insert", "BEFORE INSERT ON "+s.table("_events"), "", []refusal{
+	s.trigger("events_insert", "BEFORE INSERT ON "+s.table("_events"), eventUnchained, []refusal{
 		{comment: "A transition is one that an operation makes.",
 			message: "no operation makes this move", where: []string{`NEW."n" = 0`,
 				`NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (` + wrapList(ways, "          ") + ")"}},
@@ -271,7 +272,7 @@ func wrapList(words []string, indent string) string {
 
 // eventOf returns the query for the event of the new revision.
 func (s *schemaText) eventOf(more string) string {
-	return "SELECT 1 FROM " + s.table("_events") + ` WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND ` + more
+	return "SELECT 1 FROM " + s.table("_events") + ` AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND ` + more
 }
 
 func (s *schemaText) sqliteCreation() {
@@ -288,7 +289,7 @@ func (s *schemaText) sqliteCreation() {
 			{message: "a record begins in " + stateNameList(states), where: []string{`NEW."state" NOT IN (` + stateWords(states) + ")"}},
 			// Only the event of revision 1 comes from nowhere: so does the record.
 			{message: "a record needs the event of its creation", where: []string{
-				"NOT EXISTS (" + s.eventOf(`"from" IS NULL AND "to" = NEW."state" AND "operation" <> '`+stub+`'`) + ")"}},
+				"NOT EXISTS (" + s.eventOf(`"from" IS NULL AND "to" = NEW."state" AND "operation" <> '`+stub+`' AND `+s.follows("e")) + ")"}},
 		}
 	}
 	s.trigger("insert", "BEFORE INSERT ON "+s.table(""), "", body)
@@ -317,7 +318,7 @@ func (s *schemaText) sqliteChanges() {
 		refusal{message: "created_at never changes", where: []string{`NEW."created_at" IS NOT OLD."created_at"`}},
 		refusal{message: "updated_at never falls", where: []string{`NEW."updated_at" < OLD."updated_at"`}},
 		refusal{message: "the new revision needs its event", where: []string{
-			"NOT EXISTS (" + s.eventOf(`"n" = 0 AND "from" = OLD."state" AND "to" = NEW."state"`) + ")"}})
+			"NOT EXISTS (" + s.eventOf(`"n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND `+s.follows("e")) + ")"}})
 	for _, f := range s.m.Fields {
 		col := column(f)
 		changed := s.another(f)
@@ -336,7 +337,20 @@ func (s *schemaText) sqliteChanges() {
 		body = append(body, refusal{message: f.Name + " is changed by " + operationList(ops) + " only", where: []string{
 			changed, "NOT EXISTS (" + s.eventOf(`"n" = 0 AND "operation" IN (`+operationWordList(ops)+")") + ")"}})
 	}
-	s.trigger("update", "BEFORE "+s.moved()+" ON "+s.table(""), "", body)
+	s.trigger("update", "BEFORE "+s.moved()+" ON "+s.table(""), chainStands, body)
+	s.trigger("chain", "BEFORE UPDATE OF "+quoteName(chainColumn)+" ON "+s.table(""),
+		"NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev", s.raise("the chain moves with the revision only", ""))
+}
+
+// sqliteUnchained writes what takes the chain from a row that others than the engine
+// change: the engine's next move then looks it up in the log.
+func (s *schemaText) sqliteUnchained() {
+	s.line("")
+	s.line("CREATE TRIGGER IF NOT EXISTS %s AFTER %s ON %s", s.object("unchained"), s.moved(), s.table(""))
+	s.line("WHEN %s", chainIdle)
+	s.line("BEGIN")
+	s.line(`    UPDATE %s SET "_chain" = 0 WHERE "id" = NEW."id";`, s.table(""))
+	s.line("END;")
 }
 
 func stateNameList(states []*spec.State) string {

@@ -155,11 +155,8 @@ func (s *schemaText) parkingTriggers() {
 	s.postgresParking(all)
 }
 
-// moved returns the event of an update that is more than a parking.
+// moved returns the event of an update that is more than a parking or the end of a chain.
 func (s *schemaText) moved() string {
-	if len(parkings(s.m)) == 0 {
-		return "UPDATE"
-	}
 	names := []string{`"id"`, `"state"`, `"rev"`, `"created_at"`, `"updated_at"`}
 	for _, f := range s.m.Fields {
 		names = append(names, column(f))

@@ -152,7 +152,7 @@ func TestMigrateMakesWhatIsMissing(t *testing.T) {
 			`DROP INDEX "execution_due_finish"; CREATE INDEX "execution_due_finish" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('done')`,
 			`DROP INDEX "execution_due_finish"; CREATE INDEX "execution_due_finish" ON "execution" ("lease_expires_at" DESC, "id") WHERE "state" IN ('committed')`,
 			`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'execution_events_log'::regclass`,
-			`DROP INDEX "execution_state"`, `DROP VIEW "execution_job"`, `ALTER TABLE "execution_events" DROP COLUMN "chain"`, `ALTER TABLE "execution" DROP COLUMN "started_at" CASCADE`,
+			`DROP INDEX "execution_state"`, `DROP VIEW "execution_job"`, `ALTER TABLE "execution_events" DROP COLUMN "chain" CASCADE`, `ALTER TABLE "execution" DROP COLUMN "started_at" CASCADE`,
 		} {
 			execute(t, db, harm)
 			if err := migrates(t, store, s); err != nil {
@@ -203,7 +203,7 @@ func TestMigrateMakesWhatIsMissing(t *testing.T) {
 		for _, harm := range []string{
 			`DROP TRIGGER "execution_update"`, `DROP TRIGGER "execution_delete"; CREATE TRIGGER "execution_delete" BEFORE DELETE ON "execution" BEGIN SELECT RAISE(ABORT, 'fsm: execution: never'); END`,
 			`DROP INDEX "execution_state"; CREATE INDEX "execution_state" ON "execution" ("state")`, `DROP VIEW "execution_job"`,
-			`DROP TRIGGER "execution_events_insert"; DROP TRIGGER "execution_events_update"; ALTER TABLE "execution_events" DROP COLUMN "chain"`, `DROP TABLE "execution_groups"`,
+			`DROP TRIGGER "execution_events_insert"; DROP TRIGGER "execution_events_update"; DROP TRIGGER "execution_insert"; DROP TRIGGER "execution_update"; ALTER TABLE "execution_events" DROP COLUMN "chain"`, `DROP TABLE "execution_groups"`,
 		} {
 			path := filepath.Join(t.TempDir(), "x.db")
 			db := openSQLite(t, path)

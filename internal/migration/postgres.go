@@ -34,6 +34,9 @@ func (p *plan) postgres() {
 	p.postgresNames()
 	p.postgresOthers()
 	p.line("")
+	p.line("-- The chain of a row, which tables of before lack.")
+	p.line(`ALTER TABLE %s ADD COLUMN IF NOT EXISTS "_chain" bigint NOT NULL DEFAULT 0;`, t)
+	p.line("")
 	p.line("-- What the generator made over the tables is made anew below.")
 	for _, v := range p.old.triggers {
 		p.line("DROP TRIGGER IF EXISTS %s ON %s;", quoteName(v.name), quoteName(v.table))
@@ -198,7 +201,7 @@ func (p *plan) postgresMoves() {
 	p.line("-- Rows of removed states move, each with its event.")
 	for _, v := range p.moved {
 		p.postgresEvents(v)
-		set := []string{`"state" = ` + quoteText(v.to.Stored()), `"rev" = "rev" + 1`, `"updated_at" = greatest("updated_at", transaction_timestamp())`}
+		set := []string{`"_chain" = 0`, `"state" = ` + quoteText(v.to.Stored()), `"rev" = "rev" + 1`, `"updated_at" = greatest("updated_at", transaction_timestamp())`}
 		for _, c := range v.cleared {
 			set = append(set, quoteName(c)+" = NULL")
 		}

@@ -13,6 +13,13 @@ func chained(events, id, rev, n, sum string) string {
 		events, id, rev, n, sum)
 }
 
+// linked returns the chain of a row's next event: the row has that of its last one,
+// or the log where others than the engine have written the row.
+func linked(events, row, sum string) string {
+	return fmt.Sprintf(`(CASE WHEN %[2]s."_chain" <> 0 THEN %[2]s."_chain" ELSE coalesce((SELECT p."chain" FROM %[1]s AS p WHERE p."id" = %[2]s."id" `+
+		`AND p."rev" = %[2]s."rev" AND p."n" = 0), 0) END * 16777619 + %[3]s) %% 4294967296`, events, row, sum)
+}
+
 // chainedTo returns revision and number of the event before e in the chain.
 func chainedTo(e *driver.Event) (rev, n int64) {
 	if e.RecordOnly() {

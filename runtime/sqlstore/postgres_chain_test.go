@@ -63,7 +63,7 @@ func TestOlderPostgresLogGetsItsChain(t *testing.T) {
 	if _, err = m.Apply(ctx, out, storetest.Touch(storetest.Meta{Actor: "eve"}, time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec(`ALTER TABLE "parcel_events" DROP COLUMN "chain"`); err != nil {
+	if _, err := db.Exec(`ALTER TABLE "parcel_events" DROP COLUMN "chain" CASCADE`); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := open(); !errors.Is(err, fsm.ErrSchemaMismatch) {

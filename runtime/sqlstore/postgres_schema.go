@@ -53,7 +53,9 @@ func (p *postgres) work(ctx context.Context, q querier, t *table, m *meta, want 
 // of an index and what pg_get_indexdef says.
 func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string]string, error) {
 	functions := `SELECT 'function', proname::text, concat_ws('; ', prosrc, array_to_string(proconfig, '; ')) FROM pg_proc WHERE pronamespace = ` + p.namespace() + ` AND (proname LIKE $1 OR proname = 'fsm_is_set')`
-	triggers := `UNION ALL SELECT 'trigger', tgname::text, pg_get_triggerdef(pg_trigger.oid) FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid
+	triggers := `UNION ALL SELECT 'trigger', tgname::text,
+			CASE WHEN tgrelid IN (SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL) THEN '' -- it would wait
+				ELSE pg_get_triggerdef(pg_trigger.oid) END FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid
 		WHERE relnamespace = ` + p.namespace() + ` AND NOT tgisinternal AND relname LIKE $1`
 	rows, err := q.query(ctx, functions+` `+triggers+`
 		UNION ALL SELECT CASE relkind WHEN 'i' THEN 'index' WHEN 'v' THEN 'view' WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' ELSE 'relation' END, relname::text,
@@ -99,7 +101,7 @@ func (p *postgres) compare(ctx context.Context, q querier, t *table, w piece, ha
 		switch {
 		case !there:
 			return []string{w.text}, nil
-		case triggerForm(text) != triggerForm(w.text):
+		case text != "" && triggerForm(text) != triggerForm(w.text):
 			return []string{"DROP TRIGGER IF EXISTS " + quote(w.name) + " ON " + quote(w.table), w.text}, nil
 		}
 		return nil, nil

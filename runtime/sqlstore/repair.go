@@ -25,7 +25,7 @@ func (x *txn) Restore(row *driver.Row, e *driver.Event) error {
 		if err != nil || n > 0 {
 			return err
 		}
-		return x.insert(w)
+		return x.insert(w, 0)
 	})
 	if err == nil {
 		err = x.showAll()
@@ -42,7 +42,7 @@ func (x *txn) Restore(row *driver.Row, e *driver.Event) error {
 // replace changes a stored row in place: rows of others that refer to it must not
 // go with it.
 func (x *txn) replace(row *driver.Row) (int64, error) {
-	set := `"state" = ?, "rev" = ?, "created_at" = ?, "updated_at" = ?`
+	set := `"_chain" = 0, "state" = ?, "rev" = ?, "created_at" = ?, "updated_at" = ?`
 	args := []any{row.State, row.Rev, x.t.bind(row.CreatedAt), x.t.bind(row.UpdatedAt)}
 	for i, v := range row.Values {
 		set += ", " + quote(x.t.schema.Columns[i].Stored) + " = ?"
@@ -170,6 +170,9 @@ func (x *txn) erase(w *driver.Write, edited []driver.Event) error {
 	text, args := x.insertion(&w.Event)
 	if _, err := x.change(text, args...); err != nil {
 		return err
+	}
+	if _, err := x.change(x.t.statement(`UPDATE %s SET "_chain" = 0 WHERE "id" = ?%s`, x.t.name, x.t.same), w.Prev.ID); err != nil {
+		return err // that of the log is another one now
 	}
 	text, args = x.t.compose(rowOnly, w)
 	if n, err := x.change(text+x.t.same, args...); err != nil || n != 1 {

@@ -61,12 +61,21 @@ func (t *table) besides(ctx context.Context, q querier, m *meta, st standing) er
 	if err != nil {
 		return t.fault("read the schema", err)
 	}
-	for i := range t.schema.Columns {
-		if c := t.schema.Columns[i].Stored; !slices.Contains(names, c) {
+	for _, c := range append(t.stored(), "_chain") {
+		if !slices.Contains(names, c) {
 			return t.mismatch("the column %q is missing in the tables, which are those of version %d (hash %.12s)", c, m.version, m.hash)
 		}
 	}
 	return nil
+}
+
+// stored returns the stored names of the fields.
+func (t *table) stored() []string {
+	names := make([]string, len(t.schema.Columns))
+	for i := range names {
+		names[i] = t.schema.Columns[i].Stored
+	}
+	return names
 }
 
 // succeed notes what becomes of the specification m, whose tables become those

@@ -119,7 +119,8 @@ func (w *sqliteWork) made(o object) bool {
 	case "table":
 		return true
 	case "trigger":
-		if named && strings.HasPrefix(o.name, w.t.schema.Table+"_parked") && o.table == w.t.schema.Table {
+		hidden := strings.HasPrefix(o.name, w.t.schema.Table+"_parked") || o.name == w.t.schema.Table+"_unchained"
+		if named && hidden && o.table == w.t.schema.Table {
 			return strings.HasPrefix(o.sql, "CREATE TRIGGER "+quote(o.name)+" AFTER ")
 		}
 		return w.own(o.table) && strings.Contains(o.sql, "RAISE(ABORT, "+strings.TrimSuffix(literal("fsm: "+w.t.schema.Machine+": "), "'"))

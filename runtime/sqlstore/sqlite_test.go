@@ -110,7 +110,7 @@ func TestStatements(t *testing.T) {
 	w := &driver.Write{Prev: driver.Ref{ID: "x", Rev: 3}, PrevState: "one", Changed: []int{1},
 		Row: &driver.Row{ID: "x", State: "one", Rev: 4, Values: []any{nil, int64(7)}}}
 	text, args := tab.compose(rowOnly, w)
-	if want := `UPDATE "main"."m" AS r SET "rev" = r."rev" + 1, "updated_at" = $1, "n" = $2 WHERE r."id" = $3 AND r."rev" = $4 AND r."state" = $5`; text != want || len(args) != 5 {
+	if want := `UPDATE "main"."m" AS r SET "rev" = r."rev" + 1, "updated_at" = $1, "n" = $2, "_chain" = ` + linked(`"main"."m_events"`, "r", "$3") + ` WHERE r."id" = $4 AND r."rev" = $5 AND r."state" = $6`; text != want || len(args) != 6 {
 		t.Errorf("update:\n got %s\nwant %s", text, want)
 	}
 	w.Row.State = "three"

@@ -18,8 +18,9 @@ type statements struct {
 	batch        string // request id
 	outbox       string // due, limit
 	orphans      string // after, limit
-	insertRow    string
+	insertRow    string // the row's columns, chain
 	insertEvent  string
+	insertMove   string // the same for an event that moves its record
 	insertBehind string // the same and the id; empty: not needed
 	nextN        string // id, rev, id, rev, state: the number of the next recorded event
 	held         string // id, rev, state
@@ -108,8 +109,11 @@ func (t *table) build() {
 		outbox:  t.statement(`SELECT %s FROM %s WHERE "due" <= ?%s ORDER BY "due", "id", "rev"%s`, outboxList, outbox, t.same, limit),
 		orphans: t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id")
 			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id"%[3]s`, events, rows, limit),
-		insertRow:    t.statement(`INSERT INTO %s (%s) VALUES (%s)`, rows, t.columns, places(len(row))),
-		insertEvent:  t.statement(`INSERT INTO %s (%s) VALUES (%s)`, events, insertedEvent, chainedPlaces),
+		insertRow:   t.statement(`INSERT INTO %s (%s, "_chain") VALUES (%s)`, rows, t.columns, places(len(row)+1)),
+		insertEvent: t.statement(`INSERT INTO %s (%s) VALUES (%s)`, events, insertedEvent, chainedPlaces),
+		insertMove: t.statement(`INSERT INTO %s (%s) VALUES (%s, (coalesce(nullif((SELECT r."_chain" FROM %s AS r WHERE r."id" = ?), 0),
+			(SELECT p."chain" FROM %[1]s AS p WHERE p."id" = ? AND p."rev" = ? AND p."n" = ?), 0) * 16777619 + ?) %% 4294967296)`,
+			events, insertedEvent, places(len(eventColumns)), rows),
 		insertBehind: t.insertBehind(events, insertedEvent, chainedPlaces),
 		nextN: t.statement(`SELECT (SELECT coalesce(max("n"), 0) + 1 FROM %s WHERE "id" = ? AND "rev" = ?) FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`,
 			events, rows),

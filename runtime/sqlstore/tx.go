@@ -177,11 +177,11 @@ func (x *txn) write(w *driver.Write) error {
 	if x.t.dialect.writers() != 1 {
 		return x.whole(w)
 	}
-	if err := x.log(w); err != nil {
+	if err := x.logMove(w); err != nil {
 		return err
 	}
 	if w.Prev.Rev == 0 {
-		if err := x.insert(w); err != nil {
+		if err := x.insert(w, w.Event.Sum); err != nil {
 			return err
 		}
 	} else if err := x.move(w); err != nil {
@@ -248,14 +248,29 @@ func (x *txn) log(w *driver.Write) error {
 	return nil
 }
 
-func (x *txn) insert(w *driver.Write) error {
+// logMove is log on a database of one writer, for an event that moves its record.
+func (x *txn) logMove(w *driver.Write) error {
+	e := &w.Event
+	args := make([]any, 0, len(eventColumns)+5)
+	for _, v := range valuesOf(e) {
+		args = append(args, x.t.bind(v))
+	}
+	rev, n := chainedTo(e)
+	if _, err := x.change(x.t.sql.insertMove, append(args, e.ID, e.ID, rev, n, int64(e.Sum))...); err != nil {
+		return x.explain(w, err, false)
+	}
+	return nil
+}
+
+// insert writes a new row with its chain; 0: the log has it.
+func (x *txn) insert(w *driver.Write, chain uint32) error {
 	row := w.Row
-	args := make([]any, 0, 5+len(row.Values))
+	args := make([]any, 0, 6+len(row.Values))
 	args = append(args, row.ID, row.State, row.Rev, x.t.bind(row.CreatedAt), x.t.bind(row.UpdatedAt))
 	for _, v := range row.Values {
 		args = append(args, x.t.bind(v))
 	}
-	if _, err := x.change(x.t.sql.insertRow, args...); err != nil {
+	if _, err := x.change(x.t.sql.insertRow, append(args, int64(chain))...); err != nil {
 		return x.explain(w, err, true)
 	}
 	return nil
@@ -349,13 +364,13 @@ func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
 // nothing stands against it any more, the row is rolled back with its transaction.
 func (x *txn) against(w *driver.Write) error {
 	if !x.alone {
-		return x.insert(w)
+		return x.insert(w, w.Event.Sum)
 	}
 	if _, err := x.q.exec(x.ctx, "BEGIN"); err != nil {
 		return x.fail(err)
 	}
 	x.mode.careful = true
-	err := x.insert(w)
+	err := x.insert(w, w.Event.Sum)
 	if _, failed := x.q.exec(context.WithoutCancel(x.ctx), "ROLLBACK"); failed != nil {
 		return x.fail(failed)
 	}

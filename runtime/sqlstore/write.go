@@ -42,7 +42,7 @@ type builder struct {
 // stands in its text.
 type cells struct {
 	id, rev, from, state, created, updated string // rev is that of the row of before
-	leave, compare, places                 string
+	leave, compare, places, sum            string
 	values, old, event, outbox             []string // old: created_at and updated_at first
 }
 
@@ -261,6 +261,9 @@ func (b *builder) send(made *composed) (c cells) {
 			c.values[j] = b.cell("v_"+columns[j].Stored, columns[j].Kind, func(i int) any { return ws[i].Row.Values[j] })
 		}
 	}
+	if k.extent == rowOnly {
+		c.sum = b.cell("sum", driver.KindInt, func(i int) any { return int64(ws[i].Event.Sum) })
+	}
 	c.id = b.cell("id", driver.KindString, func(i int) any { return ws[i].Prev.ID })
 	if k.create {
 		c.created = c.updated
@@ -324,6 +327,7 @@ func (b *builder) sendMore(c *cells, made *composed) {
 			c.event[j] = b.cell("e_"+eventColumns[j].name, eventColumns[j].kind, func(i int) any { return b.events[i][j] })
 		}
 	}
+	c.sum = c.event[len(c.event)-1]
 	if k.outbox {
 		for _, o := range outboxColumns[2:] {
 			c.outbox = append(c.outbox, b.cell("o_"+o.name, o.kind, func(i int) any {
@@ -407,11 +411,11 @@ func (b *builder) text(c *cells) string {
 		b.put(" JOIN ", b.t.name, ` AS r ON r."id" = i."id" AND r."rev" = i."rev"`,
 			strings.Replace(b.t.dialect.lock(), "UPDATE", "UPDATE OF r", 1), "), w AS (")
 		b.putMove(c)
-		b.put(" RETURNING i.*)")
+		b.put(` RETURNING i.*, r."_chain")`)
 	default:
 		b.put("w AS (")
 		b.putMove(c)
-		b.put(" RETURNING 1)")
+		b.put(` RETURNING r."_chain")`)
 	}
 	b.putOutbox(c)
 	b.putEvent(c)
@@ -439,6 +443,7 @@ func (b *builder) putMove(c *cells) {
 			b.put(", ", quote(t.schema.Columns[j].Stored), " = ", c.values[j])
 		}
 	}
+	b.put(`, "_chain" = `, linked(t.part("_events"), "r", c.sum))
 	if k.many {
 		b.put(" FROM l AS i")
 	}
@@ -475,9 +480,9 @@ func (b *builder) putMove(c *cells) {
 // hold a place.
 func (b *builder) putCreation(c *cells) {
 	t := b.t
-	row := strings.Join(append([]string{c.id, c.state, "1", c.created, c.updated}, c.values...), ", ")
+	row := strings.Join(append([]string{c.sum, c.id, c.state, "1", c.created, c.updated}, c.values...), ", ")
 	if !b.key.many {
-		b.put("w AS (INSERT INTO ", t.name, " (", t.columns, ") VALUES (", row, ") ON CONFLICT DO NOTHING RETURNING 1)")
+		b.put("w AS (INSERT INTO ", t.name, ` ("_chain", `, t.columns, ") VALUES (", row, ") ON CONFLICT DO NOTHING RETURNING 1)")
 		return
 	}
 	b.put("w AS MATERIALIZED (SELECT * FROM ")
@@ -495,7 +500,7 @@ func (b *builder) putCreation(c *cells) {
 		b.put(" AND (SELECT bool_and(pg_try_advisory_xact_lock", placeLock(t.name),
 			`) FROM unnest(`, c.places, `::int[]) AS n(k)) IS NOT FALSE`)
 	}
-	b.put("), r AS (INSERT INTO ", t.name, " (", t.columns, ") SELECT ", row, " FROM w AS i)")
+	b.put("), r AS (INSERT INTO ", t.name, ` ("_chain", `, t.columns, ") SELECT ", row, " FROM w AS i)")
 }
 
 // putFree writes the condition that nobody has the place of a new row under a rule.
@@ -554,16 +559,16 @@ func (b *builder) putOutbox(c *cells) {
 
 // putEvent writes the event of each row that was written.
 func (b *builder) putEvent(c *cells) {
-	t, sum := b.t, c.event[len(c.event)-1]
+	t := b.t
 	b.put(" INSERT INTO ", t.part("_events"), " (", insertedEvent)
 	if b.key.extent == behind {
 		b.put(", ", quote(t.order.column))
 	}
 	b.put(") SELECT ", strings.Join(c.event, ", "), ", ")
 	if b.key.create { // the first link
-		b.put(sum)
+		b.put(c.sum)
 	} else {
-		b.put(chained(t.part("_events"), c.id, c.rev, "0", sum))
+		b.put(`i."_chain"`)
 	}
 	if b.key.extent == behind {
 		b.put(", ", strings.Replace(t.order.behind, "?", c.id, 1))

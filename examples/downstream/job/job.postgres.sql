@@ -38,6 +38,9 @@ CREATE TABLE IF NOT EXISTS "job" (
     "problem" text COLLATE "C",
     -- How often the job was claimed.
     "attempts" bigint NOT NULL,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('queued', 'running', 'done', 'failed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -145,6 +148,15 @@ CREATE INDEX IF NOT EXISTS "job_next_claim" ON "job" ("created_at", "id") WHERE 
 -- the sweeper asks what is due for reclaim
 CREATE INDEX IF NOT EXISTS "job_due_reclaim" ON "job" ("lease", "id") WHERE "state" IN ('running');
 
+CREATE OR REPLACE FUNCTION "job_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "job_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "address", "owner", "lease", "problem", "attempts" ON "job"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "job_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -233,9 +245,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "job_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -292,7 +305,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "job_guard" BEFORE INSERT OR UPDATE OR DELETE ON "job"
+CREATE OR REPLACE TRIGGER "job_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "address", "owner", "lease", "problem", "attempts", "_chain" ON "job"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "job_guard"();
+CREATE OR REPLACE TRIGGER "job_created" BEFORE INSERT ON "job"
+    FOR EACH ROW EXECUTE FUNCTION "job_guard"();
+CREATE OR REPLACE TRIGGER "job_removed" BEFORE DELETE ON "job"
     FOR EACH ROW EXECUTE FUNCTION "job_guard"();
 
 CREATE OR REPLACE FUNCTION "job_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -310,7 +327,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "job_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "job_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: job: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -333,7 +351,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "job_has_event" ON "job";
-CREATE CONSTRAINT TRIGGER "job_has_event" AFTER INSERT OR UPDATE ON "job" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "job_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "address", "owner", "lease", "problem", "attempts" ON "job" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "job_has_event"();
+DROP TRIGGER IF EXISTS "job_created_has_event" ON "job";
+CREATE CONSTRAINT TRIGGER "job_created_has_event" AFTER INSERT ON "job" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "job_has_event"();
 
 CREATE OR REPLACE FUNCTION "job_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -385,7 +406,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "job_events_has_row" ON "job_events";
 CREATE CONSTRAINT TRIGGER "job_events_has_row" AFTER INSERT ON "job_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "job_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "job_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "job_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -36,6 +36,9 @@ CREATE TABLE IF NOT EXISTS "job" (
     "problem" TEXT,
     -- How often the job was claimed.
     "attempts" INTEGER NOT NULL,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('queued', 'running', 'done', 'failed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -146,6 +149,12 @@ CREATE INDEX IF NOT EXISTS "job_next_claim" ON "job" ("created_at", "id") WHERE 
 -- the sweeper asks what is due for reclaim
 CREATE INDEX IF NOT EXISTS "job_due_reclaim" ON "job" ("lease", "id") WHERE "state" IN ('running');
 
+CREATE TRIGGER IF NOT EXISTS "job_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "address", "owner", "lease", "problem", "attempts" ON "job"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "job" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -157,7 +166,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "job" WHERE "id" = NEW."id");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "job_update_keeps" BEFORE UPDATE ON "job"
+CREATE TRIGGER IF NOT EXISTS "job_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "address", "owner", "lease", "problem", "attempts" ON "job"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: job: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -237,12 +246,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "job_events_insert" BEFORE INSERT ON "job_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: job: no operation makes this move')
@@ -277,10 +289,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: job: a record begins in queued')
     WHERE NEW."state" NOT IN ('queued');
     SELECT RAISE(ABORT, 'fsm: job: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "job_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "job_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "job_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "job_update" BEFORE UPDATE ON "job"
+CREATE TRIGGER IF NOT EXISTS "job_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "address", "owner", "lease", "problem", "attempts" ON "job"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: job: the state queued leads to running only')
     WHERE OLD."state" = 'queued'
@@ -299,23 +312,29 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: job: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: job: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "job_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "job_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "job_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: job: address never changes after the creation')
     WHERE NEW."address" IS NOT OLD."address";
     SELECT RAISE(ABORT, 'fsm: job: owner is changed by claim, finish, fail, reclaim only')
     WHERE NEW."owner" IS NOT OLD."owner"
-      AND NOT EXISTS (SELECT 1 FROM "job_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim', 'finish', 'fail', 'reclaim'));
+      AND NOT EXISTS (SELECT 1 FROM "job_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim', 'finish', 'fail', 'reclaim'));
     SELECT RAISE(ABORT, 'fsm: job: lease is changed by claim, heartbeat, finish, fail, reclaim only')
     WHERE NEW."lease" IS NOT OLD."lease"
-      AND NOT EXISTS (SELECT 1 FROM "job_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim', 'heartbeat', 'finish', 'fail', 'reclaim'));
+      AND NOT EXISTS (SELECT 1 FROM "job_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim', 'heartbeat', 'finish', 'fail', 'reclaim'));
     SELECT RAISE(ABORT, 'fsm: job: problem is changed by fail only')
     WHERE NEW."problem" IS NOT OLD."problem"
-      AND NOT EXISTS (SELECT 1 FROM "job_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail'));
+      AND NOT EXISTS (SELECT 1 FROM "job_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail'));
     SELECT RAISE(ABORT, 'fsm: job: attempts never falls')
     WHERE NEW."attempts" < OLD."attempts";
     SELECT RAISE(ABORT, 'fsm: job: attempts is changed by claim only')
     WHERE NEW."attempts" IS NOT OLD."attempts"
-      AND NOT EXISTS (SELECT 1 FROM "job_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim'));
+      AND NOT EXISTS (SELECT 1 FROM "job_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "job_chain" BEFORE UPDATE OF "_chain" ON "job"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: job: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "job_delete" BEFORE DELETE ON "job"

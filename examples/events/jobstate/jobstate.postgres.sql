@@ -55,6 +55,9 @@ CREATE TABLE IF NOT EXISTS "jobstate" (
     -- The policy that compensates the job after an error; without one an
     -- error is final.
     "compensation_policy" text COLLATE "C",
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('created', 'running', 'compensating', 'done', 'failed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -157,6 +160,15 @@ CREATE TABLE IF NOT EXISTS "jobstate_groups" (
 -- What queries look for.
 CREATE INDEX IF NOT EXISTS "jobstate_state" ON "jobstate" ("state", "id");
 
+CREATE OR REPLACE FUNCTION "jobstate_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "jobstate_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "expected", "satisfied", "compensation_policy" ON "jobstate"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "jobstate_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -245,9 +257,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "jobstate_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -310,7 +323,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "jobstate_guard" BEFORE INSERT OR UPDATE OR DELETE ON "jobstate"
+CREATE OR REPLACE TRIGGER "jobstate_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "expected", "satisfied", "compensation_policy", "_chain" ON "jobstate"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "jobstate_guard"();
+CREATE OR REPLACE TRIGGER "jobstate_created" BEFORE INSERT ON "jobstate"
+    FOR EACH ROW EXECUTE FUNCTION "jobstate_guard"();
+CREATE OR REPLACE TRIGGER "jobstate_removed" BEFORE DELETE ON "jobstate"
     FOR EACH ROW EXECUTE FUNCTION "jobstate_guard"();
 
 CREATE OR REPLACE FUNCTION "jobstate_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -328,7 +345,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "jobstate_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "jobstate_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: jobstate: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -342,7 +360,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "jobstate_has_event" ON "jobstate";
-CREATE CONSTRAINT TRIGGER "jobstate_has_event" AFTER INSERT OR UPDATE ON "jobstate" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "jobstate_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "expected", "satisfied", "compensation_policy" ON "jobstate" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "jobstate_has_event"();
+DROP TRIGGER IF EXISTS "jobstate_created_has_event" ON "jobstate";
+CREATE CONSTRAINT TRIGGER "jobstate_created_has_event" AFTER INSERT ON "jobstate" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "jobstate_has_event"();
 
 CREATE OR REPLACE FUNCTION "jobstate_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -396,7 +417,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "jobstate_events_has_row" ON "jobstate_events";
 CREATE CONSTRAINT TRIGGER "jobstate_events_has_row" AFTER INSERT ON "jobstate_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "jobstate_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "jobstate_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "jobstate_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

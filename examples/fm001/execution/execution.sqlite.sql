@@ -45,6 +45,9 @@ CREATE TABLE IF NOT EXISTS "execution" (
     "started_at" INTEGER,
     -- When the execution was done or aborted.
     "finished_at" INTEGER,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('leased', 'in_progress', 'committed', 'done', 'aborted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -182,6 +185,12 @@ SELECT
 FROM "execution"
 GROUP BY "job_id";
 
+CREATE TRIGGER IF NOT EXISTS "execution_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "execution" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -201,7 +210,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "execution" WHERE "job_id" = NEW."job_id" AND "attempt" = NEW."attempt");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "execution_update_keeps" BEFORE UPDATE ON "execution"
+CREATE TRIGGER IF NOT EXISTS "execution_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -292,12 +301,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "execution_events_insert" BEFORE INSERT ON "execution_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: execution: no operation makes this move')
@@ -332,10 +344,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: a record begins in leased')
     WHERE NEW."state" NOT IN ('leased');
     SELECT RAISE(ABORT, 'fsm: execution: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "execution_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "execution_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "execution_update" BEFORE UPDATE ON "execution"
+CREATE TRIGGER IF NOT EXISTS "execution_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: the state leased leads to in_progress, aborted only')
     WHERE OLD."state" = 'leased'
@@ -357,12 +370,12 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: execution: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "execution_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "execution_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: execution: payload never changes after the creation')
     WHERE NEW."payload" IS NOT OLD."payload";
     SELECT RAISE(ABORT, 'fsm: execution: output is changed by commit only')
     WHERE NEW."output" IS NOT OLD."output"
-      AND NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('commit'));
+      AND NOT EXISTS (SELECT 1 FROM "execution_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('commit'));
     SELECT RAISE(ABORT, 'fsm: execution: job_id never changes after the creation')
     WHERE NEW."job_id" IS NOT OLD."job_id";
     SELECT RAISE(ABORT, 'fsm: execution: attempt never changes after the creation')
@@ -373,10 +386,16 @@ BEGIN
     WHERE NEW."lease_expires_at" IS NOT OLD."lease_expires_at";
     SELECT RAISE(ABORT, 'fsm: execution: started_at is changed by start only')
     WHERE NEW."started_at" IS NOT OLD."started_at"
-      AND NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start'));
+      AND NOT EXISTS (SELECT 1 FROM "execution_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start'));
     SELECT RAISE(ABORT, 'fsm: execution: finished_at is changed by finish, expire only')
     WHERE NEW."finished_at" IS NOT OLD."finished_at"
-      AND NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('finish', 'expire'));
+      AND NOT EXISTS (SELECT 1 FROM "execution_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('finish', 'expire'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "execution_chain" BEFORE UPDATE OF "_chain" ON "execution"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: execution: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "execution_delete" BEFORE DELETE ON "execution"

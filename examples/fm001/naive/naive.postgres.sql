@@ -34,6 +34,9 @@ CREATE TABLE IF NOT EXISTS "naive" (
     "lease_expires_at" timestamptz NOT NULL,
     "started_at" timestamptz,
     "finished_at" timestamptz,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('leased', 'in_progress', 'committed', 'done', 'aborted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -142,6 +145,15 @@ CREATE INDEX IF NOT EXISTS "naive_due_finish" ON "naive" ("lease_expires_at", "i
 -- the sweeper asks what is due for expire
 CREATE INDEX IF NOT EXISTS "naive_due_expire" ON "naive" ("lease_expires_at", "id") WHERE "state" IN ('leased', 'in_progress');
 
+CREATE OR REPLACE FUNCTION "naive_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "naive_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "naive"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "naive_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -230,9 +242,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "naive_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -298,7 +311,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "naive_guard" BEFORE INSERT OR UPDATE OR DELETE ON "naive"
+CREATE OR REPLACE TRIGGER "naive_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at", "_chain" ON "naive"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "naive_guard"();
+CREATE OR REPLACE TRIGGER "naive_created" BEFORE INSERT ON "naive"
+    FOR EACH ROW EXECUTE FUNCTION "naive_guard"();
+CREATE OR REPLACE TRIGGER "naive_removed" BEFORE DELETE ON "naive"
     FOR EACH ROW EXECUTE FUNCTION "naive_guard"();
 
 CREATE OR REPLACE FUNCTION "naive_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -316,7 +333,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "naive_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "naive_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: naive: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -333,7 +351,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "naive_has_event" ON "naive";
-CREATE CONSTRAINT TRIGGER "naive_has_event" AFTER INSERT OR UPDATE ON "naive" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "naive_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "naive" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "naive_has_event"();
+DROP TRIGGER IF EXISTS "naive_created_has_event" ON "naive";
+CREATE CONSTRAINT TRIGGER "naive_created_has_event" AFTER INSERT ON "naive" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "naive_has_event"();
 
 CREATE OR REPLACE FUNCTION "naive_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -385,7 +406,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "naive_events_has_row" ON "naive_events";
 CREATE CONSTRAINT TRIGGER "naive_events_has_row" AFTER INSERT ON "naive_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "naive_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "naive_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "naive_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -71,6 +71,9 @@ CREATE TABLE IF NOT EXISTS "batchjob" (
     "started_at" timestamptz,
     -- When the job ended.
     "stopped_at" timestamptz,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('submitted', 'pending', 'runnable', 'starting', 'running', 'succeeded', 'failed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -206,6 +209,15 @@ SELECT
 FROM "batchjob"
 GROUP BY "array_job";
 
+CREATE OR REPLACE FUNCTION "batchjob_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "batchjob_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_queue", "array_job", "depends_on", "satisfied", "attempts", "attempt", "timeout_at", "exit_code", "status_reason", "started_at", "stopped_at" ON "batchjob"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "batchjob_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -294,9 +306,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "batchjob_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -374,7 +387,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "batchjob_guard" BEFORE INSERT OR UPDATE OR DELETE ON "batchjob"
+CREATE OR REPLACE TRIGGER "batchjob_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_queue", "array_job", "depends_on", "satisfied", "attempts", "attempt", "timeout_at", "exit_code", "status_reason", "started_at", "stopped_at", "_chain" ON "batchjob"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "batchjob_guard"();
+CREATE OR REPLACE TRIGGER "batchjob_created" BEFORE INSERT ON "batchjob"
+    FOR EACH ROW EXECUTE FUNCTION "batchjob_guard"();
+CREATE OR REPLACE TRIGGER "batchjob_removed" BEFORE DELETE ON "batchjob"
     FOR EACH ROW EXECUTE FUNCTION "batchjob_guard"();
 
 CREATE OR REPLACE FUNCTION "batchjob_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -392,7 +409,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "batchjob_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "batchjob_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: batchjob: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -424,7 +442,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "batchjob_has_event" ON "batchjob";
-CREATE CONSTRAINT TRIGGER "batchjob_has_event" AFTER INSERT OR UPDATE ON "batchjob" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "batchjob_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_queue", "array_job", "depends_on", "satisfied", "attempts", "attempt", "timeout_at", "exit_code", "status_reason", "started_at", "stopped_at" ON "batchjob" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "batchjob_has_event"();
+DROP TRIGGER IF EXISTS "batchjob_created_has_event" ON "batchjob";
+CREATE CONSTRAINT TRIGGER "batchjob_created_has_event" AFTER INSERT ON "batchjob" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "batchjob_has_event"();
 
 CREATE OR REPLACE FUNCTION "batchjob_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -484,7 +505,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "batchjob_events_has_row" ON "batchjob_events";
 CREATE CONSTRAINT TRIGGER "batchjob_events_has_row" AFTER INSERT ON "batchjob_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "batchjob_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "batchjob_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "batchjob_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -50,6 +50,9 @@ CREATE TABLE IF NOT EXISTS "batchjob" (
     "started_at" INTEGER,
     -- When the job ended.
     "stopped_at" INTEGER,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('submitted', 'pending', 'runnable', 'starting', 'running', 'succeeded', 'failed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -201,6 +204,12 @@ SELECT
 FROM "batchjob"
 GROUP BY "array_job";
 
+CREATE TRIGGER IF NOT EXISTS "batchjob_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_queue", "array_job", "depends_on", "satisfied", "attempts", "attempt", "timeout_at", "exit_code", "status_reason", "started_at", "stopped_at" ON "batchjob"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "batchjob" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -212,7 +221,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "batchjob" WHERE "id" = NEW."id");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "batchjob_update_keeps" BEFORE UPDATE ON "batchjob"
+CREATE TRIGGER IF NOT EXISTS "batchjob_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_queue", "array_job", "depends_on", "satisfied", "attempts", "attempt", "timeout_at", "exit_code", "status_reason", "started_at", "stopped_at" ON "batchjob"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: batchjob: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -239,7 +248,7 @@ BEGIN
       AND NOT (NOT EXISTS (SELECT 1 FROM json_each(NEW."depends_on") WHERE value NOT IN (SELECT value FROM json_each(NEW."satisfied"))));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "batchjob_update_sets" BEFORE UPDATE ON "batchjob"
+CREATE TRIGGER IF NOT EXISTS "batchjob_update_sets" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_queue", "array_job", "depends_on", "satisfied", "attempts", "attempt", "timeout_at", "exit_code", "status_reason", "started_at", "stopped_at" ON "batchjob"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: batchjob: depends_on is not a sorted set of strings')
     WHERE NEW."depends_on" IS NOT OLD."depends_on"
@@ -336,12 +345,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "batchjob_events_insert" BEFORE INSERT ON "batchjob_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: batchjob: no operation makes this move')
@@ -384,10 +396,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: batchjob: a record begins in submitted')
     WHERE NEW."state" NOT IN ('submitted');
     SELECT RAISE(ABORT, 'fsm: batchjob: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "batchjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "batchjob_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "batchjob_update" BEFORE UPDATE ON "batchjob"
+CREATE TRIGGER IF NOT EXISTS "batchjob_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_queue", "array_job", "depends_on", "satisfied", "attempts", "attempt", "timeout_at", "exit_code", "status_reason", "started_at", "stopped_at" ON "batchjob"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: batchjob: the state submitted leads to pending, runnable, failed only')
     WHERE OLD."state" = 'submitted'
@@ -415,7 +428,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: batchjob: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: batchjob: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "batchjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "batchjob_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: batchjob: job_queue never changes after the creation')
     WHERE NEW."job_queue" IS NOT OLD."job_queue";
     SELECT RAISE(ABORT, 'fsm: batchjob: array_job never changes after the creation')
@@ -427,29 +440,35 @@ BEGIN
       AND EXISTS (SELECT value FROM json_each(OLD."satisfied") EXCEPT SELECT value FROM json_each(NEW."satisfied"));
     SELECT RAISE(ABORT, 'fsm: batchjob: satisfied is changed by dependency_succeeded only')
     WHERE NEW."satisfied" IS NOT OLD."satisfied"
-      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('dependency_succeeded'));
+      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('dependency_succeeded'));
     SELECT RAISE(ABORT, 'fsm: batchjob: attempts never changes after the creation')
     WHERE NEW."attempts" IS NOT OLD."attempts";
     SELECT RAISE(ABORT, 'fsm: batchjob: attempt never falls')
     WHERE NEW."attempt" < OLD."attempt";
     SELECT RAISE(ABORT, 'fsm: batchjob: attempt is changed by run only')
     WHERE NEW."attempt" IS NOT OLD."attempt"
-      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('run'));
+      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('run'));
     SELECT RAISE(ABORT, 'fsm: batchjob: timeout_at is changed by run, finish, lose_host, time_out, terminate only')
     WHERE NEW."timeout_at" IS NOT OLD."timeout_at"
-      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('run', 'finish', 'lose_host', 'time_out', 'terminate'));
+      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('run', 'finish', 'lose_host', 'time_out', 'terminate'));
     SELECT RAISE(ABORT, 'fsm: batchjob: exit_code is changed by run, finish only')
     WHERE NEW."exit_code" IS NOT OLD."exit_code"
-      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('run', 'finish'));
+      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('run', 'finish'));
     SELECT RAISE(ABORT, 'fsm: batchjob: status_reason is changed by dependency_failed, fail_to_start, lose_host, time_out, cancel, terminate only')
     WHERE NEW."status_reason" IS NOT OLD."status_reason"
-      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('dependency_failed', 'fail_to_start', 'lose_host', 'time_out', 'cancel', 'terminate'));
+      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('dependency_failed', 'fail_to_start', 'lose_host', 'time_out', 'cancel', 'terminate'));
     SELECT RAISE(ABORT, 'fsm: batchjob: started_at is changed by run only')
     WHERE NEW."started_at" IS NOT OLD."started_at"
-      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('run'));
+      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('run'));
     SELECT RAISE(ABORT, 'fsm: batchjob: stopped_at is changed by dependency_failed, fail_to_start, finish, lose_host, time_out, cancel, terminate only')
     WHERE NEW."stopped_at" IS NOT OLD."stopped_at"
-      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('dependency_failed', 'fail_to_start', 'finish', 'lose_host', 'time_out', 'cancel', 'terminate'));
+      AND NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('dependency_failed', 'fail_to_start', 'finish', 'lose_host', 'time_out', 'cancel', 'terminate'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "batchjob_chain" BEFORE UPDATE OF "_chain" ON "batchjob"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: batchjob: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "batchjob_delete" BEFORE DELETE ON "batchjob"

@@ -46,6 +46,9 @@ CREATE TABLE IF NOT EXISTS "checkrun" (
     "started_at" timestamptz,
     -- When it ended.
     "completed_at" timestamptz,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('requested', 'waiting', 'pending', 'queued', 'in_progress', 'completed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -173,6 +176,15 @@ SELECT
 FROM "checkrun"
 GROUP BY "suite";
 
+CREATE OR REPLACE FUNCTION "checkrun_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "checkrun_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "suite", "app", "name", "head_sha", "is_actions", "output", "conclusion", "started_at", "completed_at" ON "checkrun"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "checkrun_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -261,9 +273,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "checkrun_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -332,7 +345,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "checkrun_guard" BEFORE INSERT OR UPDATE OR DELETE ON "checkrun"
+CREATE OR REPLACE TRIGGER "checkrun_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "suite", "app", "name", "head_sha", "is_actions", "output", "conclusion", "started_at", "completed_at", "_chain" ON "checkrun"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "checkrun_guard"();
+CREATE OR REPLACE TRIGGER "checkrun_created" BEFORE INSERT ON "checkrun"
+    FOR EACH ROW EXECUTE FUNCTION "checkrun_guard"();
+CREATE OR REPLACE TRIGGER "checkrun_removed" BEFORE DELETE ON "checkrun"
     FOR EACH ROW EXECUTE FUNCTION "checkrun_guard"();
 
 CREATE OR REPLACE FUNCTION "checkrun_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -350,7 +367,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "checkrun_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "checkrun_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: checkrun: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -376,7 +394,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "checkrun_has_event" ON "checkrun";
-CREATE CONSTRAINT TRIGGER "checkrun_has_event" AFTER INSERT OR UPDATE ON "checkrun" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "checkrun_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "suite", "app", "name", "head_sha", "is_actions", "output", "conclusion", "started_at", "completed_at" ON "checkrun" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "checkrun_has_event"();
+DROP TRIGGER IF EXISTS "checkrun_created_has_event" ON "checkrun";
+CREATE CONSTRAINT TRIGGER "checkrun_created_has_event" AFTER INSERT ON "checkrun" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "checkrun_has_event"();
 
 CREATE OR REPLACE FUNCTION "checkrun_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -438,7 +459,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "checkrun_events_has_row" ON "checkrun_events";
 CREATE CONSTRAINT TRIGGER "checkrun_events_has_row" AFTER INSERT ON "checkrun_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "checkrun_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "checkrun_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "checkrun_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -44,6 +44,9 @@ CREATE TABLE IF NOT EXISTS "checkrun" (
     "started_at" INTEGER,
     -- When it ended.
     "completed_at" INTEGER,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('requested', 'waiting', 'pending', 'queued', 'in_progress', 'completed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -185,6 +188,12 @@ SELECT
 FROM "checkrun"
 GROUP BY "suite";
 
+CREATE TRIGGER IF NOT EXISTS "checkrun_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "suite", "app", "name", "head_sha", "is_actions", "output", "conclusion", "started_at", "completed_at" ON "checkrun"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "checkrun" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -196,7 +205,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "checkrun" WHERE "id" = NEW."id");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "checkrun_update_keeps" BEFORE UPDATE ON "checkrun"
+CREATE TRIGGER IF NOT EXISTS "checkrun_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "suite", "app", "name", "head_sha", "is_actions", "output", "conclusion", "started_at", "completed_at" ON "checkrun"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: checkrun: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -276,12 +285,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "checkrun_events_insert" BEFORE INSERT ON "checkrun_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: checkrun: no operation makes this move')
@@ -326,10 +338,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: checkrun: a record begins in requested, queued')
     WHERE NEW."state" NOT IN ('requested', 'queued');
     SELECT RAISE(ABORT, 'fsm: checkrun: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "checkrun_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "checkrun_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "checkrun_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "checkrun_update" BEFORE UPDATE ON "checkrun"
+CREATE TRIGGER IF NOT EXISTS "checkrun_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "suite", "app", "name", "head_sha", "is_actions", "output", "conclusion", "started_at", "completed_at" ON "checkrun"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: checkrun: the state requested leads to waiting, pending, queued, completed only')
     WHERE OLD."state" = 'requested'
@@ -356,30 +369,36 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: checkrun: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: checkrun: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "checkrun_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "checkrun_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "checkrun_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: checkrun: suite never changes after the creation')
     WHERE NEW."suite" IS NOT OLD."suite";
     SELECT RAISE(ABORT, 'fsm: checkrun: app never changes after the creation')
     WHERE NEW."app" IS NOT OLD."app";
     SELECT RAISE(ABORT, 'fsm: checkrun: name is changed by describe only')
     WHERE NEW."name" IS NOT OLD."name"
-      AND NOT EXISTS (SELECT 1 FROM "checkrun_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('describe'));
+      AND NOT EXISTS (SELECT 1 FROM "checkrun_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('describe'));
     SELECT RAISE(ABORT, 'fsm: checkrun: head_sha never changes after the creation')
     WHERE NEW."head_sha" IS NOT OLD."head_sha";
     SELECT RAISE(ABORT, 'fsm: checkrun: is_actions never changes after the creation')
     WHERE NEW."is_actions" IS NOT OLD."is_actions";
     SELECT RAISE(ABORT, 'fsm: checkrun: output is changed by describe, complete, conclude_again only')
     WHERE NEW."output" IS NOT OLD."output"
-      AND NOT EXISTS (SELECT 1 FROM "checkrun_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('describe', 'complete', 'conclude_again'));
+      AND NOT EXISTS (SELECT 1 FROM "checkrun_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('describe', 'complete', 'conclude_again'));
     SELECT RAISE(ABORT, 'fsm: checkrun: conclusion is changed by complete, conclude_again, make_stale, reset only')
     WHERE NEW."conclusion" IS NOT OLD."conclusion"
-      AND NOT EXISTS (SELECT 1 FROM "checkrun_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('complete', 'conclude_again', 'make_stale', 'reset'));
+      AND NOT EXISTS (SELECT 1 FROM "checkrun_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('complete', 'conclude_again', 'make_stale', 'reset'));
     SELECT RAISE(ABORT, 'fsm: checkrun: started_at is changed by start, reset only')
     WHERE NEW."started_at" IS NOT OLD."started_at"
-      AND NOT EXISTS (SELECT 1 FROM "checkrun_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start', 'reset'));
+      AND NOT EXISTS (SELECT 1 FROM "checkrun_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start', 'reset'));
     SELECT RAISE(ABORT, 'fsm: checkrun: completed_at is changed by complete, conclude_again, make_stale, reset only')
     WHERE NEW."completed_at" IS NOT OLD."completed_at"
-      AND NOT EXISTS (SELECT 1 FROM "checkrun_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('complete', 'conclude_again', 'make_stale', 'reset'));
+      AND NOT EXISTS (SELECT 1 FROM "checkrun_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('complete', 'conclude_again', 'make_stale', 'reset'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "checkrun_chain" BEFORE UPDATE OF "_chain" ON "checkrun"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: checkrun: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "checkrun_delete" BEFORE DELETE ON "checkrun"

@@ -40,6 +40,9 @@ CREATE TABLE IF NOT EXISTS "container" (
     "pid" bigint,
     -- How the process ended.
     "exit_code" bigint,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('creating', 'created', 'running', 'stopped', 'deleted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -144,6 +147,15 @@ CREATE UNIQUE INDEX IF NOT EXISTS "container_unique_one_per_id" ON "container" (
 -- What queries look for.
 CREATE INDEX IF NOT EXISTS "container_state" ON "container" ("state", "id");
 
+CREATE OR REPLACE FUNCTION "container_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "container_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "container_id", "oci_version", "bundle", "annotations", "pid", "exit_code" ON "container"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "container_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -232,9 +244,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "container_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -300,7 +313,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "container_guard" BEFORE INSERT OR UPDATE OR DELETE ON "container"
+CREATE OR REPLACE TRIGGER "container_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "container_id", "oci_version", "bundle", "annotations", "pid", "exit_code", "_chain" ON "container"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "container_guard"();
+CREATE OR REPLACE TRIGGER "container_created" BEFORE INSERT ON "container"
+    FOR EACH ROW EXECUTE FUNCTION "container_guard"();
+CREATE OR REPLACE TRIGGER "container_removed" BEFORE DELETE ON "container"
     FOR EACH ROW EXECUTE FUNCTION "container_guard"();
 
 CREATE OR REPLACE FUNCTION "container_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -318,7 +335,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "container_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "container_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: container: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -335,7 +353,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "container_has_event" ON "container";
-CREATE CONSTRAINT TRIGGER "container_has_event" AFTER INSERT OR UPDATE ON "container" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "container_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "container_id", "oci_version", "bundle", "annotations", "pid", "exit_code" ON "container" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "container_has_event"();
+DROP TRIGGER IF EXISTS "container_created_has_event" ON "container";
+CREATE CONSTRAINT TRIGGER "container_created_has_event" AFTER INSERT ON "container" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "container_has_event"();
 
 CREATE OR REPLACE FUNCTION "container_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -390,7 +411,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "container_events_has_row" ON "container_events";
 CREATE CONSTRAINT TRIGGER "container_events_has_row" AFTER INSERT ON "container_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "container_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "container_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "container_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -38,6 +38,9 @@ CREATE TABLE IF NOT EXISTS "container" (
     "pid" INTEGER,
     -- How the process ended.
     "exit_code" INTEGER,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('creating', 'created', 'running', 'stopped', 'deleted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -144,6 +147,12 @@ CREATE UNIQUE INDEX IF NOT EXISTS "container_unique_one_per_id" ON "container" (
 -- What queries look for.
 CREATE INDEX IF NOT EXISTS "container_state" ON "container" ("state", "id");
 
+CREATE TRIGGER IF NOT EXISTS "container_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "container_id", "oci_version", "bundle", "annotations", "pid", "exit_code" ON "container"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "container" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -158,7 +167,7 @@ BEGIN
       AND EXISTS (SELECT 1 FROM "container" WHERE "container_id" = NEW."container_id" AND "state" IN ('creating', 'created', 'running', 'stopped'));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "container_update_keeps" BEFORE UPDATE ON "container"
+CREATE TRIGGER IF NOT EXISTS "container_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "container_id", "oci_version", "bundle", "annotations", "pid", "exit_code" ON "container"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: container: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -242,12 +251,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "container_events_insert" BEFORE INSERT ON "container_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: container: no operation makes this move')
@@ -285,10 +297,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: container: a record begins in creating')
     WHERE NEW."state" NOT IN ('creating');
     SELECT RAISE(ABORT, 'fsm: container: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "container_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "container_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "container_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "container_update" BEFORE UPDATE ON "container"
+CREATE TRIGGER IF NOT EXISTS "container_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "container_id", "oci_version", "bundle", "annotations", "pid", "exit_code" ON "container"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: container: the state creating leads to created, deleted only')
     WHERE OLD."state" = 'creating'
@@ -311,7 +324,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: container: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: container: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "container_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "container_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "container_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: container: container_id never changes after the creation')
     WHERE NEW."container_id" IS NOT OLD."container_id";
     SELECT RAISE(ABORT, 'fsm: container: oci_version never changes after the creation')
@@ -322,10 +335,16 @@ BEGIN
     WHERE NEW."annotations" IS NOT OLD."annotations";
     SELECT RAISE(ABORT, 'fsm: container: pid is changed by finish_create, fail_start, exit only')
     WHERE NEW."pid" IS NOT OLD."pid"
-      AND NOT EXISTS (SELECT 1 FROM "container_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('finish_create', 'fail_start', 'exit'));
+      AND NOT EXISTS (SELECT 1 FROM "container_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('finish_create', 'fail_start', 'exit'));
     SELECT RAISE(ABORT, 'fsm: container: exit_code is changed by exit only')
     WHERE NEW."exit_code" IS NOT OLD."exit_code"
-      AND NOT EXISTS (SELECT 1 FROM "container_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('exit'));
+      AND NOT EXISTS (SELECT 1 FROM "container_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('exit'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "container_chain" BEFORE UPDATE OF "_chain" ON "container"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: container: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "container_delete" BEFORE DELETE ON "container"

@@ -58,6 +58,9 @@ CREATE TABLE IF NOT EXISTS "obanjob" (
     -- null: fetch looks at it; else not before that time, or not before
     -- others make room
     "_parked_fetch" bigint,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('scheduled', 'available', 'executing', 'retryable', 'completed', 'cancelled', 'discarded')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -197,6 +200,15 @@ BEGIN
 END
 $fsm$;
 
+CREATE OR REPLACE FUNCTION "obanjob_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "obanjob_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" ON "obanjob"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "obanjob_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -285,9 +297,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "obanjob_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -365,7 +378,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "obanjob_guard" BEFORE INSERT OR UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" OR DELETE ON "obanjob"
+CREATE OR REPLACE TRIGGER "obanjob_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at", "_chain" ON "obanjob"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "obanjob_guard"();
+CREATE OR REPLACE TRIGGER "obanjob_created" BEFORE INSERT ON "obanjob"
+    FOR EACH ROW EXECUTE FUNCTION "obanjob_guard"();
+CREATE OR REPLACE TRIGGER "obanjob_removed" BEFORE DELETE ON "obanjob"
     FOR EACH ROW EXECUTE FUNCTION "obanjob_guard"();
 
 CREATE OR REPLACE FUNCTION "obanjob_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -383,7 +400,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "obanjob_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "obanjob_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: obanjob: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -421,7 +439,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "obanjob_has_event" ON "obanjob";
-CREATE CONSTRAINT TRIGGER "obanjob_has_event" AFTER INSERT OR UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" ON "obanjob" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "obanjob_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" ON "obanjob" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "obanjob_has_event"();
+DROP TRIGGER IF EXISTS "obanjob_created_has_event" ON "obanjob";
+CREATE CONSTRAINT TRIGGER "obanjob_created_has_event" AFTER INSERT ON "obanjob" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "obanjob_has_event"();
 
 CREATE OR REPLACE FUNCTION "obanjob_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -482,7 +503,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "obanjob_events_has_row" ON "obanjob_events";
 CREATE CONSTRAINT TRIGGER "obanjob_events_has_row" AFTER INSERT ON "obanjob_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "obanjob_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "obanjob_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "obanjob_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

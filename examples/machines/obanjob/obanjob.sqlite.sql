@@ -56,6 +56,9 @@ CREATE TABLE IF NOT EXISTS "obanjob" (
     -- null: fetch looks at it; else not before that time, or not before
     -- others make room
     "_parked_fetch" INTEGER,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('scheduled', 'available', 'executing', 'retryable', 'completed', 'cancelled', 'discarded')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -205,6 +208,12 @@ BEGIN
     UPDATE "obanjob" SET "_parked_fetch" = NULL WHERE "id" = NEW."id";
 END;
 
+CREATE TRIGGER IF NOT EXISTS "obanjob_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" ON "obanjob"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "obanjob" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -296,12 +305,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "obanjob_events_insert" BEFORE INSERT ON "obanjob_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: obanjob: no operation makes this move')
@@ -345,10 +357,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: obanjob: a record begins in scheduled, available')
     WHERE NEW."state" NOT IN ('scheduled', 'available');
     SELECT RAISE(ABORT, 'fsm: obanjob: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "obanjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "obanjob_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "obanjob_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" ON "obanjob"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: obanjob: the state scheduled leads to available, cancelled only')
     WHERE OLD."state" = 'scheduled'
@@ -378,7 +391,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: obanjob: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: obanjob: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "obanjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "obanjob_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: obanjob: worker never changes after the creation')
     WHERE NEW."worker" IS NOT OLD."worker";
     SELECT RAISE(ABORT, 'fsm: obanjob: queue never changes after the creation')
@@ -391,33 +404,39 @@ BEGIN
     WHERE NEW."max_attempts" < OLD."max_attempts";
     SELECT RAISE(ABORT, 'fsm: obanjob: max_attempts is changed by snooze, retry only')
     WHERE NEW."max_attempts" IS NOT OLD."max_attempts"
-      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('snooze', 'retry'));
+      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('snooze', 'retry'));
     SELECT RAISE(ABORT, 'fsm: obanjob: attempt never falls')
     WHERE NEW."attempt" < OLD."attempt";
     SELECT RAISE(ABORT, 'fsm: obanjob: attempt is changed by fetch only')
     WHERE NEW."attempt" IS NOT OLD."attempt"
-      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
+      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
     SELECT RAISE(ABORT, 'fsm: obanjob: scheduled_at is changed by fail, snooze, retry only')
     WHERE NEW."scheduled_at" IS NOT OLD."scheduled_at"
-      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail', 'snooze', 'retry'));
+      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail', 'snooze', 'retry'));
     SELECT RAISE(ABORT, 'fsm: obanjob: attempted_at is changed by fetch only')
     WHERE NEW."attempted_at" IS NOT OLD."attempted_at"
-      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
+      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
     SELECT RAISE(ABORT, 'fsm: obanjob: attempted_by is changed by fetch only')
     WHERE NEW."attempted_by" IS NOT OLD."attempted_by"
-      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
+      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
     SELECT RAISE(ABORT, 'fsm: obanjob: error is changed by fail, cancel_work, discard only')
     WHERE NEW."error" IS NOT OLD."error"
-      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail', 'cancel_work', 'discard'));
+      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail', 'cancel_work', 'discard'));
     SELECT RAISE(ABORT, 'fsm: obanjob: completed_at is changed by complete, retry only')
     WHERE NEW."completed_at" IS NOT OLD."completed_at"
-      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('complete', 'retry'));
+      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('complete', 'retry'));
     SELECT RAISE(ABORT, 'fsm: obanjob: cancelled_at is changed by cancel_work, cancel, retry only')
     WHERE NEW."cancelled_at" IS NOT OLD."cancelled_at"
-      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('cancel_work', 'cancel', 'retry'));
+      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('cancel_work', 'cancel', 'retry'));
     SELECT RAISE(ABORT, 'fsm: obanjob: discarded_at is changed by fail, discard, retry, rescue only')
     WHERE NEW."discarded_at" IS NOT OLD."discarded_at"
-      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail', 'discard', 'retry', 'rescue'));
+      AND NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail', 'discard', 'retry', 'rescue'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "obanjob_chain" BEFORE UPDATE OF "_chain" ON "obanjob"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: obanjob: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "obanjob_delete" BEFORE DELETE ON "obanjob"

@@ -55,6 +55,9 @@ CREATE TABLE IF NOT EXISTS "paymentintent" (
     "canceled_at" timestamptz,
     -- Why it was canceled.
     "cancellation_reason" text COLLATE "C",
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('requires_payment_method', 'requires_confirmation', 'requires_action', 'processing', 'requires_capture', 'succeeded', 'canceled')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -171,6 +174,15 @@ CREATE INDEX IF NOT EXISTS "paymentintent_state" ON "paymentintent" ("state", "i
 -- the sweeper asks what is due for expire_authorization
 CREATE INDEX IF NOT EXISTS "paymentintent_due_expire_authorization" ON "paymentintent" ("capture_before", "id") WHERE "state" IN ('requires_capture');
 
+CREATE OR REPLACE FUNCTION "paymentintent_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "paymentintent_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "amount", "currency", "capture_method", "confirmation_method", "payment_method", "next_action", "amount_capturable", "capture_before", "amount_received", "last_payment_error", "confirmations", "canceled_at", "cancellation_reason" ON "paymentintent"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "paymentintent_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -259,9 +271,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "paymentintent_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -333,7 +346,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "paymentintent_guard" BEFORE INSERT OR UPDATE OR DELETE ON "paymentintent"
+CREATE OR REPLACE TRIGGER "paymentintent_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "amount", "currency", "capture_method", "confirmation_method", "payment_method", "next_action", "amount_capturable", "capture_before", "amount_received", "last_payment_error", "confirmations", "canceled_at", "cancellation_reason", "_chain" ON "paymentintent"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "paymentintent_guard"();
+CREATE OR REPLACE TRIGGER "paymentintent_created" BEFORE INSERT ON "paymentintent"
+    FOR EACH ROW EXECUTE FUNCTION "paymentintent_guard"();
+CREATE OR REPLACE TRIGGER "paymentintent_removed" BEFORE DELETE ON "paymentintent"
     FOR EACH ROW EXECUTE FUNCTION "paymentintent_guard"();
 
 CREATE OR REPLACE FUNCTION "paymentintent_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -351,7 +368,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "paymentintent_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "paymentintent_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: paymentintent: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -392,7 +410,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "paymentintent_has_event" ON "paymentintent";
-CREATE CONSTRAINT TRIGGER "paymentintent_has_event" AFTER INSERT OR UPDATE ON "paymentintent" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "paymentintent_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "amount", "currency", "capture_method", "confirmation_method", "payment_method", "next_action", "amount_capturable", "capture_before", "amount_received", "last_payment_error", "confirmations", "canceled_at", "cancellation_reason" ON "paymentintent" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "paymentintent_has_event"();
+DROP TRIGGER IF EXISTS "paymentintent_created_has_event" ON "paymentintent";
+CREATE CONSTRAINT TRIGGER "paymentintent_created_has_event" AFTER INSERT ON "paymentintent" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "paymentintent_has_event"();
 
 CREATE OR REPLACE FUNCTION "paymentintent_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -467,7 +488,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "paymentintent_events_has_row" ON "paymentintent_events";
 CREATE CONSTRAINT TRIGGER "paymentintent_events_has_row" AFTER INSERT ON "paymentintent_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "paymentintent_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "paymentintent_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "paymentintent_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

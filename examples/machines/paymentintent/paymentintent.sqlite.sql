@@ -53,6 +53,9 @@ CREATE TABLE IF NOT EXISTS "paymentintent" (
     "canceled_at" INTEGER,
     -- Why it was canceled.
     "cancellation_reason" TEXT,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('requires_payment_method', 'requires_confirmation', 'requires_action', 'processing', 'requires_capture', 'succeeded', 'canceled')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -202,6 +205,12 @@ CREATE INDEX IF NOT EXISTS "paymentintent_state" ON "paymentintent" ("state", "i
 -- the sweeper asks what is due for expire_authorization
 CREATE INDEX IF NOT EXISTS "paymentintent_due_expire_authorization" ON "paymentintent" ("capture_before", "id") WHERE "state" IN ('requires_capture');
 
+CREATE TRIGGER IF NOT EXISTS "paymentintent_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "amount", "currency", "capture_method", "confirmation_method", "payment_method", "next_action", "amount_capturable", "capture_before", "amount_received", "last_payment_error", "confirmations", "canceled_at", "cancellation_reason" ON "paymentintent"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "paymentintent" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -213,7 +222,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "paymentintent" WHERE "id" = NEW."id");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "paymentintent_update_keeps" BEFORE UPDATE ON "paymentintent"
+CREATE TRIGGER IF NOT EXISTS "paymentintent_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "amount", "currency", "capture_method", "confirmation_method", "payment_method", "next_action", "amount_capturable", "capture_before", "amount_received", "last_payment_error", "confirmations", "canceled_at", "cancellation_reason" ON "paymentintent"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: paymentintent: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -293,12 +302,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "paymentintent_events_insert" BEFORE INSERT ON "paymentintent_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: paymentintent: no operation makes this move')
@@ -356,10 +368,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: paymentintent: a record begins in requires_confirmation, requires_payment_method')
     WHERE NEW."state" NOT IN ('requires_payment_method', 'requires_confirmation');
     SELECT RAISE(ABORT, 'fsm: paymentintent: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "paymentintent_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "paymentintent_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "paymentintent_update" BEFORE UPDATE ON "paymentintent"
+CREATE TRIGGER IF NOT EXISTS "paymentintent_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "amount", "currency", "capture_method", "confirmation_method", "payment_method", "next_action", "amount_capturable", "capture_before", "amount_received", "last_payment_error", "confirmations", "canceled_at", "cancellation_reason" ON "paymentintent"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: paymentintent: the state requires_payment_method leads to requires_payment_method, requires_confirmation, canceled only')
     WHERE OLD."state" = 'requires_payment_method'
@@ -387,10 +400,10 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: paymentintent: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: paymentintent: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "paymentintent_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "paymentintent_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: paymentintent: amount is changed by update, increment_authorization only')
     WHERE NEW."amount" IS NOT OLD."amount"
-      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('update', 'increment_authorization'));
+      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('update', 'increment_authorization'));
     SELECT RAISE(ABORT, 'fsm: paymentintent: currency never changes after the creation')
     WHERE NEW."currency" IS NOT OLD."currency";
     SELECT RAISE(ABORT, 'fsm: paymentintent: capture_method never changes after the creation')
@@ -399,33 +412,39 @@ BEGIN
     WHERE NEW."confirmation_method" IS NOT OLD."confirmation_method";
     SELECT RAISE(ABORT, 'fsm: paymentintent: payment_method is changed by attach, confirm, settle_action, settle only')
     WHERE NEW."payment_method" IS NOT OLD."payment_method"
-      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('attach', 'confirm', 'settle_action', 'settle'));
+      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('attach', 'confirm', 'settle_action', 'settle'));
     SELECT RAISE(ABORT, 'fsm: paymentintent: next_action is changed by confirm, settle_action, cancel only')
     WHERE NEW."next_action" IS NOT OLD."next_action"
-      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'settle_action', 'cancel'));
+      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'settle_action', 'cancel'));
     SELECT RAISE(ABORT, 'fsm: paymentintent: amount_capturable is changed by confirm, settle_action, settle, increment_authorization, capture, expire_authorization, cancel only')
     WHERE NEW."amount_capturable" IS NOT OLD."amount_capturable"
-      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'settle_action', 'settle', 'increment_authorization', 'capture', 'expire_authorization', 'cancel'));
+      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'settle_action', 'settle', 'increment_authorization', 'capture', 'expire_authorization', 'cancel'));
     SELECT RAISE(ABORT, 'fsm: paymentintent: capture_before is changed by confirm, settle_action, settle, capture, expire_authorization, cancel only')
     WHERE NEW."capture_before" IS NOT OLD."capture_before"
-      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'settle_action', 'settle', 'capture', 'expire_authorization', 'cancel'));
+      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'settle_action', 'settle', 'capture', 'expire_authorization', 'cancel'));
     SELECT RAISE(ABORT, 'fsm: paymentintent: amount_received is changed by confirm, settle_action, settle, capture only')
     WHERE NEW."amount_received" IS NOT OLD."amount_received"
-      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'settle_action', 'settle', 'capture'));
+      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'settle_action', 'settle', 'capture'));
     SELECT RAISE(ABORT, 'fsm: paymentintent: last_payment_error is changed by confirm, settle_action, settle only')
     WHERE NEW."last_payment_error" IS NOT OLD."last_payment_error"
-      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'settle_action', 'settle'));
+      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'settle_action', 'settle'));
     SELECT RAISE(ABORT, 'fsm: paymentintent: confirmations never falls')
     WHERE NEW."confirmations" < OLD."confirmations";
     SELECT RAISE(ABORT, 'fsm: paymentintent: confirmations is changed by confirm only')
     WHERE NEW."confirmations" IS NOT OLD."confirmations"
-      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm'));
+      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm'));
     SELECT RAISE(ABORT, 'fsm: paymentintent: canceled_at is changed by confirm, expire_authorization, cancel only')
     WHERE NEW."canceled_at" IS NOT OLD."canceled_at"
-      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'expire_authorization', 'cancel'));
+      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'expire_authorization', 'cancel'));
     SELECT RAISE(ABORT, 'fsm: paymentintent: cancellation_reason is changed by confirm, expire_authorization, cancel only')
     WHERE NEW."cancellation_reason" IS NOT OLD."cancellation_reason"
-      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'expire_authorization', 'cancel'));
+      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'expire_authorization', 'cancel'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "paymentintent_chain" BEFORE UPDATE OF "_chain" ON "paymentintent"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: paymentintent: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "paymentintent_delete" BEFORE DELETE ON "paymentintent"

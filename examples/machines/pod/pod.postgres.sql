@@ -40,6 +40,9 @@ CREATE TABLE IF NOT EXISTS "pod" (
     "deletion_at" timestamptz,
     -- Why it failed or is unknown.
     "status_reason" text COLLATE "C",
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'succeeded', 'failed', 'unknown')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -147,6 +150,15 @@ CREATE INDEX IF NOT EXISTS "pod_due_exceed_deadline" ON "pod" ("deadline", "id")
 -- the sweeper asks what is due for collect
 CREATE INDEX IF NOT EXISTS "pod_due_collect" ON "pod" ("deletion_at", "id") WHERE "state" IN ('pending', 'running', 'unknown');
 
+CREATE OR REPLACE FUNCTION "pod_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "pod_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "restart_policy", "containers", "node", "deadline", "deletion_at", "status_reason" ON "pod"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "pod_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -235,9 +247,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "pod_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -300,7 +313,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "pod_guard" BEFORE INSERT OR UPDATE OR DELETE ON "pod"
+CREATE OR REPLACE TRIGGER "pod_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "restart_policy", "containers", "node", "deadline", "deletion_at", "status_reason", "_chain" ON "pod"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "pod_guard"();
+CREATE OR REPLACE TRIGGER "pod_created" BEFORE INSERT ON "pod"
+    FOR EACH ROW EXECUTE FUNCTION "pod_guard"();
+CREATE OR REPLACE TRIGGER "pod_removed" BEFORE DELETE ON "pod"
     FOR EACH ROW EXECUTE FUNCTION "pod_guard"();
 
 CREATE OR REPLACE FUNCTION "pod_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -318,7 +335,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "pod_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "pod_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: pod: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -338,7 +356,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "pod_has_event" ON "pod";
-CREATE CONSTRAINT TRIGGER "pod_has_event" AFTER INSERT OR UPDATE ON "pod" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "pod_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "restart_policy", "containers", "node", "deadline", "deletion_at", "status_reason" ON "pod" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "pod_has_event"();
+DROP TRIGGER IF EXISTS "pod_created_has_event" ON "pod";
+CREATE CONSTRAINT TRIGGER "pod_created_has_event" AFTER INSERT ON "pod" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "pod_has_event"();
 
 CREATE OR REPLACE FUNCTION "pod_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -397,7 +418,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "pod_events_has_row" ON "pod_events";
 CREATE CONSTRAINT TRIGGER "pod_events_has_row" AFTER INSERT ON "pod_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "pod_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "pod_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "pod_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -38,6 +38,9 @@ CREATE TABLE IF NOT EXISTS "pod" (
     "deletion_at" INTEGER,
     -- Why it failed or is unknown.
     "status_reason" TEXT,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'succeeded', 'failed', 'unknown')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -145,6 +148,12 @@ CREATE INDEX IF NOT EXISTS "pod_due_exceed_deadline" ON "pod" ("deadline", "id")
 -- the sweeper asks what is due for collect
 CREATE INDEX IF NOT EXISTS "pod_due_collect" ON "pod" ("deletion_at", "id") WHERE "state" IN ('pending', 'running', 'unknown');
 
+CREATE TRIGGER IF NOT EXISTS "pod_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "restart_policy", "containers", "node", "deadline", "deletion_at", "status_reason" ON "pod"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "pod" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -156,7 +165,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "pod" WHERE "id" = NEW."id");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "pod_update_keeps" BEFORE UPDATE ON "pod"
+CREATE TRIGGER IF NOT EXISTS "pod_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "restart_policy", "containers", "node", "deadline", "deletion_at", "status_reason" ON "pod"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: pod: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -236,12 +245,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "pod_events_insert" BEFORE INSERT ON "pod_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: pod: no operation makes this move')
@@ -283,10 +295,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: pod: a record begins in pending')
     WHERE NEW."state" NOT IN ('pending');
     SELECT RAISE(ABORT, 'fsm: pod: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "pod_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "pod_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "pod_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "pod_update" BEFORE UPDATE ON "pod"
+CREATE TRIGGER IF NOT EXISTS "pod_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "restart_policy", "containers", "node", "deadline", "deletion_at", "status_reason" ON "pod"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: pod: the state pending leads to pending, running, succeeded, failed only')
     WHERE OLD."state" = 'pending'
@@ -308,22 +321,28 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: pod: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: pod: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "pod_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "pod_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "pod_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: pod: restart_policy never changes after the creation')
     WHERE NEW."restart_policy" IS NOT OLD."restart_policy";
     SELECT RAISE(ABORT, 'fsm: pod: containers never changes after the creation')
     WHERE NEW."containers" IS NOT OLD."containers";
     SELECT RAISE(ABORT, 'fsm: pod: node is changed by bind only')
     WHERE NEW."node" IS NOT OLD."node"
-      AND NOT EXISTS (SELECT 1 FROM "pod_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('bind'));
+      AND NOT EXISTS (SELECT 1 FROM "pod_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('bind'));
     SELECT RAISE(ABORT, 'fsm: pod: deadline never changes after the creation')
     WHERE NEW."deadline" IS NOT OLD."deadline";
     SELECT RAISE(ABORT, 'fsm: pod: deletion_at is changed by delete, hasten only')
     WHERE NEW."deletion_at" IS NOT OLD."deletion_at"
-      AND NOT EXISTS (SELECT 1 FROM "pod_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('delete', 'hasten'));
+      AND NOT EXISTS (SELECT 1 FROM "pod_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('delete', 'hasten'));
     SELECT RAISE(ABORT, 'fsm: pod: status_reason is changed by report, lose_contact, exceed_deadline, evict, collect only')
     WHERE NEW."status_reason" IS NOT OLD."status_reason"
-      AND NOT EXISTS (SELECT 1 FROM "pod_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('report', 'lose_contact', 'exceed_deadline', 'evict', 'collect'));
+      AND NOT EXISTS (SELECT 1 FROM "pod_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('report', 'lose_contact', 'exceed_deadline', 'evict', 'collect'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "pod_chain" BEFORE UPDATE OF "_chain" ON "pod"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: pod: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "pod_delete" BEFORE DELETE ON "pod"

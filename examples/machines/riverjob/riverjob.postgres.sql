@@ -75,6 +75,9 @@ CREATE TABLE IF NOT EXISTS "riverjob" (
     "error" json,
     -- When the job ended.
     "finalized_at" timestamptz,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'scheduled', 'available', 'running', 'retryable', 'completed', 'cancelled', 'discarded')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -193,6 +196,15 @@ CREATE INDEX IF NOT EXISTS "riverjob_next_fetch" ON "riverjob" ("queue", "priori
 -- the sweeper asks what is due for rescue
 CREATE INDEX IF NOT EXISTS "riverjob_due_rescue" ON "riverjob" ("attempted_at", "id") WHERE "state" IN ('running');
 
+CREATE OR REPLACE FUNCTION "riverjob_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "riverjob_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "kind", "queue", "args", "priority", "unique_key", "max_attempts", "attempt", "attempted_at", "attempted_by", "scheduled_at", "cancel_attempted_at", "error", "finalized_at" ON "riverjob"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "riverjob_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -281,9 +293,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "riverjob_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -370,7 +383,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "riverjob_guard" BEFORE INSERT OR UPDATE OR DELETE ON "riverjob"
+CREATE OR REPLACE TRIGGER "riverjob_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "kind", "queue", "args", "priority", "unique_key", "max_attempts", "attempt", "attempted_at", "attempted_by", "scheduled_at", "cancel_attempted_at", "error", "finalized_at", "_chain" ON "riverjob"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "riverjob_guard"();
+CREATE OR REPLACE TRIGGER "riverjob_created" BEFORE INSERT ON "riverjob"
+    FOR EACH ROW EXECUTE FUNCTION "riverjob_guard"();
+CREATE OR REPLACE TRIGGER "riverjob_removed" BEFORE DELETE ON "riverjob"
     FOR EACH ROW EXECUTE FUNCTION "riverjob_guard"();
 
 CREATE OR REPLACE FUNCTION "riverjob_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -388,7 +405,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "riverjob_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "riverjob_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: riverjob: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -423,7 +441,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "riverjob_has_event" ON "riverjob";
-CREATE CONSTRAINT TRIGGER "riverjob_has_event" AFTER INSERT OR UPDATE ON "riverjob" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "riverjob_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "kind", "queue", "args", "priority", "unique_key", "max_attempts", "attempt", "attempted_at", "attempted_by", "scheduled_at", "cancel_attempted_at", "error", "finalized_at" ON "riverjob" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "riverjob_has_event"();
+DROP TRIGGER IF EXISTS "riverjob_created_has_event" ON "riverjob";
+CREATE CONSTRAINT TRIGGER "riverjob_created_has_event" AFTER INSERT ON "riverjob" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "riverjob_has_event"();
 
 CREATE OR REPLACE FUNCTION "riverjob_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -488,7 +509,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "riverjob_events_has_row" ON "riverjob_events";
 CREATE CONSTRAINT TRIGGER "riverjob_events_has_row" AFTER INSERT ON "riverjob_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "riverjob_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "riverjob_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "riverjob_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -54,6 +54,9 @@ CREATE TABLE IF NOT EXISTS "riverjob" (
     "error" TEXT,
     -- When the job ended.
     "finalized_at" INTEGER,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'scheduled', 'available', 'running', 'retryable', 'completed', 'cancelled', 'discarded')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -187,6 +190,12 @@ CREATE INDEX IF NOT EXISTS "riverjob_next_fetch" ON "riverjob" ("queue", "priori
 -- the sweeper asks what is due for rescue
 CREATE INDEX IF NOT EXISTS "riverjob_due_rescue" ON "riverjob" ("attempted_at", "id") WHERE "state" IN ('running');
 
+CREATE TRIGGER IF NOT EXISTS "riverjob_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "kind", "queue", "args", "priority", "unique_key", "max_attempts", "attempt", "attempted_at", "attempted_by", "scheduled_at", "cancel_attempted_at", "error", "finalized_at" ON "riverjob"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "riverjob" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -201,7 +210,7 @@ BEGIN
       AND EXISTS (SELECT 1 FROM "riverjob" WHERE "unique_key" = NEW."unique_key" AND "state" IN ('pending', 'scheduled', 'available', 'running', 'retryable', 'completed'));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "riverjob_update_keeps" BEFORE UPDATE ON "riverjob"
+CREATE TRIGGER IF NOT EXISTS "riverjob_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "kind", "queue", "args", "priority", "unique_key", "max_attempts", "attempt", "attempted_at", "attempted_by", "scheduled_at", "cancel_attempted_at", "error", "finalized_at" ON "riverjob"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: riverjob: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -219,7 +228,7 @@ BEGIN
         IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."attempted_by")) ORDER BY value)));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "riverjob_update_sets" BEFORE UPDATE ON "riverjob"
+CREATE TRIGGER IF NOT EXISTS "riverjob_update_sets" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "kind", "queue", "args", "priority", "unique_key", "max_attempts", "attempt", "attempted_at", "attempted_by", "scheduled_at", "cancel_attempted_at", "error", "finalized_at" ON "riverjob"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: riverjob: attempted_by is not a sorted set of strings')
     WHERE NEW."attempted_by" IS NOT OLD."attempted_by"
@@ -302,12 +311,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "riverjob_events_insert" BEFORE INSERT ON "riverjob_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: riverjob: no operation makes this move')
@@ -355,10 +367,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: riverjob: a record begins in pending, scheduled, available')
     WHERE NEW."state" NOT IN ('pending', 'scheduled', 'available');
     SELECT RAISE(ABORT, 'fsm: riverjob: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "riverjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "riverjob_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "riverjob_update" BEFORE UPDATE ON "riverjob"
+CREATE TRIGGER IF NOT EXISTS "riverjob_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "kind", "queue", "args", "priority", "unique_key", "max_attempts", "attempt", "attempted_at", "attempted_by", "scheduled_at", "cancel_attempted_at", "error", "finalized_at" ON "riverjob"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: riverjob: the state pending leads to scheduled, available, cancelled only')
     WHERE OLD."state" = 'pending'
@@ -391,7 +404,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: riverjob: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: riverjob: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "riverjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "riverjob_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: riverjob: kind never changes after the creation')
     WHERE NEW."kind" IS NOT OLD."kind";
     SELECT RAISE(ABORT, 'fsm: riverjob: queue never changes after the creation')
@@ -406,33 +419,39 @@ BEGIN
     WHERE NEW."max_attempts" < OLD."max_attempts";
     SELECT RAISE(ABORT, 'fsm: riverjob: max_attempts is changed by snooze, retry only')
     WHERE NEW."max_attempts" IS NOT OLD."max_attempts"
-      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('snooze', 'retry'));
+      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('snooze', 'retry'));
     SELECT RAISE(ABORT, 'fsm: riverjob: attempt never falls')
     WHERE NEW."attempt" < OLD."attempt";
     SELECT RAISE(ABORT, 'fsm: riverjob: attempt is changed by fetch only')
     WHERE NEW."attempt" IS NOT OLD."attempt"
-      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
+      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
     SELECT RAISE(ABORT, 'fsm: riverjob: attempted_at is changed by fetch only')
     WHERE NEW."attempted_at" IS NOT OLD."attempted_at"
-      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
+      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
     SELECT RAISE(ABORT, 'fsm: riverjob: attempted_by never loses a member')
     WHERE NEW."attempted_by" IS NOT OLD."attempted_by"
       AND EXISTS (SELECT value FROM json_each(OLD."attempted_by") EXCEPT SELECT value FROM json_each(NEW."attempted_by"));
     SELECT RAISE(ABORT, 'fsm: riverjob: attempted_by is changed by fetch only')
     WHERE NEW."attempted_by" IS NOT OLD."attempted_by"
-      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
+      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
     SELECT RAISE(ABORT, 'fsm: riverjob: scheduled_at is changed by fail, snooze, retry, rescue only')
     WHERE NEW."scheduled_at" IS NOT OLD."scheduled_at"
-      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail', 'snooze', 'retry', 'rescue'));
+      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail', 'snooze', 'retry', 'rescue'));
     SELECT RAISE(ABORT, 'fsm: riverjob: cancel_attempted_at is changed by cancel, retry only')
     WHERE NEW."cancel_attempted_at" IS NOT OLD."cancel_attempted_at"
-      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('cancel', 'retry'));
+      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('cancel', 'retry'));
     SELECT RAISE(ABORT, 'fsm: riverjob: error is changed by fail, rescue only')
     WHERE NEW."error" IS NOT OLD."error"
-      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail', 'rescue'));
+      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail', 'rescue'));
     SELECT RAISE(ABORT, 'fsm: riverjob: finalized_at is changed by complete, fail, snooze, cancel_work, cancel, retry, rescue only')
     WHERE NEW."finalized_at" IS NOT OLD."finalized_at"
-      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('complete', 'fail', 'snooze', 'cancel_work', 'cancel', 'retry', 'rescue'));
+      AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('complete', 'fail', 'snooze', 'cancel_work', 'cancel', 'retry', 'rescue'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "riverjob_chain" BEFORE UPDATE OF "_chain" ON "riverjob"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: riverjob: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "riverjob_delete" BEFORE DELETE ON "riverjob"

@@ -39,6 +39,9 @@ CREATE TABLE IF NOT EXISTS "stream" (
     "closed_by" text COLLATE "C",
     -- The code of the RST_STREAM frame.
     "error_code" bigint,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('idle', 'reserved_local', 'reserved_remote', 'open', 'half_closed_local', 'half_closed_remote', 'closed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -150,6 +153,15 @@ CREATE INDEX IF NOT EXISTS "stream_state" ON "stream" ("state", "id");
 -- the group of guard room
 CREATE INDEX IF NOT EXISTS "stream_peers_room" ON "stream" ("connection", "initiator") WHERE "state" IN ('open', 'half_closed_local', 'half_closed_remote');
 
+CREATE OR REPLACE FUNCTION "stream_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "stream_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "connection", "number", "initiator", "closed_by", "error_code" ON "stream"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "stream_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -238,9 +250,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "stream_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -309,7 +322,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "stream_guard" BEFORE INSERT OR UPDATE OR DELETE ON "stream"
+CREATE OR REPLACE TRIGGER "stream_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "connection", "number", "initiator", "closed_by", "error_code", "_chain" ON "stream"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "stream_guard"();
+CREATE OR REPLACE TRIGGER "stream_created" BEFORE INSERT ON "stream"
+    FOR EACH ROW EXECUTE FUNCTION "stream_guard"();
+CREATE OR REPLACE TRIGGER "stream_removed" BEFORE DELETE ON "stream"
     FOR EACH ROW EXECUTE FUNCTION "stream_guard"();
 
 CREATE OR REPLACE FUNCTION "stream_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -327,7 +344,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "stream_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "stream_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: stream: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -344,7 +362,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "stream_has_event" ON "stream";
-CREATE CONSTRAINT TRIGGER "stream_has_event" AFTER INSERT OR UPDATE ON "stream" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "stream_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "connection", "number", "initiator", "closed_by", "error_code" ON "stream" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "stream_has_event"();
+DROP TRIGGER IF EXISTS "stream_created_has_event" ON "stream";
+CREATE CONSTRAINT TRIGGER "stream_created_has_event" AFTER INSERT ON "stream" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "stream_has_event"();
 
 CREATE OR REPLACE FUNCTION "stream_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -436,7 +457,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "stream_events_has_row" ON "stream_events";
 CREATE CONSTRAINT TRIGGER "stream_events_has_row" AFTER INSERT ON "stream_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "stream_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "stream_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "stream_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

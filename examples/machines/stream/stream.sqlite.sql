@@ -37,6 +37,9 @@ CREATE TABLE IF NOT EXISTS "stream" (
     "closed_by" TEXT,
     -- The code of the RST_STREAM frame.
     "error_code" INTEGER,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('idle', 'reserved_local', 'reserved_remote', 'open', 'half_closed_local', 'half_closed_remote', 'closed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -154,6 +157,12 @@ CREATE INDEX IF NOT EXISTS "stream_state" ON "stream" ("state", "id");
 -- the group of guard room
 CREATE INDEX IF NOT EXISTS "stream_peers_room" ON "stream" ("connection", "initiator") WHERE "state" IN ('open', 'half_closed_local', 'half_closed_remote');
 
+CREATE TRIGGER IF NOT EXISTS "stream_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "connection", "number", "initiator", "closed_by", "error_code" ON "stream"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "stream" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -167,7 +176,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "stream" WHERE "connection" = NEW."connection" AND "number" = NEW."number");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "stream_update_keeps" BEFORE UPDATE ON "stream"
+CREATE TRIGGER IF NOT EXISTS "stream_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "connection", "number", "initiator", "closed_by", "error_code" ON "stream"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: stream: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -250,12 +259,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "stream_events_insert" BEFORE INSERT ON "stream_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: stream: no operation makes this move')
@@ -330,10 +342,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: stream: a record begins in idle')
     WHERE NEW."state" NOT IN ('idle');
     SELECT RAISE(ABORT, 'fsm: stream: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "stream_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "stream_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "stream_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "stream_update" BEFORE UPDATE ON "stream"
+CREATE TRIGGER IF NOT EXISTS "stream_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "connection", "number", "initiator", "closed_by", "error_code" ON "stream"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: stream: the state idle leads to idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed only')
     WHERE OLD."state" = 'idle'
@@ -362,7 +375,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: stream: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: stream: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "stream_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "stream_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "stream_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: stream: connection never changes after the creation')
     WHERE NEW."connection" IS NOT OLD."connection";
     SELECT RAISE(ABORT, 'fsm: stream: number never changes after the creation')
@@ -371,10 +384,16 @@ BEGIN
     WHERE NEW."initiator" IS NOT OLD."initiator";
     SELECT RAISE(ABORT, 'fsm: stream: closed_by is changed by send_headers, recv_headers, send_data, recv_data, send_rst_stream, recv_rst_stream, skip, close_connection only')
     WHERE NEW."closed_by" IS NOT OLD."closed_by"
-      AND NOT EXISTS (SELECT 1 FROM "stream_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('send_headers', 'recv_headers', 'send_data', 'recv_data', 'send_rst_stream', 'recv_rst_stream', 'skip', 'close_connection'));
+      AND NOT EXISTS (SELECT 1 FROM "stream_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('send_headers', 'recv_headers', 'send_data', 'recv_data', 'send_rst_stream', 'recv_rst_stream', 'skip', 'close_connection'));
     SELECT RAISE(ABORT, 'fsm: stream: error_code is changed by send_rst_stream, recv_rst_stream only')
     WHERE NEW."error_code" IS NOT OLD."error_code"
-      AND NOT EXISTS (SELECT 1 FROM "stream_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('send_rst_stream', 'recv_rst_stream'));
+      AND NOT EXISTS (SELECT 1 FROM "stream_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('send_rst_stream', 'recv_rst_stream'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "stream_chain" BEFORE UPDATE OF "_chain" ON "stream"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: stream: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "stream_delete" BEFORE DELETE ON "stream"

@@ -60,6 +60,9 @@ CREATE TABLE IF NOT EXISTS "taskinstance" (
     "ended_at" timestamptz,
     -- What who marked it says.
     "note" text COLLATE "C",
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('none', 'scheduled', 'queued', 'running', 'restarting', 'up_for_retry', 'up_for_reschedule', 'deferred', 'success', 'failed', 'skipped', 'upstream_failed', 'removed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -183,6 +186,15 @@ CREATE INDEX IF NOT EXISTS "taskinstance_due_lose" ON "taskinstance" ("heartbeat
 -- the sweeper asks what is due for give_up_trigger
 CREATE INDEX IF NOT EXISTS "taskinstance_due_give_up_trigger" ON "taskinstance" ("trigger_ends_at", "id") WHERE "state" IN ('deferred');
 
+CREATE OR REPLACE FUNCTION "taskinstance_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "taskinstance_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dag_id", "run_id", "task_id", "map_index", "try_number", "max_tries", "hostname", "queued_at", "heartbeat_at", "next_try_at", "trigger_ends_at", "next_method", "started_at", "ended_at", "note" ON "taskinstance"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "taskinstance_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -271,9 +283,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "taskinstance_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -366,7 +379,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "taskinstance_guard" BEFORE INSERT OR UPDATE OR DELETE ON "taskinstance"
+CREATE OR REPLACE TRIGGER "taskinstance_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dag_id", "run_id", "task_id", "map_index", "try_number", "max_tries", "hostname", "queued_at", "heartbeat_at", "next_try_at", "trigger_ends_at", "next_method", "started_at", "ended_at", "note", "_chain" ON "taskinstance"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "taskinstance_guard"();
+CREATE OR REPLACE TRIGGER "taskinstance_created" BEFORE INSERT ON "taskinstance"
+    FOR EACH ROW EXECUTE FUNCTION "taskinstance_guard"();
+CREATE OR REPLACE TRIGGER "taskinstance_removed" BEFORE DELETE ON "taskinstance"
     FOR EACH ROW EXECUTE FUNCTION "taskinstance_guard"();
 
 CREATE OR REPLACE FUNCTION "taskinstance_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -384,7 +401,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "taskinstance_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "taskinstance_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: taskinstance: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -428,7 +446,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "taskinstance_has_event" ON "taskinstance";
-CREATE CONSTRAINT TRIGGER "taskinstance_has_event" AFTER INSERT OR UPDATE ON "taskinstance" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "taskinstance_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dag_id", "run_id", "task_id", "map_index", "try_number", "max_tries", "hostname", "queued_at", "heartbeat_at", "next_try_at", "trigger_ends_at", "next_method", "started_at", "ended_at", "note" ON "taskinstance" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "taskinstance_has_event"();
+DROP TRIGGER IF EXISTS "taskinstance_created_has_event" ON "taskinstance";
+CREATE CONSTRAINT TRIGGER "taskinstance_created_has_event" AFTER INSERT ON "taskinstance" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "taskinstance_has_event"();
 
 CREATE OR REPLACE FUNCTION "taskinstance_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -514,7 +535,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "taskinstance_events_has_row" ON "taskinstance_events";
 CREATE CONSTRAINT TRIGGER "taskinstance_events_has_row" AFTER INSERT ON "taskinstance_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "taskinstance_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "taskinstance_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "taskinstance_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

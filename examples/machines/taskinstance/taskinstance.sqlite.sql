@@ -58,6 +58,9 @@ CREATE TABLE IF NOT EXISTS "taskinstance" (
     "ended_at" INTEGER,
     -- What who marked it says.
     "note" TEXT,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('none', 'scheduled', 'queued', 'running', 'restarting', 'up_for_retry', 'up_for_reschedule', 'deferred', 'success', 'failed', 'skipped', 'upstream_failed', 'removed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -199,6 +202,12 @@ CREATE INDEX IF NOT EXISTS "taskinstance_due_lose" ON "taskinstance" ("heartbeat
 -- the sweeper asks what is due for give_up_trigger
 CREATE INDEX IF NOT EXISTS "taskinstance_due_give_up_trigger" ON "taskinstance" ("trigger_ends_at", "id") WHERE "state" IN ('deferred');
 
+CREATE TRIGGER IF NOT EXISTS "taskinstance_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dag_id", "run_id", "task_id", "map_index", "try_number", "max_tries", "hostname", "queued_at", "heartbeat_at", "next_try_at", "trigger_ends_at", "next_method", "started_at", "ended_at", "note" ON "taskinstance"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "taskinstance" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -212,7 +221,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "taskinstance" WHERE "dag_id" = NEW."dag_id" AND "run_id" = NEW."run_id" AND "task_id" = NEW."task_id" AND "map_index" = NEW."map_index");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "taskinstance_update_keeps" BEFORE UPDATE ON "taskinstance"
+CREATE TRIGGER IF NOT EXISTS "taskinstance_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dag_id", "run_id", "task_id", "map_index", "try_number", "max_tries", "hostname", "queued_at", "heartbeat_at", "next_try_at", "trigger_ends_at", "next_method", "started_at", "ended_at", "note" ON "taskinstance"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: taskinstance: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -295,12 +304,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "taskinstance_events_insert" BEFORE INSERT ON "taskinstance_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: taskinstance: no operation makes this move')
@@ -369,10 +381,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: taskinstance: a record begins in none')
     WHERE NEW."state" NOT IN ('none');
     SELECT RAISE(ABORT, 'fsm: taskinstance: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "taskinstance_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "taskinstance_update" BEFORE UPDATE ON "taskinstance"
+CREATE TRIGGER IF NOT EXISTS "taskinstance_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dag_id", "run_id", "task_id", "map_index", "try_number", "max_tries", "hostname", "queued_at", "heartbeat_at", "next_try_at", "trigger_ends_at", "next_method", "started_at", "ended_at", "note" ON "taskinstance"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: taskinstance: the state none leads to scheduled, success, failed, skipped, upstream_failed, removed only')
     WHERE OLD."state" = 'none'
@@ -420,7 +433,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: taskinstance: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: taskinstance: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "taskinstance_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: taskinstance: dag_id never changes after the creation')
     WHERE NEW."dag_id" IS NOT OLD."dag_id";
     SELECT RAISE(ABORT, 'fsm: taskinstance: run_id never changes after the creation')
@@ -433,37 +446,43 @@ BEGIN
     WHERE NEW."try_number" < OLD."try_number";
     SELECT RAISE(ABORT, 'fsm: taskinstance: try_number is changed by start only')
     WHERE NEW."try_number" IS NOT OLD."try_number"
-      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start'));
+      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start'));
     SELECT RAISE(ABORT, 'fsm: taskinstance: max_tries is changed by clear only')
     WHERE NEW."max_tries" IS NOT OLD."max_tries"
-      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('clear'));
+      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('clear'));
     SELECT RAISE(ABORT, 'fsm: taskinstance: hostname is changed by start only')
     WHERE NEW."hostname" IS NOT OLD."hostname"
-      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start'));
+      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start'));
     SELECT RAISE(ABORT, 'fsm: taskinstance: queued_at is changed by queue only')
     WHERE NEW."queued_at" IS NOT OLD."queued_at"
-      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('queue'));
+      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('queue'));
     SELECT RAISE(ABORT, 'fsm: taskinstance: heartbeat_at is changed by start, heartbeat only')
     WHERE NEW."heartbeat_at" IS NOT OLD."heartbeat_at"
-      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start', 'heartbeat'));
+      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start', 'heartbeat'));
     SELECT RAISE(ABORT, 'fsm: taskinstance: next_try_at is changed by fail, lose, reschedule, kill only')
     WHERE NEW."next_try_at" IS NOT OLD."next_try_at"
-      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail', 'lose', 'reschedule', 'kill'));
+      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail', 'lose', 'reschedule', 'kill'));
     SELECT RAISE(ABORT, 'fsm: taskinstance: trigger_ends_at is changed by defer, resume, give_up_trigger, clear, mark, restore only')
     WHERE NEW."trigger_ends_at" IS NOT OLD."trigger_ends_at"
-      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('defer', 'resume', 'give_up_trigger', 'clear', 'mark', 'restore'));
+      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('defer', 'resume', 'give_up_trigger', 'clear', 'mark', 'restore'));
     SELECT RAISE(ABORT, 'fsm: taskinstance: next_method is changed by start, defer, clear, mark, restore only')
     WHERE NEW."next_method" IS NOT OLD."next_method"
-      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start', 'defer', 'clear', 'mark', 'restore'));
+      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start', 'defer', 'clear', 'mark', 'restore'));
     SELECT RAISE(ABORT, 'fsm: taskinstance: started_at is changed by start only')
     WHERE NEW."started_at" IS NOT OLD."started_at"
-      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start'));
+      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start'));
     SELECT RAISE(ABORT, 'fsm: taskinstance: ended_at is changed by timeout_queued, succeed, fail, lose, skip_work, clear, mark, restore only')
     WHERE NEW."ended_at" IS NOT OLD."ended_at"
-      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('timeout_queued', 'succeed', 'fail', 'lose', 'skip_work', 'clear', 'mark', 'restore'));
+      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('timeout_queued', 'succeed', 'fail', 'lose', 'skip_work', 'clear', 'mark', 'restore'));
     SELECT RAISE(ABORT, 'fsm: taskinstance: note is changed by mark only')
     WHERE NEW."note" IS NOT OLD."note"
-      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('mark'));
+      AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('mark'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "taskinstance_chain" BEFORE UPDATE OF "_chain" ON "taskinstance"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: taskinstance: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "taskinstance_delete" BEFORE DELETE ON "taskinstance"

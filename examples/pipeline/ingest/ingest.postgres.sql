@@ -36,6 +36,9 @@ CREATE TABLE IF NOT EXISTS "ingest" (
     -- From this instant on a running job without progress has stalled. A
     -- failed job that has it failed by stalling.
     "stalls_at" timestamptz,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'succeeded', 'failed', 'quarantined')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -144,6 +147,15 @@ CREATE INDEX IF NOT EXISTS "ingest_next_start" ON "ingest" ("run_after", "id") W
 -- the sweeper asks what is due for fail_stalled
 CREATE INDEX IF NOT EXISTS "ingest_due_fail_stalled" ON "ingest" ("stalls_at", "id") WHERE "state" IN ('running');
 
+CREATE OR REPLACE FUNCTION "ingest_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "ingest_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "stalls_at" ON "ingest"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "ingest_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -232,9 +244,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "ingest_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -291,7 +304,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "ingest_guard" BEFORE INSERT OR UPDATE OR DELETE ON "ingest"
+CREATE OR REPLACE TRIGGER "ingest_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "stalls_at", "_chain" ON "ingest"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "ingest_guard"();
+CREATE OR REPLACE TRIGGER "ingest_created" BEFORE INSERT ON "ingest"
+    FOR EACH ROW EXECUTE FUNCTION "ingest_guard"();
+CREATE OR REPLACE TRIGGER "ingest_removed" BEFORE DELETE ON "ingest"
     FOR EACH ROW EXECUTE FUNCTION "ingest_guard"();
 
 CREATE OR REPLACE FUNCTION "ingest_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -309,7 +326,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "ingest_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "ingest_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: ingest: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -329,7 +347,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "ingest_has_event" ON "ingest";
-CREATE CONSTRAINT TRIGGER "ingest_has_event" AFTER INSERT OR UPDATE ON "ingest" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "ingest_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "stalls_at" ON "ingest" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "ingest_has_event"();
+DROP TRIGGER IF EXISTS "ingest_created_has_event" ON "ingest";
+CREATE CONSTRAINT TRIGGER "ingest_created_has_event" AFTER INSERT ON "ingest" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "ingest_has_event"();
 
 CREATE OR REPLACE FUNCTION "ingest_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -384,7 +405,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "ingest_events_has_row" ON "ingest_events";
 CREATE CONSTRAINT TRIGGER "ingest_events_has_row" AFTER INSERT ON "ingest_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "ingest_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "ingest_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "ingest_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

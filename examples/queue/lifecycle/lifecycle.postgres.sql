@@ -43,6 +43,9 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     "error" json,
     -- How often the job was claimed.
     "attempt" bigint NOT NULL,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('queued', 'claimed', 'running', 'succeeded', 'failed', 'stalled')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -152,6 +155,15 @@ CREATE INDEX IF NOT EXISTS "lifecycle_next_claim_next" ON "lifecycle" ("created_
 -- the sweeper asks what is due for stall
 CREATE INDEX IF NOT EXISTS "lifecycle_due_stall" ON "lifecycle" ("lease", "id") WHERE "state" IN ('claimed', 'running');
 
+CREATE OR REPLACE FUNCTION "lifecycle_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "lifecycle_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" ON "lifecycle"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "lifecycle_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -240,9 +252,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "lifecycle_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -308,7 +321,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "lifecycle_guard" BEFORE INSERT OR UPDATE OR DELETE ON "lifecycle"
+CREATE OR REPLACE TRIGGER "lifecycle_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt", "_chain" ON "lifecycle"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "lifecycle_guard"();
+CREATE OR REPLACE TRIGGER "lifecycle_created" BEFORE INSERT ON "lifecycle"
+    FOR EACH ROW EXECUTE FUNCTION "lifecycle_guard"();
+CREATE OR REPLACE TRIGGER "lifecycle_removed" BEFORE DELETE ON "lifecycle"
     FOR EACH ROW EXECUTE FUNCTION "lifecycle_guard"();
 
 CREATE OR REPLACE FUNCTION "lifecycle_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -326,7 +343,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "lifecycle_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "lifecycle_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: lifecycle: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -352,7 +370,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "lifecycle_has_event" ON "lifecycle";
-CREATE CONSTRAINT TRIGGER "lifecycle_has_event" AFTER INSERT OR UPDATE ON "lifecycle" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "lifecycle_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" ON "lifecycle" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "lifecycle_has_event"();
+DROP TRIGGER IF EXISTS "lifecycle_created_has_event" ON "lifecycle";
+CREATE CONSTRAINT TRIGGER "lifecycle_created_has_event" AFTER INSERT ON "lifecycle" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "lifecycle_has_event"();
 
 CREATE OR REPLACE FUNCTION "lifecycle_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -406,7 +427,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "lifecycle_events_has_row" ON "lifecycle_events";
 CREATE CONSTRAINT TRIGGER "lifecycle_events_has_row" AFTER INSERT ON "lifecycle_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "lifecycle_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "lifecycle_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "lifecycle_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

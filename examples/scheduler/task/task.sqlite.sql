@@ -27,6 +27,9 @@ CREATE TABLE IF NOT EXISTS "task" (
     "rev" INTEGER NOT NULL,
     "created_at" INTEGER NOT NULL,
     "updated_at" INTEGER NOT NULL,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'completed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1)
@@ -125,6 +128,12 @@ CREATE INDEX IF NOT EXISTS "task_state" ON "task" ("state", "id");
 -- the order in which start picks
 CREATE INDEX IF NOT EXISTS "task_next_start" ON "task" ("created_at", "id") WHERE "state" IN ('pending');
 
+CREATE TRIGGER IF NOT EXISTS "task_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at" ON "task"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "task" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -136,7 +145,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "task" WHERE "id" = NEW."id");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "task_update_keeps" BEFORE UPDATE ON "task"
+CREATE TRIGGER IF NOT EXISTS "task_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at" ON "task"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: task: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -216,12 +225,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "task_events_insert" BEFORE INSERT ON "task_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: task: no operation makes this move')
@@ -256,10 +268,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: task: a record begins in pending')
     WHERE NEW."state" NOT IN ('pending');
     SELECT RAISE(ABORT, 'fsm: task: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "task_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "task_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "task_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "task_update" BEFORE UPDATE ON "task"
+CREATE TRIGGER IF NOT EXISTS "task_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at" ON "task"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: task: the state pending leads to running only')
     WHERE OLD."state" = 'pending'
@@ -276,7 +289,13 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: task: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: task: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "task_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "task_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "task_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "task_chain" BEFORE UPDATE OF "_chain" ON "task"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: task: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "task_delete" BEFORE DELETE ON "task"

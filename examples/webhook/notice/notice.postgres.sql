@@ -37,6 +37,9 @@ CREATE TABLE IF NOT EXISTS "notice" (
     "body" json NOT NULL,
     -- When it becomes a dead letter.
     "give_up_at" timestamptz,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('due', 'delivered', 'dead', 'dropped')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -139,6 +142,15 @@ CREATE INDEX IF NOT EXISTS "notice_state" ON "notice" ("state", "id");
 -- the sweeper asks what is due for give_up
 CREATE INDEX IF NOT EXISTS "notice_due_give_up" ON "notice" ("give_up_at", "id") WHERE "state" IN ('due');
 
+CREATE OR REPLACE FUNCTION "notice_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "notice_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "topic", "number", "body", "give_up_at" ON "notice"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "notice_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -227,9 +239,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "notice_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -289,7 +302,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "notice_guard" BEFORE INSERT OR UPDATE OR DELETE ON "notice"
+CREATE OR REPLACE TRIGGER "notice_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "topic", "number", "body", "give_up_at", "_chain" ON "notice"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "notice_guard"();
+CREATE OR REPLACE TRIGGER "notice_created" BEFORE INSERT ON "notice"
+    FOR EACH ROW EXECUTE FUNCTION "notice_guard"();
+CREATE OR REPLACE TRIGGER "notice_removed" BEFORE DELETE ON "notice"
     FOR EACH ROW EXECUTE FUNCTION "notice_guard"();
 
 CREATE OR REPLACE FUNCTION "notice_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -307,7 +324,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "notice_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "notice_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: notice: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -321,7 +339,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "notice_has_event" ON "notice";
-CREATE CONSTRAINT TRIGGER "notice_has_event" AFTER INSERT OR UPDATE ON "notice" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "notice_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "topic", "number", "body", "give_up_at" ON "notice" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "notice_has_event"();
+DROP TRIGGER IF EXISTS "notice_created_has_event" ON "notice";
+CREATE CONSTRAINT TRIGGER "notice_created_has_event" AFTER INSERT ON "notice" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "notice_has_event"();
 
 CREATE OR REPLACE FUNCTION "notice_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -373,7 +394,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "notice_events_has_row" ON "notice_events";
 CREATE CONSTRAINT TRIGGER "notice_events_has_row" AFTER INSERT ON "notice_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "notice_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "notice_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "notice_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

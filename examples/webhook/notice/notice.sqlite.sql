@@ -35,6 +35,9 @@ CREATE TABLE IF NOT EXISTS "notice" (
     "body" TEXT NOT NULL,
     -- When it becomes a dead letter.
     "give_up_at" INTEGER,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('due', 'delivered', 'dead', 'dropped')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -136,6 +139,12 @@ CREATE INDEX IF NOT EXISTS "notice_state" ON "notice" ("state", "id");
 -- the sweeper asks what is due for give_up
 CREATE INDEX IF NOT EXISTS "notice_due_give_up" ON "notice" ("give_up_at", "id") WHERE "state" IN ('due');
 
+CREATE TRIGGER IF NOT EXISTS "notice_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "topic", "number", "body", "give_up_at" ON "notice"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "notice" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -149,7 +158,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "notice" WHERE "topic" = NEW."topic" AND "number" = NEW."number");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "notice_update_keeps" BEFORE UPDATE ON "notice"
+CREATE TRIGGER IF NOT EXISTS "notice_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "topic", "number", "body", "give_up_at" ON "notice"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: notice: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -232,12 +241,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "notice_events_insert" BEFORE INSERT ON "notice_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: notice: no operation makes this move')
@@ -272,10 +284,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: notice: a record begins in due')
     WHERE NEW."state" NOT IN ('due');
     SELECT RAISE(ABORT, 'fsm: notice: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "notice_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "notice_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "notice_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "notice_update" BEFORE UPDATE ON "notice"
+CREATE TRIGGER IF NOT EXISTS "notice_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "topic", "number", "body", "give_up_at" ON "notice"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: notice: the state due leads to delivered, dead only')
     WHERE OLD."state" = 'due'
@@ -294,7 +307,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: notice: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: notice: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "notice_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "notice_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "notice_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: notice: topic never changes after the creation')
     WHERE NEW."topic" IS NOT OLD."topic";
     SELECT RAISE(ABORT, 'fsm: notice: number never changes after the creation')
@@ -303,7 +316,13 @@ BEGIN
     WHERE NEW."body" IS NOT OLD."body";
     SELECT RAISE(ABORT, 'fsm: notice: give_up_at is changed by confirm, give_up, retry only')
     WHERE NEW."give_up_at" IS NOT OLD."give_up_at"
-      AND NOT EXISTS (SELECT 1 FROM "notice_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'give_up', 'retry'));
+      AND NOT EXISTS (SELECT 1 FROM "notice_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('confirm', 'give_up', 'retry'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "notice_chain" BEFORE UPDATE OF "_chain" ON "notice"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: notice: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "notice_delete" BEFORE DELETE ON "notice"

@@ -47,6 +47,9 @@ CREATE TABLE IF NOT EXISTS "execution" (
     "started_at" timestamptz,
     -- When the execution was done or aborted.
     "finished_at" timestamptz,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('leased', 'in_progress', 'committed', 'done', 'aborted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -180,6 +183,15 @@ SELECT
 FROM "execution"
 GROUP BY "job_id";
 
+CREATE OR REPLACE FUNCTION "execution_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "execution_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "execution_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -268,9 +280,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "execution_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -339,7 +352,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "execution_guard" BEFORE INSERT OR UPDATE OR DELETE ON "execution"
+CREATE OR REPLACE TRIGGER "execution_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at", "_chain" ON "execution"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "execution_guard"();
+CREATE OR REPLACE TRIGGER "execution_created" BEFORE INSERT ON "execution"
+    FOR EACH ROW EXECUTE FUNCTION "execution_guard"();
+CREATE OR REPLACE TRIGGER "execution_removed" BEFORE DELETE ON "execution"
     FOR EACH ROW EXECUTE FUNCTION "execution_guard"();
 
 CREATE OR REPLACE FUNCTION "execution_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -357,7 +374,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "execution_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "execution_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: execution: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -377,7 +395,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "execution_has_event" ON "execution";
-CREATE CONSTRAINT TRIGGER "execution_has_event" AFTER INSERT OR UPDATE ON "execution" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "execution_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "execution_has_event"();
+DROP TRIGGER IF EXISTS "execution_created_has_event" ON "execution";
+CREATE CONSTRAINT TRIGGER "execution_created_has_event" AFTER INSERT ON "execution" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "execution_has_event"();
 
 CREATE OR REPLACE FUNCTION "execution_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -429,7 +450,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "execution_events_has_row" ON "execution_events";
 CREATE CONSTRAINT TRIGGER "execution_events_has_row" AFTER INSERT ON "execution_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "execution_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "execution_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "execution_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -34,6 +34,9 @@ CREATE TABLE IF NOT EXISTS "ingest" (
     -- From this instant on a running job without progress has stalled. A
     -- failed job that has it failed by stalling.
     "stalls_at" INTEGER,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'succeeded', 'failed', 'quarantined')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -141,6 +144,12 @@ CREATE INDEX IF NOT EXISTS "ingest_next_start" ON "ingest" ("run_after", "id") W
 -- the sweeper asks what is due for fail_stalled
 CREATE INDEX IF NOT EXISTS "ingest_due_fail_stalled" ON "ingest" ("stalls_at", "id") WHERE "state" IN ('running');
 
+CREATE TRIGGER IF NOT EXISTS "ingest_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "stalls_at" ON "ingest"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "ingest" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -152,7 +161,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "ingest" WHERE "id" = NEW."id");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "ingest_update_keeps" BEFORE UPDATE ON "ingest"
+CREATE TRIGGER IF NOT EXISTS "ingest_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "stalls_at" ON "ingest"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -232,12 +241,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "ingest_events_insert" BEFORE INSERT ON "ingest_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: ingest: no operation makes this move')
@@ -275,10 +287,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: a record begins in pending')
     WHERE NEW."state" NOT IN ('pending');
     SELECT RAISE(ABORT, 'fsm: ingest: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "ingest_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "ingest_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "ingest_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "ingest_update" BEFORE UPDATE ON "ingest"
+CREATE TRIGGER IF NOT EXISTS "ingest_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "stalls_at" ON "ingest"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: the state pending leads to pending, running only')
     WHERE OLD."state" = 'pending'
@@ -301,18 +314,24 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: ingest: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "ingest_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "ingest_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "ingest_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: ingest: attempts never falls')
     WHERE NEW."attempts" < OLD."attempts";
     SELECT RAISE(ABORT, 'fsm: ingest: attempts is changed by start only')
     WHERE NEW."attempts" IS NOT OLD."attempts"
-      AND NOT EXISTS (SELECT 1 FROM "ingest_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start'));
+      AND NOT EXISTS (SELECT 1 FROM "ingest_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start'));
     SELECT RAISE(ABORT, 'fsm: ingest: run_after is changed by reschedule, release, retry_stalled only')
     WHERE NEW."run_after" IS NOT OLD."run_after"
-      AND NOT EXISTS (SELECT 1 FROM "ingest_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('reschedule', 'release', 'retry_stalled'));
+      AND NOT EXISTS (SELECT 1 FROM "ingest_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('reschedule', 'release', 'retry_stalled'));
     SELECT RAISE(ABORT, 'fsm: ingest: stalls_at is changed by start, reschedule, progress, succeed, fail, release, retry_stalled only')
     WHERE NEW."stalls_at" IS NOT OLD."stalls_at"
-      AND NOT EXISTS (SELECT 1 FROM "ingest_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start', 'reschedule', 'progress', 'succeed', 'fail', 'release', 'retry_stalled'));
+      AND NOT EXISTS (SELECT 1 FROM "ingest_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start', 'reschedule', 'progress', 'succeed', 'fail', 'release', 'retry_stalled'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "ingest_chain" BEFORE UPDATE OF "_chain" ON "ingest"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: ingest: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ingest_delete" BEFORE DELETE ON "ingest"

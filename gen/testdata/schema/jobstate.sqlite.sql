@@ -34,6 +34,9 @@ CREATE TABLE IF NOT EXISTS "jobstate" (
     -- The policy that compensates the job after an error; without one an
     -- error is final.
     "compensation_policy" TEXT,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('created', 'running', 'compensating', 'done', 'failed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -134,6 +137,12 @@ CREATE TABLE IF NOT EXISTS "jobstate_groups" (
 -- What queries look for.
 CREATE INDEX IF NOT EXISTS "jobstate_state" ON "jobstate" ("state", "id");
 
+CREATE TRIGGER IF NOT EXISTS "jobstate_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "expected", "satisfied", "compensation_policy" ON "jobstate"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "jobstate" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -145,7 +154,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "jobstate" WHERE "id" = NEW."id");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "jobstate_update_keeps" BEFORE UPDATE ON "jobstate"
+CREATE TRIGGER IF NOT EXISTS "jobstate_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "expected", "satisfied", "compensation_policy" ON "jobstate"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: jobstate: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -163,7 +172,7 @@ BEGIN
         IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."satisfied")) ORDER BY value)));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "jobstate_update_sets" BEFORE UPDATE ON "jobstate"
+CREATE TRIGGER IF NOT EXISTS "jobstate_update_sets" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "expected", "satisfied", "compensation_policy" ON "jobstate"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: jobstate: expected is not a sorted set of strings')
     WHERE NEW."expected" IS NOT OLD."expected"
@@ -251,12 +260,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "jobstate_events_insert" BEFORE INSERT ON "jobstate_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: jobstate: no operation makes this move')
@@ -293,10 +305,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: jobstate: a record begins in created')
     WHERE NEW."state" NOT IN ('created');
     SELECT RAISE(ABORT, 'fsm: jobstate: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "jobstate_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "jobstate_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "jobstate_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "jobstate_update" BEFORE UPDATE ON "jobstate"
+CREATE TRIGGER IF NOT EXISTS "jobstate_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "expected", "satisfied", "compensation_policy" ON "jobstate"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: jobstate: the state created leads to running only')
     WHERE OLD."state" = 'created'
@@ -318,7 +331,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: jobstate: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: jobstate: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "jobstate_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "jobstate_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "jobstate_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: jobstate: expected never changes after the creation')
     WHERE NEW."expected" IS NOT OLD."expected";
     SELECT RAISE(ABORT, 'fsm: jobstate: satisfied never loses a member')
@@ -326,9 +339,15 @@ BEGIN
       AND EXISTS (SELECT value FROM json_each(OLD."satisfied") EXCEPT SELECT value FROM json_each(NEW."satisfied"));
     SELECT RAISE(ABORT, 'fsm: jobstate: satisfied is changed by expected_event only')
     WHERE NEW."satisfied" IS NOT OLD."satisfied"
-      AND NOT EXISTS (SELECT 1 FROM "jobstate_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('expected_event'));
+      AND NOT EXISTS (SELECT 1 FROM "jobstate_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('expected_event'));
     SELECT RAISE(ABORT, 'fsm: jobstate: compensation_policy never changes after the creation')
     WHERE NEW."compensation_policy" IS NOT OLD."compensation_policy";
+END;
+
+CREATE TRIGGER IF NOT EXISTS "jobstate_chain" BEFORE UPDATE OF "_chain" ON "jobstate"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: jobstate: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "jobstate_delete" BEFORE DELETE ON "jobstate"

@@ -41,6 +41,9 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     "error" TEXT,
     -- How often the job was claimed.
     "attempt" INTEGER NOT NULL,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('queued', 'claimed', 'running', 'succeeded', 'failed', 'stalled')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -167,6 +170,12 @@ CREATE INDEX IF NOT EXISTS "lifecycle_next_claim_next" ON "lifecycle" ("created_
 -- the sweeper asks what is due for stall
 CREATE INDEX IF NOT EXISTS "lifecycle_due_stall" ON "lifecycle" ("lease", "id") WHERE "state" IN ('claimed', 'running');
 
+CREATE TRIGGER IF NOT EXISTS "lifecycle_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" ON "lifecycle"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "lifecycle" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -180,7 +189,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "lifecycle" WHERE "dedupe_key" = NEW."dedupe_key");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "lifecycle_update_keeps" BEFORE UPDATE ON "lifecycle"
+CREATE TRIGGER IF NOT EXISTS "lifecycle_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" ON "lifecycle"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: lifecycle: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -263,12 +272,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "lifecycle_events_insert" BEFORE INSERT ON "lifecycle_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: lifecycle: no operation makes this move')
@@ -305,10 +317,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: lifecycle: a record begins in queued')
     WHERE NEW."state" NOT IN ('queued');
     SELECT RAISE(ABORT, 'fsm: lifecycle: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "lifecycle_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "lifecycle_update" BEFORE UPDATE ON "lifecycle"
+CREATE TRIGGER IF NOT EXISTS "lifecycle_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" ON "lifecycle"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: lifecycle: the state queued leads to claimed only')
     WHERE OLD."state" = 'queued'
@@ -333,28 +346,34 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: lifecycle: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: lifecycle: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "lifecycle_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: lifecycle: dedupe_key never changes after the creation')
     WHERE NEW."dedupe_key" IS NOT OLD."dedupe_key";
     SELECT RAISE(ABORT, 'fsm: lifecycle: payload never changes after the creation')
     WHERE NEW."payload" IS NOT OLD."payload";
     SELECT RAISE(ABORT, 'fsm: lifecycle: owner is changed by claim_next, complete, fail, stall only')
     WHERE NEW."owner" IS NOT OLD."owner"
-      AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim_next', 'complete', 'fail', 'stall'));
+      AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim_next', 'complete', 'fail', 'stall'));
     SELECT RAISE(ABORT, 'fsm: lifecycle: lease is changed by claim_next, heartbeat, complete, fail, stall only')
     WHERE NEW."lease" IS NOT OLD."lease"
-      AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim_next', 'heartbeat', 'complete', 'fail', 'stall'));
+      AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim_next', 'heartbeat', 'complete', 'fail', 'stall'));
     SELECT RAISE(ABORT, 'fsm: lifecycle: result is changed by complete only')
     WHERE NEW."result" IS NOT OLD."result"
-      AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('complete'));
+      AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('complete'));
     SELECT RAISE(ABORT, 'fsm: lifecycle: error is changed by fail only')
     WHERE NEW."error" IS NOT OLD."error"
-      AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail'));
+      AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail'));
     SELECT RAISE(ABORT, 'fsm: lifecycle: attempt never falls')
     WHERE NEW."attempt" < OLD."attempt";
     SELECT RAISE(ABORT, 'fsm: lifecycle: attempt is changed by claim_next only')
     WHERE NEW."attempt" IS NOT OLD."attempt"
-      AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim_next'));
+      AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim_next'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "lifecycle_chain" BEFORE UPDATE OF "_chain" ON "lifecycle"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: lifecycle: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "lifecycle_delete" BEFORE DELETE ON "lifecycle"

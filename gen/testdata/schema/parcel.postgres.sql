@@ -58,6 +58,9 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     "size" text COLLATE "C",
     "tags" json NOT NULL,
     "moves" bigint NOT NULL,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('waiting', 'held', 'shelved', 'sent')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -170,6 +173,15 @@ CREATE INDEX IF NOT EXISTS "parcel_due_release" ON "parcel" ("due", "id") WHERE 
 -- the group of guard lane_open
 CREATE INDEX IF NOT EXISTS "parcel_peers_lane_open" ON "parcel" ("lane") WHERE "state" IN ('shelved');
 
+CREATE OR REPLACE FUNCTION "parcel_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "parcel_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves" ON "parcel"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "parcel_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -258,9 +270,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "parcel_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -323,7 +336,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "parcel_guard" BEFORE INSERT OR UPDATE OR DELETE ON "parcel"
+CREATE OR REPLACE TRIGGER "parcel_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves", "_chain" ON "parcel"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "parcel_guard"();
+CREATE OR REPLACE TRIGGER "parcel_created" BEFORE INSERT ON "parcel"
+    FOR EACH ROW EXECUTE FUNCTION "parcel_guard"();
+CREATE OR REPLACE TRIGGER "parcel_removed" BEFORE DELETE ON "parcel"
     FOR EACH ROW EXECUTE FUNCTION "parcel_guard"();
 
 CREATE OR REPLACE FUNCTION "parcel_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -341,7 +358,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "parcel_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: parcel: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -379,7 +397,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "parcel_has_event" ON "parcel";
-CREATE CONSTRAINT TRIGGER "parcel_has_event" AFTER INSERT OR UPDATE ON "parcel" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "parcel_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves" ON "parcel" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "parcel_has_event"();
+DROP TRIGGER IF EXISTS "parcel_created_has_event" ON "parcel";
+CREATE CONSTRAINT TRIGGER "parcel_created_has_event" AFTER INSERT ON "parcel" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "parcel_has_event"();
 
 CREATE OR REPLACE FUNCTION "parcel_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -437,7 +458,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "parcel_events_has_row" ON "parcel_events";
 CREATE CONSTRAINT TRIGGER "parcel_events_has_row" AFTER INSERT ON "parcel_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "parcel_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "parcel_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "parcel_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

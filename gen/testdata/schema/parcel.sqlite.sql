@@ -37,6 +37,9 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     "size" TEXT,
     "tags" TEXT NOT NULL,
     "moves" INTEGER NOT NULL,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('waiting', 'held', 'shelved', 'sent')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -154,6 +157,12 @@ CREATE INDEX IF NOT EXISTS "parcel_due_release" ON "parcel" ("due", "id") WHERE 
 -- the group of guard lane_open
 CREATE INDEX IF NOT EXISTS "parcel_peers_lane_open" ON "parcel" ("lane") WHERE "state" IN ('shelved');
 
+CREATE TRIGGER IF NOT EXISTS "parcel_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves" ON "parcel"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "parcel" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -170,7 +179,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "parcel" WHERE "label" = NEW."label");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "parcel_update_keeps" BEFORE UPDATE ON "parcel"
+CREATE TRIGGER IF NOT EXISTS "parcel_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves" ON "parcel"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -191,7 +200,7 @@ BEGIN
         IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."tags")) ORDER BY value)));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "parcel_update_sets" BEFORE UPDATE ON "parcel"
+CREATE TRIGGER IF NOT EXISTS "parcel_update_sets" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves" ON "parcel"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: tags is not a sorted set of strings')
     WHERE NEW."tags" IS NOT OLD."tags"
@@ -274,12 +283,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "parcel_events_insert" BEFORE INSERT ON "parcel_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: parcel: no operation makes this move')
@@ -320,10 +332,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: a record begins in waiting')
     WHERE NEW."state" NOT IN ('waiting');
     SELECT RAISE(ABORT, 'fsm: parcel: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "parcel_update" BEFORE UPDATE ON "parcel"
+CREATE TRIGGER IF NOT EXISTS "parcel_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves" ON "parcel"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: the state waiting leads to waiting, held, sent only')
     WHERE OLD."state" = 'waiting'
@@ -343,43 +356,49 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: parcel: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: parcel: label never changes after the creation')
     WHERE NEW."label" IS NOT OLD."label";
     SELECT RAISE(ABORT, 'fsm: parcel: lane never changes after the creation')
     WHERE NEW."lane" IS NOT OLD."lane";
     SELECT RAISE(ABORT, 'fsm: parcel: slot is changed by shelve, arrive, send only')
     WHERE NEW."slot" IS NOT OLD."slot"
-      AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('shelve', 'arrive', 'send'));
+      AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('shelve', 'arrive', 'send'));
     SELECT RAISE(ABORT, 'fsm: parcel: holder is changed by hold, shelve, release, expel only')
     WHERE NEW."holder" IS NOT OLD."holder"
-      AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('hold', 'shelve', 'release', 'expel'));
+      AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('hold', 'shelve', 'release', 'expel'));
     SELECT RAISE(ABORT, 'fsm: parcel: weight is changed by weigh only')
     WHERE NEW."weight" IS NOT OLD."weight"
-      AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
+      AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
     SELECT RAISE(ABORT, 'fsm: parcel: fragile is changed by annotate only')
     WHERE NEW."fragile" IS NOT OLD."fragile"
-      AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('annotate'));
+      AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('annotate'));
     SELECT RAISE(ABORT, 'fsm: parcel: due is changed by hold, touch, shelve, release, expel only')
     WHERE NEW."due" IS NOT OLD."due"
-      AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('hold', 'touch', 'shelve', 'release', 'expel'));
+      AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('hold', 'touch', 'shelve', 'release', 'expel'));
     SELECT RAISE(ABORT, 'fsm: parcel: note is changed by annotate only')
     WHERE NEW."note" IS NOT OLD."note"
-      AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('annotate'));
+      AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('annotate'));
     SELECT RAISE(ABORT, 'fsm: parcel: size is changed by annotate only')
     WHERE NEW."size" IS NOT OLD."size"
-      AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('annotate'));
+      AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('annotate'));
     SELECT RAISE(ABORT, 'fsm: parcel: tags never loses a member')
     WHERE NEW."tags" IS NOT OLD."tags"
       AND EXISTS (SELECT value FROM json_each(OLD."tags") EXCEPT SELECT value FROM json_each(NEW."tags"));
     SELECT RAISE(ABORT, 'fsm: parcel: tags is changed by shelve only')
     WHERE NEW."tags" IS NOT OLD."tags"
-      AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('shelve'));
+      AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('shelve'));
     SELECT RAISE(ABORT, 'fsm: parcel: moves never falls')
     WHERE NEW."moves" < OLD."moves";
     SELECT RAISE(ABORT, 'fsm: parcel: moves is changed by shelve, bill only')
     WHERE NEW."moves" IS NOT OLD."moves"
-      AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('shelve', 'bill'));
+      AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('shelve', 'bill'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "parcel_chain" BEFORE UPDATE OF "_chain" ON "parcel"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: parcel: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "parcel_delete" BEFORE DELETE ON "parcel"

@@ -29,6 +29,9 @@ CREATE TABLE IF NOT EXISTS "task" (
     "rev" bigint NOT NULL,
     "created_at" timestamptz NOT NULL,
     "updated_at" timestamptz NOT NULL,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'completed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1)
@@ -129,6 +132,15 @@ CREATE INDEX IF NOT EXISTS "task_state" ON "task" ("state", "id");
 -- the order in which start picks
 CREATE INDEX IF NOT EXISTS "task_next_start" ON "task" ("created_at", "id") WHERE "state" IN ('pending');
 
+CREATE OR REPLACE FUNCTION "task_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "task_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at" ON "task"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "task_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -217,9 +229,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "task_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -267,7 +280,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "task_guard" BEFORE INSERT OR UPDATE OR DELETE ON "task"
+CREATE OR REPLACE TRIGGER "task_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "_chain" ON "task"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "task_guard"();
+CREATE OR REPLACE TRIGGER "task_created" BEFORE INSERT ON "task"
+    FOR EACH ROW EXECUTE FUNCTION "task_guard"();
+CREATE OR REPLACE TRIGGER "task_removed" BEFORE DELETE ON "task"
     FOR EACH ROW EXECUTE FUNCTION "task_guard"();
 
 CREATE OR REPLACE FUNCTION "task_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -285,7 +302,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "task_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "task_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: task: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -296,7 +314,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "task_has_event" ON "task";
-CREATE CONSTRAINT TRIGGER "task_has_event" AFTER INSERT OR UPDATE ON "task" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "task_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at" ON "task" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "task_has_event"();
+DROP TRIGGER IF EXISTS "task_created_has_event" ON "task";
+CREATE CONSTRAINT TRIGGER "task_created_has_event" AFTER INSERT ON "task" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "task_has_event"();
 
 CREATE OR REPLACE FUNCTION "task_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -348,7 +369,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "task_events_has_row" ON "task_events";
 CREATE CONSTRAINT TRIGGER "task_events_has_row" AFTER INSERT ON "task_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "task_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "task_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "task_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -21,10 +21,14 @@ SELECT DISTINCT "id" FROM "main"."parcel_events" WHERE "id" > ? AND NOT EXISTS (
 			AND NOT EXISTS (SELECT 1 FROM "main"."parcel_events" AS p WHERE p."id" = "main"."parcel_events"."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id" LIMIT ? + 0;
 
 -- insertRow
-INSERT INTO "main"."parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO "main"."parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves", "_chain") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- insertEvent
 INSERT INTO "main"."parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (coalesce((SELECT p."chain" FROM "main"."parcel_events" AS p WHERE p."id" = ? AND p."rev" = ? AND p."n" = ?), 0) * 16777619 + ?) % 4294967296);
+
+-- insertMove
+INSERT INTO "main"."parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (coalesce(nullif((SELECT r."_chain" FROM "main"."parcel" AS r WHERE r."id" = ?), 0),
+			(SELECT p."chain" FROM "main"."parcel_events" AS p WHERE p."id" = ? AND p."rev" = ? AND p."n" = ?), 0) * 16777619 + ?) % 4294967296);
 
 -- nextN
 SELECT (SELECT coalesce(max("n"), 0) + 1 FROM "main"."parcel_events" WHERE "id" = ? AND "rev" = ?) FROM "main"."parcel" WHERE "id" = ? AND "rev" = ? AND "state" = ?;

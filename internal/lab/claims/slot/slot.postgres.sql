@@ -38,6 +38,9 @@ CREATE TABLE IF NOT EXISTS "slot" (
     -- null: claim looks at it; else not before that time, or not before
     -- others make room
     "_parked_claim" bigint,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('queued', 'running', 'done')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -182,6 +185,15 @@ BEGIN
 END
 $fsm$;
 
+CREATE OR REPLACE FUNCTION "slot_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_chain" := 0;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "slot_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "lane", "key", "rank", "floor", "ready_at", "blocked", "owner" ON "slot"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "slot_unchained"();
+
 -- section: checks
 -- The log is append-only.
 
@@ -270,9 +282,10 @@ END
 $fsm$;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. At the commit
--- every revision has its event and every event its revision, in whatever
--- order they were written.
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. At the commit every revision has its event and every event its
+-- revision, in whatever order they were written.
 
 CREATE OR REPLACE FUNCTION "slot_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -320,7 +333,11 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "slot_guard" BEFORE INSERT OR UPDATE OF "id", "state", "rev", "created_at", "updated_at", "lane", "key", "rank", "floor", "ready_at", "blocked", "owner" OR DELETE ON "slot"
+CREATE OR REPLACE TRIGGER "slot_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "lane", "key", "rank", "floor", "ready_at", "blocked", "owner", "_chain" ON "slot"
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "slot_guard"();
+CREATE OR REPLACE TRIGGER "slot_created" BEFORE INSERT ON "slot"
+    FOR EACH ROW EXECUTE FUNCTION "slot_guard"();
+CREATE OR REPLACE TRIGGER "slot_removed" BEFORE DELETE ON "slot"
     FOR EACH ROW EXECUTE FUNCTION "slot_guard"();
 
 CREATE OR REPLACE FUNCTION "slot_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -338,7 +355,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "slot_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "slot_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: slot: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -370,7 +388,10 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "slot_has_event" ON "slot";
-CREATE CONSTRAINT TRIGGER "slot_has_event" AFTER INSERT OR UPDATE OF "id", "state", "rev", "created_at", "updated_at", "lane", "key", "rank", "floor", "ready_at", "blocked", "owner" ON "slot" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "slot_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "lane", "key", "rank", "floor", "ready_at", "blocked", "owner" ON "slot" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "slot_has_event"();
+DROP TRIGGER IF EXISTS "slot_created_has_event" ON "slot";
+CREATE CONSTRAINT TRIGGER "slot_created_has_event" AFTER INSERT ON "slot" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "slot_has_event"();
 
 CREATE OR REPLACE FUNCTION "slot_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -423,7 +444,7 @@ END
 $fsm$;
 DROP TRIGGER IF EXISTS "slot_events_has_row" ON "slot_events";
 CREATE CONSTRAINT TRIGGER "slot_events_has_row" AFTER INSERT ON "slot_events" DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION "slot_events_has_row"();
+    FOR EACH ROW WHEN (NEW.chain = 0 OR NEW.n > 0 OR NEW.xid <> pg_current_xact_id()) EXECUTE FUNCTION "slot_events_has_row"();
 
 CREATE OR REPLACE FUNCTION "slot_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -36,6 +36,9 @@ CREATE TABLE IF NOT EXISTS "slot" (
     -- null: claim looks at it; else not before that time, or not before
     -- others make room
     "_parked_claim" INTEGER,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('queued', 'running', 'done')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -173,6 +176,12 @@ BEGIN
     INSERT INTO "slot_groups" ("name", "key", "number") SELECT '_parked_claim:one_key', json_array(OLD."id", OLD."rev", OLD."key"), 0 WHERE EXISTS (SELECT 1 FROM "slot" AS r WHERE r."_parked_claim" = -2 AND r."key" = OLD."key") ON CONFLICT DO NOTHING;
 END;
 
+CREATE TRIGGER IF NOT EXISTS "slot_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "lane", "key", "rank", "floor", "ready_at", "blocked", "owner" ON "slot"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "slot" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
@@ -271,12 +280,15 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "slot_events_insert" BEFORE INSERT ON "slot_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: slot: no operation makes this move')
@@ -312,10 +324,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: slot: a record begins in queued')
     WHERE NEW."state" NOT IN ('queued');
     SELECT RAISE(ABORT, 'fsm: slot: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "slot_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "slot_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "slot_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "slot_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "lane", "key", "rank", "floor", "ready_at", "blocked", "owner" ON "slot"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: slot: the state queued leads to queued, running, done only')
     WHERE OLD."state" = 'queued'
@@ -332,28 +345,34 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: slot: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: slot: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "slot_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "slot_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "slot_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: slot: lane is changed by edit, shift only')
     WHERE NEW."lane" IS NOT OLD."lane"
-      AND NOT EXISTS (SELECT 1 FROM "slot_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('edit', 'shift'));
+      AND NOT EXISTS (SELECT 1 FROM "slot_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('edit', 'shift'));
     SELECT RAISE(ABORT, 'fsm: slot: key is changed by edit only')
     WHERE NEW."key" IS NOT OLD."key"
-      AND NOT EXISTS (SELECT 1 FROM "slot_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('edit'));
+      AND NOT EXISTS (SELECT 1 FROM "slot_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('edit'));
     SELECT RAISE(ABORT, 'fsm: slot: rank is changed by edit only')
     WHERE NEW."rank" IS NOT OLD."rank"
-      AND NOT EXISTS (SELECT 1 FROM "slot_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('edit'));
+      AND NOT EXISTS (SELECT 1 FROM "slot_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('edit'));
     SELECT RAISE(ABORT, 'fsm: slot: floor is changed by edit only')
     WHERE NEW."floor" IS NOT OLD."floor"
-      AND NOT EXISTS (SELECT 1 FROM "slot_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('edit'));
+      AND NOT EXISTS (SELECT 1 FROM "slot_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('edit'));
     SELECT RAISE(ABORT, 'fsm: slot: ready_at is changed by edit only')
     WHERE NEW."ready_at" IS NOT OLD."ready_at"
-      AND NOT EXISTS (SELECT 1 FROM "slot_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('edit'));
+      AND NOT EXISTS (SELECT 1 FROM "slot_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('edit'));
     SELECT RAISE(ABORT, 'fsm: slot: blocked is changed by edit only')
     WHERE NEW."blocked" IS NOT OLD."blocked"
-      AND NOT EXISTS (SELECT 1 FROM "slot_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('edit'));
+      AND NOT EXISTS (SELECT 1 FROM "slot_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('edit'));
     SELECT RAISE(ABORT, 'fsm: slot: owner is changed by claim, rush, back only')
     WHERE NEW."owner" IS NOT OLD."owner"
-      AND NOT EXISTS (SELECT 1 FROM "slot_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim', 'rush', 'back'));
+      AND NOT EXISTS (SELECT 1 FROM "slot_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim', 'rush', 'back'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "slot_chain" BEFORE UPDATE OF "_chain" ON "slot"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: slot: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "slot_delete" BEFORE DELETE ON "slot"

@@ -85,10 +85,10 @@ FROM (VALUES ('CONSTRAINT "id is not empty" CHECK ("id" <> '''')'),
 WHERE "type" = 'table' AND "name" = 'ticket' AND instr("sql", "column1") = 0 LIMIT 1;
 SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" would be lost; print this script with fsmctl migrate, and it is made again' || '; nothing was changed')
 FROM sqlite_master WHERE lower("tbl_name") = 'ticket' AND "type" IN ('index', 'trigger') AND "sql" IS NOT NULL
-    AND "name" NOT IN ('ticket_insert_keeps', 'ticket_update_keeps', 'ticket_insert_sets', 'ticket_update_sets', 'ticket_events_insert_keeps', 'ticket_events_update', 'ticket_events_delete', 'ticket_events_insert', 'ticket_insert', 'ticket_update', 'ticket_delete', 'ticket_unique_sequence_number', 'ticket_state') LIMIT 1;
+    AND "name" NOT IN ('ticket_unchained', 'ticket_insert_keeps', 'ticket_update_keeps', 'ticket_insert_sets', 'ticket_update_sets', 'ticket_events_insert_keeps', 'ticket_events_update', 'ticket_events_delete', 'ticket_events_insert', 'ticket_insert', 'ticket_update', 'ticket_chain', 'ticket_delete', 'ticket_unique_sequence_number', 'ticket_state') LIMIT 1;
 SELECT json_extract('{}', 'fsm: ticket: ' || 'the column "' || "name" || '" would be lost, which is not of the machine''s making; call Migrate of the program, which keeps it' || '; nothing was changed')
 FROM pragma_table_xinfo('ticket')
-WHERE "name" NOT IN ('id', 'state', 'rev', 'created_at', 'updated_at', 'number', 'queue', 'priority', 'owner', 'due', 'note', 'place', 'colour', 'tries', 'tags') LIMIT 1;
+WHERE "name" NOT IN ('id', 'state', 'rev', 'created_at', 'updated_at', 'number', 'queue', 'priority', 'owner', 'due', 'note', 'place', 'colour', 'tries', 'tags', '_chain') LIMIT 1;
 SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" names the column '||'"colour", which goes; drop it first' || '; nothing was changed')
 FROM sqlite_master WHERE "type" IN ('view', 'trigger') AND lower("tbl_name") <> 'ticket' AND "sql" LIKE '%"colour"%'
     AND "sql" LIKE '%ticket%' AND "name" NOT IN ('') LIMIT 1;
@@ -102,6 +102,7 @@ FROM sqlite_master AS m, pragma_foreign_key_list(m."name") AS f, pragma_foreign_
 WHERE m."type" = 'table' AND lower(f."table") = 'ticket';
 
 -- What the generator made over the tables is made anew below.
+DROP TRIGGER IF EXISTS "ticket_unchained";
 DROP TRIGGER IF EXISTS "ticket_insert_keeps";
 DROP TRIGGER IF EXISTS "ticket_update_keeps";
 DROP TRIGGER IF EXISTS "ticket_insert_sets";
@@ -112,6 +113,7 @@ DROP TRIGGER IF EXISTS "ticket_events_delete";
 DROP TRIGGER IF EXISTS "ticket_events_insert";
 DROP TRIGGER IF EXISTS "ticket_insert";
 DROP TRIGGER IF EXISTS "ticket_update";
+DROP TRIGGER IF EXISTS "ticket_chain";
 DROP TRIGGER IF EXISTS "ticket_delete";
 
 -- Rows of removed states move, each with its event. The checksum is CRC-32C,
@@ -178,6 +180,9 @@ CREATE TABLE "ticket_fsm_new" (
     "extra" TEXT NOT NULL DEFAULT '{"a":["''",null]}',
     "watchers" TEXT NOT NULL,
     "reminders" INTEGER NOT NULL,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -267,6 +272,9 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     "extra" TEXT NOT NULL DEFAULT '{"a":["''",null]}',
     "watchers" TEXT NOT NULL,
     "reminders" INTEGER NOT NULL,
+    -- that of the record's last event, for the engine alone; 0: the log has
+    -- it
+    "_chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -398,6 +406,12 @@ SELECT
 FROM "ticket"
 GROUP BY "queue";
 
+CREATE TRIGGER IF NOT EXISTS "ticket_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "weight", "loud", "kind", "desk", "since", "extra", "watchers", "reminders" ON "ticket"
+WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
+BEGIN
+    UPDATE "ticket" SET "_chain" = 0 WHERE "id" = NEW."id";
+END;
+
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
 -- delete rows without asking any trigger, so a row that is in the way is
 -- refused here.
@@ -413,7 +427,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "ticket" WHERE "queue" = NEW."queue" AND "number" = NEW."number");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "ticket_update_keeps" BEFORE UPDATE ON "ticket"
+CREATE TRIGGER IF NOT EXISTS "ticket_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "weight", "loud", "kind", "desk", "since", "extra", "watchers", "reminders" ON "ticket"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -438,7 +452,7 @@ BEGIN
         IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."watchers")) ORDER BY value)));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "ticket_update_sets" BEFORE UPDATE ON "ticket"
+CREATE TRIGGER IF NOT EXISTS "ticket_update_sets" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "weight", "loud", "kind", "desk", "since", "extra", "watchers", "reminders" ON "ticket"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: tags is not a sorted set of strings')
     WHERE NEW."tags" IS NOT OLD."tags"
@@ -525,12 +539,15 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id"));
 END;
 
--- A record moves as the machine says, one revision at a time. The event of a
--- revision is written first, then the row, which is refused without it.
--- (SQLite cannot look at the end of a transaction: an event that is forged
--- without its row is found by the audit, and no row can follow it.)
+-- The triggers of a move stand aside where the engine writes: it moves the
+-- chain with the revision. A record moves as the machine says, one revision
+-- at a time. The event of a revision is written first, then the row, which is
+-- refused without it. (SQLite cannot look at the end of a transaction: an
+-- event that is forged without its row is found by the audit, and no row can
+-- follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "ticket_events_insert" BEFORE INSERT ON "ticket_events"
+WHEN NEW.chain = 0 OR NEW.n > 0
 BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: ticket: no operation makes this move')
@@ -567,10 +584,11 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: a record begins in open')
     WHERE NEW."state" NOT IN ('open');
     SELECT RAISE(ABORT, 'fsm: ticket: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
+    WHERE NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "ticket_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "ticket_update" BEFORE UPDATE ON "ticket"
+CREATE TRIGGER IF NOT EXISTS "ticket_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "weight", "loud", "kind", "desk", "since", "extra", "watchers", "reminders" ON "ticket"
+WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the state open leads to open, held, parked only')
     WHERE OLD."state" = 'open'
@@ -590,7 +608,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: ticket: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "ticket_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: ticket: count never changes after the creation')
     WHERE NEW."number" IS NOT OLD."number";
     SELECT RAISE(ABORT, 'fsm: ticket: queue never changes after the creation')
@@ -599,58 +617,64 @@ BEGIN
     WHERE NEW."priority" IS NOT OLD."priority";
     SELECT RAISE(ABORT, 'fsm: ticket: owner is changed by take, give_back only')
     WHERE NEW."owner" IS NOT OLD."owner"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('take', 'give_back'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('take', 'give_back'));
     SELECT RAISE(ABORT, 'fsm: ticket: due is changed by take, give_back only')
     WHERE NEW."due" IS NOT OLD."due"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('take', 'give_back'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('take', 'give_back'));
     SELECT RAISE(ABORT, 'fsm: ticket: answer is changed by solve only')
     WHERE NEW."note" IS NOT OLD."note"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('solve'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('solve'));
     SELECT RAISE(ABORT, 'fsm: ticket: place never changes after the creation')
     WHERE NEW."place" IS NOT OLD."place";
     SELECT RAISE(ABORT, 'fsm: ticket: tries never falls')
     WHERE NEW."tries" < OLD."tries";
     SELECT RAISE(ABORT, 'fsm: ticket: tries is changed by take only')
     WHERE NEW."tries" IS NOT OLD."tries"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('take'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('take'));
     SELECT RAISE(ABORT, 'fsm: ticket: tags never loses a member')
     WHERE NEW."tags" IS NOT OLD."tags"
       AND EXISTS (SELECT value FROM json_each(OLD."tags") EXCEPT SELECT value FROM json_each(NEW."tags"));
     SELECT RAISE(ABORT, 'fsm: ticket: tags is changed by tag only')
     WHERE NEW."tags" IS NOT OLD."tags"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('tag'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('tag'));
     SELECT RAISE(ABORT, 'fsm: ticket: rating is changed by solve only')
     WHERE NEW."rating" IS NOT OLD."rating"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('solve'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('solve'));
     SELECT RAISE(ABORT, 'fsm: ticket: weight is changed by weigh only')
     WHERE NEW."weight" IS NOT OLD."weight"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
     SELECT RAISE(ABORT, 'fsm: ticket: loud is changed by weigh only')
     WHERE NEW."loud" IS NOT OLD."loud"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
     SELECT RAISE(ABORT, 'fsm: ticket: kind is changed by weigh only')
     WHERE NEW."kind" IS NOT OLD."kind"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
     SELECT RAISE(ABORT, 'fsm: ticket: desk is changed by weigh only')
     WHERE NEW."desk" IS NOT OLD."desk"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
     SELECT RAISE(ABORT, 'fsm: ticket: since is changed by weigh only')
     WHERE NEW."since" IS NOT OLD."since"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
     SELECT RAISE(ABORT, 'fsm: ticket: extra is changed by weigh only')
     WHERE NEW."extra" IS NOT OLD."extra"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
     SELECT RAISE(ABORT, 'fsm: ticket: watchers never loses a member')
     WHERE NEW."watchers" IS NOT OLD."watchers"
       AND EXISTS (SELECT value FROM json_each(OLD."watchers") EXCEPT SELECT value FROM json_each(NEW."watchers"));
     SELECT RAISE(ABORT, 'fsm: ticket: watchers is changed by follow only')
     WHERE NEW."watchers" IS NOT OLD."watchers"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('follow'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('follow'));
     SELECT RAISE(ABORT, 'fsm: ticket: reminders never falls')
     WHERE NEW."reminders" < OLD."reminders";
     SELECT RAISE(ABORT, 'fsm: ticket: reminders is changed by remind only')
     WHERE NEW."reminders" IS NOT OLD."reminders"
-      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('remind'));
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('remind'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "ticket_chain" BEFORE UPDATE OF "_chain" ON "ticket"
+WHEN NEW._chain NOT IN (OLD._chain, 0) AND NEW.rev = OLD.rev
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: ticket: the chain moves with the revision only');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ticket_delete" BEFORE DELETE ON "ticket"
