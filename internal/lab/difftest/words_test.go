@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,7 +75,7 @@ func holding() string {
 		fmt.Fprintf(&set, "%s: input, ", w)
 	}
 	for _, w := range methods {
-		if !strings.Contains(" open hold outcome check in ", " "+w+" ") {
+		if !slices.Contains([]string{"open", "hold", "outcome", "check", "in"}, w) {
 			fmt.Fprintf(&fields, "  %s: optional string\n", w)
 			fmt.Fprintf(&set, "%s: input or absent, ", w)
 		}
