@@ -2,8 +2,9 @@ package fsmimpl
 
 import (
 	"fmt"
-	"strings"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Error is an error of a machine's own, under the name that the specification gives it.
@@ -21,24 +22,37 @@ func (e *Error) ErrorName() string { return e.name }
 // Values tells what a guard looked at, by name and value in turns: "owner ben, actor ann".
 func Values(pairs ...any) string {
 	const most = 80 // of one value
-	var b strings.Builder
+	b := make([]byte, 0, 128)
 	for i := 0; i+1 < len(pairs); i += 2 {
-		text := fmt.Sprint(pairs[i+1])
-		if t, ok := pairs[i+1].(interface{ Get() (time.Time, bool) }); ok {
-			if at, there := t.Get(); there {
-				text = at.UTC().Format(time.RFC3339Nano)
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		name, _ := pairs[i].(string)
+		text := valueText(pairs[i+1])
+		if len(text) > most {
+			if r := []rune(text); len(r) > most {
+				text = string(r[:most]) + "…"
 			}
 		}
-		if t, ok := pairs[i+1].(time.Time); ok {
-			text = t.UTC().Format(time.RFC3339Nano)
-		}
-		if r := []rune(text); len(r) > most {
-			text = string(r[:most]) + "…"
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s %s", pairs[i], text)
+		b = append(append(append(b, name...), ' '), text...)
 	}
-	return b.String()
+	return string(b)
+}
+
+func valueText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case driver.Optional[string]:
+		if s, ok := v.Get(); ok {
+			return s
+		}
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case interface{ Get() (time.Time, bool) }:
+		if at, ok := v.Get(); ok {
+			return at.UTC().Format(time.RFC3339Nano)
+		}
+	}
+	return fmt.Sprint(v)
 }

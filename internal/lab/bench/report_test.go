@@ -155,7 +155,7 @@ func figures(slower, allocs float64) pure.Figures {
 	}
 	f.Life[0].Allocs = allocs
 	for _, kind := range pure.Refusals {
-		f.Put(kind, 0, measure.Result{Rounds: []float64{60}, Allocs: 1 + allocs})
+		f.Put(kind, 0, measure.Result{Rounds: []float64{60}, Allocs: allocsOf(kind) + allocs})
 	}
 	return f
 }
