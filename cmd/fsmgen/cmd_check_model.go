@@ -21,7 +21,7 @@ type modelRun struct {
 func (c *tool) modelFlags(cmd *cobra.Command) {
 	f, r := cmd.Flags(), &c.model
 	f.BoolVar(&r.on, "model", false, "try everything that a few records can do in a hostile environment")
-	f.IntVar(&r.options.Records, "records", 0, "with --model: records at once (default: the largest number of `fewer` and `at_least`, and one)")
+	f.IntVar(&r.options.Records, "records", 0, "with --model: records at once (default: 1, or 3 to 8 where rules look at other records)")
 	f.IntVar(&r.options.Groups, "groups", 0, "with --model: values of a field that makes groups (default 1)")
 	f.IntVar(&r.options.Workers, "workers", 0, "with --model: workers (default 2)")
 	f.IntVar(&r.options.Counter, "counter", 0, "with --model: how far counters are followed (default 3)")

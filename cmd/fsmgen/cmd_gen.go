@@ -131,7 +131,7 @@ func (c *tool) gen(paths []string, f genFlags) error {
 	if !f.asJSON {
 		c.RenderAll(c.Err, sources, spec.Warning)
 	}
-	return c.put(plans, putOptions{check: f.check, asJSON: f.asJSON})
+	return c.put(plans, putOptions{check: f.check, asJSON: f.asJSON, tell: !f.check && !f.watch})
 }
 
 func (c *tool) genFailed(sources []*cli.Source, f genFlags) error {

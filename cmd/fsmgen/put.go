@@ -11,6 +11,7 @@ import (
 type putOptions struct {
 	check  bool // compare only
 	asJSON bool
+	tell   bool // say so when there is nothing to do
 }
 
 // put brings the disk in line with the plans, or with check says where it is
@@ -43,6 +44,9 @@ func (c *tool) put(plans []*plan, opt putOptions) error {
 		}
 	} else {
 		c.printTargets(targets, stale, opt.check, blocked)
+		if opt.tell && !drift {
+			c.Remarkf("everything is up to date\n")
+		}
 	}
 	if blocked || (opt.check && drift) {
 		return cli.ErrFindings

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +30,9 @@ func (c *tool) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fsmgen",
 		Short: "Compile the YAML definition of a state machine into a Go package",
-		Long: `fsmgen compiles the YAML definition of a state machine into a Go package:
+		Long: `Start with "fsmgen init".
+
+fsmgen compiles the YAML definition of a state machine into a Go package:
 typed transition methods, exhaustive tests, SQL schemas and a diagram.
 
 Each command has --json and -q. A command that reads specifications prints with
@@ -50,11 +53,24 @@ file it names, cannot be used; 3 a bug in fsmgen. Databases are read by fsmctl.`
 			return cli.Usagef("a command is missing")
 		},
 	}
+	for _, g := range []string{"write", "build", "look"} {
+		root.AddGroup(&cobra.Group{ID: g, Title: strings.ToUpper(g[:1]) + g[1:] + ":"})
+	}
 	root.AddCommand(
 		c.genCommand(), c.movedCommand("audit", "fsmctl audit --db DATABASE SPEC"), c.checkCommand(),
 		c.diagramCommand(), c.diffCommand(), c.docsCommand(), c.explainCommand(),
 		c.fmtCommand(), c.initCommand(), c.movedCommand("log", "fsmctl log --db DATABASE SPEC [ID]"), c.replayCommand(),
 		c.schemaCommand(), c.serveCommand(), c.sqlCommand(), c.VersionCommand(),
 	)
+	for _, cmd := range root.Commands() {
+		cmd.GroupID = groups[cmd.Name()]
+	}
 	return root
+}
+
+// groups says under which title of the help a command stands.
+var groups = map[string]string{
+	"init": "write", "check": "write", "fmt": "write", "explain": "write", "schema": "write",
+	"gen": "build", "sql": "build", "diff": "build", "docs": "build",
+	"serve": "look", "diagram": "look", "replay": "look",
 }
