@@ -106,6 +106,9 @@ func (c *tool) diff(args []string, o diffOptions) error {
 	case c.Quiet && !report.Breaking():
 	default:
 		c.Printf("%s", report.Text())
+		for _, change := range report.Changes {
+			c.ToExplain(change.Code)
+		}
 	}
 	if report.Breaking() {
 		return cli.ErrFindings

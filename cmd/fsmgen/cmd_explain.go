@@ -13,18 +13,18 @@ import (
 func (c *tool) explainCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "explain [CODE]",
+		Use:   "explain [CODE...]",
 		Short: "Say what a finding means and how to fix it",
-		Long: `Explain prints the page of one finding, or the list of all findings. With
---json it is an object with code, severity, title and doc (Markdown), or a list of
-them.`,
+		Long: `Explain prints the pages of findings, or the list of all findings. A page gives the
+reason, a bad and a good example, and what is reported for the bad one. With --json
+it is an object with code, severity, title, doc (Markdown), old (the version before,
+for findings of diff), bad, reported and good. For several codes it is a list of
+them; for all findings the list has code, severity, title and doc.`,
 		Example: `  fsmgen explain FSM101
+  fsmgen explain FSM101 FSM203
   fsmgen explain`,
-		Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
+		Args: cobra.ArbitraryArgs,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var codes []string
 			for _, r := range validate.Rules {
 				codes = append(codes, r.Code+"\t"+r.Name)
@@ -35,7 +35,7 @@ them.`,
 			if len(args) == 0 {
 				return c.explainAll(asJSON)
 			}
-			return c.explain(args[0], asJSON)
+			return c.explain(args, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -43,31 +43,53 @@ them.`,
 	return cmd
 }
 
-// page is the JSON form of one rule.
+// page is the JSON form of one rule; in the list of all it is without examples.
 type page struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity"`
 	Title    string `json:"title"`
 	Doc      string `json:"doc"`
+	Old      string `json:"old,omitempty"`
+	Bad      string `json:"bad,omitempty"`
+	Reported string `json:"reported,omitempty"`
+	Good     string `json:"good,omitempty"`
 }
 
 func newPage(r validate.Rule) page {
 	return page{Code: r.Code, Severity: r.Severity.String(), Title: r.Name, Doc: r.Doc}
 }
 
-func (c *tool) explain(code string, asJSON bool) error {
-	want := strings.ToUpper(strings.TrimSpace(code))
-	if want != "" && strings.Trim(want, "0123456789") == "" {
-		want = "FSM" + strings.Repeat("0", max(0, 3-len(want))) + want
-	}
-	r, ok := validate.Explain(want)
-	if !ok {
-		return cli.Usagef("there is no finding %q%s", code, didYouMean(want))
+func (c *tool) explain(codes []string, asJSON bool) error {
+	var rules []validate.Rule
+	for _, code := range codes {
+		want := strings.ToUpper(strings.TrimSpace(code))
+		if want != "" && strings.Trim(want, "0123456789") == "" {
+			want = "FSM" + strings.Repeat("0", max(0, 3-len(want))) + want
+		}
+		r, ok := validate.Explain(want)
+		if !ok {
+			return cli.Usagef("there is no finding %q%s", code, didYouMean(want))
+		}
+		rules = append(rules, r)
 	}
 	if asJSON {
-		return c.PrintJSON(newPage(r))
+		pages := []page{}
+		for _, r := range rules {
+			p := newPage(r)
+			p.Old, p.Bad, p.Reported, p.Good = r.Old(), r.Bad(), r.Finding(), r.Good()
+			pages = append(pages, p)
+		}
+		if len(pages) == 1 {
+			return c.PrintJSON(pages[0])
+		}
+		return c.PrintJSON(pages)
 	}
-	c.Printf("%s: %s (%s)\n\n%s\n", r.Code, r.Name, r.Severity, strings.TrimSpace(r.Doc))
+	for i, r := range rules {
+		if i > 0 {
+			c.Printf("\n\n")
+		}
+		c.Printf("%s", r.Page(cli.Width(c.Out)))
+	}
 	return nil
 }
 

@@ -57,6 +57,7 @@ func (c *tool) watch(ctx context.Context, paths []string, f genFlags) error {
 // generateOnce is one round of watch. Only a bug of fsmgen ends it.
 func (c *tool) generateOnce(paths []string, f genFlags) error {
 	err := c.gen(paths, f)
+	c.PointOut()
 	switch {
 	case err == nil && c.Quiet:
 	case err == nil:

@@ -41,6 +41,8 @@ type CLI struct {
 	Out, Err io.Writer
 	Current  string // the specification in work, for the report of a panic
 	Quiet    bool   // what went well is not worth a word
+
+	explain []string // codes of findings that were printed
 }
 
 // New begins a run of the command of that name.
@@ -88,6 +90,7 @@ func Internal(err error) error { return internalError{err} }
 // the exit code.
 func (c *CLI) Run(root func() *cobra.Command, args []string) int {
 	code := c.execute(root, args)
+	c.PointOut()
 	if o, ok := c.Out.(*output); ok && o.failed != nil && code < ExitUsage {
 		c.Errorf("%s: cannot print: %v\n", c.name, o.failed)
 		return ExitUsage

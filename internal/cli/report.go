@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -166,11 +167,29 @@ func (c *CLI) RenderAll(w io.Writer, sources []*Source, least spec.Severity) {
 				text = coloured(d, text)
 			}
 			_, _ = io.WriteString(w, text) // a reader that went away is no error of ours
+			c.ToExplain(d.Code)
 		}
 	}
 	if r.Errors+r.Warnings > 1 {
 		_, _ = fmt.Fprintf(w, "%s, %s\n", Count(r.Errors, "error"), Count(r.Warnings, "warning"))
 	}
+}
+
+// ToExplain remembers that a finding of the code was printed: see PointOut.
+func (c *CLI) ToExplain(code string) {
+	if code != "" && !slices.Contains(c.explain, code) {
+		c.explain = append(c.explain, code)
+	}
+}
+
+// PointOut names, once for all findings that were printed, the command that explains
+// them. It is no part of a result, so it goes to the error stream.
+func (c *CLI) PointOut() {
+	if len(c.explain) > 0 && !c.Quiet {
+		slices.Sort(c.explain)
+		c.Errorf("for more, run: fsmgen explain %s\n", strings.Join(c.explain, " "))
+	}
+	c.explain = nil
 }
 
 // OneLine writes v as JSON that a terminal may have.

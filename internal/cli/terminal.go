@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -20,6 +21,19 @@ func IsTerminal(w io.Writer) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeDevice != 0
+}
+
+// Width returns how many characters of prose fit on a line of w: what COLUMNS or the
+// terminal says, but at most 100, which reads well; 80 where nothing says it.
+func Width(w io.Writer) int {
+	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if f, ok := unwrapped(w).(*os.File); ok && err != nil {
+		width = columns(f)
+	}
+	if width <= 0 {
+		width = 80
+	}
+	return max(20, min(width, 100))
 }
 
 // Plain returns a text that came from outside as a terminal may have it: on one

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -19,7 +21,7 @@ var examples embed.FS
 // names the code on the guilty line.
 func (r Rule) Bad() string { return r.example("bad.yaml") }
 
-// Good returns the mended specification.
+// Good returns the fixed specification.
 func (r Rule) Good() string { return r.example("ok.yaml") }
 
 // Old returns the version that [Rule.Bad] and [Rule.Good] are compared with, for
@@ -31,7 +33,7 @@ func (r Rule) example(file string) string {
 	if err != nil {
 		return "" // the test of the table refuses a rule without examples
 	}
-	return string(text)
+	return strings.ReplaceAll(string(text), "# want FSM", "# FSM")
 }
 
 // Finding returns what is reported for [Rule.Bad], one line per finding.
@@ -56,6 +58,71 @@ func (r Rule) Finding() string {
 	return b.String()
 }
 
+// Page returns what `fsmgen explain` prints: the reason, an example that the rule
+// refuses, what is reported for it, and the fixed example, with > before the lines that
+// differ. Sentences are wrapped to width characters; examples are as they are.
+func (r Rule) Page(width int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s (%s)\n\n%s", r.Code, r.Name, r.Severity, wrapped(r.Doc, width, ""))
+	bad := strings.Split(strings.ReplaceAll(r.Bad(), "# "+r.Code, ""), "\n")
+	for i := range bad {
+		bad[i] = strings.TrimRight(bad[i], " ")
+	}
+	example := func(title, text string, fixed bool) {
+		fmt.Fprintf(&b, "\n%s:\n\n", title)
+		for line := range strings.Lines(visible.Replace(text)) {
+			mark := "  "
+			if fixed && !slices.Contains(bad, strings.TrimRight(line, " \n")) {
+				mark = "> "
+			}
+			b.WriteString(mark + line)
+		}
+	}
+	if r.Changes {
+		example("Before", r.Old(), false)
+	}
+	example("Bad", r.Bad(), false)
+	b.WriteString("\nReported:\n\n")
+	for line := range strings.Lines(r.Finding()) {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		b.WriteString(wrapped(line, width, indent+"  "))
+	}
+	example("Good", r.Good(), true)
+	return b.String()
+}
+
+// wrapped breaks a paragraph between words, so that lines have at most width
+// characters where their words allow it. Each line begins with the indent.
+func wrapped(text string, width int, indent string) string {
+	var b strings.Builder
+	used := 0
+	for _, word := range strings.Fields(text) {
+		switch n := utf8.RuneCountInString(word); {
+		case used == 0:
+			b.WriteString(indent + word)
+			used = len(indent) + n
+		case used+1+n > width:
+			b.WriteString("\n" + indent + word)
+			used = len(indent) + n
+		default:
+			b.WriteString(" " + word)
+			used += 1 + n
+		}
+	}
+	return b.String() + "\n"
+}
+
+// Markdown returns the page as Markdown, without a heading.
+func (r Rule) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s).\n\n%s\n", capital(r.Name), r.Severity, r.Doc)
+	if r.Changes {
+		fmt.Fprintf(&b, "\nBefore:\n\n```yaml\n%s```\n", r.Old())
+	}
+	fmt.Fprintf(&b, "\nBad:\n\n```yaml\n%s```\n\nReported:\n\n```text\n%s```\n\nGood:\n\n```yaml\n%s```\n", visible.Replace(r.Bad()), r.Finding(), r.Good())
+	return b.String()
+}
+
 // Document returns RULES.md: every rule with its reason, and an example that
 // was run.
 func Document() []byte {
@@ -68,11 +135,7 @@ func Document() []byte {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.Code, strings.ToLower(r.Code), r.Severity, r.Name)
 	}
 	for _, r := range Rules {
-		fmt.Fprintf(&b, "\n## %s\n\n%s (%s).\n\n%s\n", r.Code, capital(r.Name), r.Severity, r.Doc)
-		if r.Changes {
-			fmt.Fprintf(&b, "\nThe old version:\n\n```yaml\n%s```\n\nThe new one:\n", r.Old())
-		}
-		fmt.Fprintf(&b, "\n```yaml\n%s```\n\n```text\n%s```\n\nMended:\n\n```yaml\n%s```\n", visible.Replace(r.Bad()), r.Finding(), r.Good())
+		fmt.Fprintf(&b, "\n## %s\n\n%s", r.Code, r.Markdown())
 	}
 	b.WriteString(proofNotes)
 	return b.Bytes()

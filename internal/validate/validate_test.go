@@ -133,6 +133,62 @@ func TestRuleTable(t *testing.T) {
 	}
 }
 
+// The page of a finding shows an example with this finding and no other, and one
+// with none at all: not even a warning. Both can be read at a glance.
+func TestExplained(t *testing.T) {
+	t.Parallel()
+	const width = 72
+	for _, r := range validate.Rules {
+		t.Run(r.Code, func(t *testing.T) {
+			t.Parallel()
+			_, found := r.Check("bad.yaml", []byte(r.Bad()))
+			if r.Severity != spec.Info {
+				found = findingsOnly(found)
+			}
+			for _, d := range found {
+				if d.Code != r.Code {
+					t.Errorf("the bad example has another finding: %s", d)
+				}
+			}
+			if len(found) == 0 {
+				t.Errorf("the bad example has no finding:\n%s", r.Bad())
+			}
+			// What `check --strict` looks at, with --model for the model's findings.
+			if m, found := r.Check("good.yaml", []byte(r.Good())); m == nil || len(findingsOnly(found)) > 0 {
+				t.Errorf("the good example has findings:\n%s", render(found))
+			}
+			page := r.Page(width)
+			for name, text := range map[string]string{"old": r.Old(), "bad": r.Bad(), "good": r.Good()} {
+				lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+				if len(lines) > 35 {
+					t.Errorf("the %s example has %d lines, want at most 35", name, len(lines))
+				}
+				for _, line := range lines {
+					if len(line) > 100 {
+						t.Errorf("the %s example has a line of %d characters, want at most 100: %s", name, len(line), line)
+					}
+					if line = strings.ReplaceAll(line, "\u2028", "<U+2028>"); !strings.Contains(page, line+"\n") {
+						t.Errorf("the page does not show %q", line)
+					}
+				}
+			}
+			if !strings.Contains(page, "["+r.Code+"]") {
+				t.Error("the page does not show what is reported")
+			}
+			doc, _, _ := strings.Cut(page, "\nBad:\n")
+			doc, _, _ = strings.Cut(doc, "\nBefore:\n")
+			for line := range strings.Lines(doc) {
+				if len(strings.TrimSuffix(line, "\n")) > width {
+					t.Errorf("a line is longer than %d characters: %s", width, line)
+				}
+			}
+			if got, want := strings.Fields(doc), strings.Fields(fmt.Sprintf("%s: %s (%s) %s", r.Code, r.Name, r.Severity, r.Doc)); !slices.Equal(got, want) {
+				t.Errorf("words (-want +got):\n%s", cmp.Diff(want, got))
+			}
+		})
+	}
+}
+
 // Every code that parsing can report is explained.
 func TestParsedCodesAreExplained(t *testing.T) {
 	t.Parallel()
