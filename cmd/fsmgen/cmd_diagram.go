@@ -23,6 +23,7 @@ import (
 // diagramFlags are the flags of `diagram`.
 type diagramFlags struct {
 	format string // "": by the extension of -o, else mermaid
+	detail string
 	out    string
 	focus  string
 	only   []string
@@ -71,6 +72,9 @@ var diagramFormats = func() []diagramFormat {
 // themes are the values of --theme.
 var themes = map[string]draw.Theme{"auto": draw.Auto, "light": draw.Light, "dark": draw.Dark}
 
+// details are the values of --detail.
+var details = map[string]chart.Detail{"brief": chart.Brief, "normal": chart.Guards, "full": chart.Full}
+
 func formatNames(fs []diagramFormat) []string {
 	names := make([]string, len(fs))
 	for i, f := range fs {
@@ -84,9 +88,14 @@ func (c *tool) diagramCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diagram SPEC",
 		Short: "Draw a machine",
-		Long: `Diagram draws a machine: its states, which operations lead from one to the other,
-their guards, triggers and effects, what is recorded only and what is forbidden.
-"-" reads the standard input.
+		Long: `Diagram draws a machine. "-" reads the standard input.
+
+How much it shows (--detail):
+  brief          states, operations, and when the system acts; an operation that
+                 leads from many states to one is one arrow (the default)
+  normal         guards and the conditions of choices, too
+  full           effects, what is recorded only, refused or forbidden, and the
+                 projection, too; nothing is put together
 
 Formats (--format, or the extension of -o):
   mermaid        a stateDiagram-v2: GitHub and most wikis draw it in a code block of
@@ -113,6 +122,7 @@ thick as their traffic and carry its count, and those never taken are grey.`,
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd --check
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.svg
+  fsmgen diagram specs/lifecycle.yaml --detail full -o docs/lifecycle.svg
   fsmgen diagram specs/lifecycle.yaml --focus running      # one state and its neighbours
   fsmgen diagram specs/lifecycle.yaml --only stall,requeue_stalled
   fsmctl history --db jobs.db specs/lifecycle.yaml | fsmgen diagram specs/lifecycle.yaml --history - -o traffic.svg
@@ -125,6 +135,7 @@ thick as their traffic and carry its count, and those never taken are grey.`,
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the file instead of printing")
 	cmd.Flags().StringVar(&f.focus, "focus", "", "show this state and what touches it")
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "show these operations and the states that they touch")
+	cmd.Flags().StringVar(&f.detail, "detail", "brief", "how much to show: brief, normal, full")
 	cmd.Flags().StringVar(&f.theme, "theme", "auto", "colours of svg and png: auto, light, dark")
 	cmd.Flags().StringVar(&f.history, "history", "", "weigh the arrows by the counts in this file, which fsmctl history printed")
 	cmd.Flags().StringVar(&f.inject, "inject", "", "keep the diagram between the markers in this Markdown file up to date")
@@ -132,6 +143,7 @@ thick as their traffic and carry its count, and those never taken are grey.`,
 	c.QuietFlag(cmd)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when the file of -o or --inject is not up to date")
 	cli.OneOf(cmd, "format", formatNames(diagramFormats)...)
+	cli.OneOf(cmd, "detail", "brief", "normal", "full")
 	cli.OneOf(cmd, "theme", "auto", "light", "dark")
 	return cmd
 }
@@ -169,6 +181,8 @@ func (c *tool) diagram(path string, f diagramFlags) error {
 		return err
 	case !slices.Contains([]string{"auto", "light", "dark"}, f.theme):
 		return cli.Usagef("--theme is %q; write auto, light or dark", f.theme)
+	case details[f.detail] == 0:
+		return cli.Usagef("--detail is %q; write brief, normal or full", f.detail)
 	case f.inject != "" && f.out != "":
 		return cli.Usagef("-o and --inject do not go together; write one of them")
 	case f.check && f.out == "" && f.inject == "":
@@ -246,7 +260,7 @@ const historyPipe = "fsmctl history --db DATABASE SPEC | fsmgen diagram SPEC --h
 
 // chart returns what the flags ask to show of m.
 func (c *tool) chart(m *spec.Machine, f diagramFlags) (*chart.Chart, error) {
-	ch := chart.Of(m)
+	ch := chart.At(m, details[f.detail])
 	if f.history != "" {
 		if _, unknown := ch.Weigh(f.traffic); unknown > 0 {
 			c.Errorf("%d events of the log are on no arrow: the machine does not have their move (any more)\n", unknown)

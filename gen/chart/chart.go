@@ -17,6 +17,7 @@ const titleWidth = 90
 // Chart is what a picture of a machine shows, in the order of the file.
 type Chart struct {
 	Machine    *spec.Machine
+	Detail     Detail
 	Title      string
 	Nodes      []*Node
 	Edges      []*Edge
@@ -28,6 +29,8 @@ type Chart struct {
 	edges map[[2]*Node]*Edge
 	start *Node // made when something begins there
 	end   *Node
+
+	groups int // how many were made
 }
 
 // NodeKind says what a node stands for.
@@ -39,6 +42,7 @@ const (
 	State                      // a state of the machine
 	Choice                     // a point behind which `choose` decides
 	End                        // where records end, or a refused creation; at most one
+	Group                      // several states, from which the same arrow leads away
 )
 
 // Role is the colour of a state.
@@ -66,7 +70,8 @@ type Node struct {
 	State *spec.State
 	Role  Role
 	Focus bool     // the state that --focus names
-	Notes []string // what keeps a record in the state without a move
+	Notes []string // what keeps a record in the state without a move; of a group: its states
+	Of    []*Node  // the states of a group
 }
 
 // Edge is an arrow with the steps that lead this way. Tools draw one arrow for
@@ -101,6 +106,7 @@ type Step struct {
 
 	from       []spec.StateRef // source states; nil for a creation
 	to         *spec.State     // nil: wherever the operation leads
+	stays      bool            // it leads back to where it began, wherever that was
 	recordOnly bool
 	refused    bool
 }
@@ -110,10 +116,17 @@ type Guard struct {
 	Name, Meaning string
 }
 
-// Of returns the chart of the whole machine.
-func Of(m *spec.Machine) *Chart {
-	c := &Chart{Machine: m, Title: title(m), Never: m.Forbidden, Projection: m.Projection, edges: make(map[[2]*Node]*Edge)}
-	created, recorded := creations(m), recordedOnly(m)
+// Of returns the chart of the whole machine with everything.
+func Of(m *spec.Machine) *Chart { return At(m, Full) }
+
+// At returns the chart of the whole machine with that much detail.
+func At(m *spec.Machine, d Detail) *Chart {
+	c := &Chart{Machine: m, Detail: d, Title: title(m), edges: make(map[[2]*Node]*Edge)}
+	recorded := make([][]string, len(m.States))
+	if d == Full {
+		c.Never, c.Projection, recorded = m.Forbidden, m.Projection, recordedOnly(m)
+	}
+	created := creations(m)
 	for i, s := range m.States {
 		c.Nodes = append(c.Nodes, &Node{
 			ID: "s_" + s.Name, Kind: State, Name: s.Name, State: s,
@@ -121,17 +134,26 @@ func Of(m *spec.Machine) *Chart {
 		})
 	}
 	for _, o := range m.Operations {
-		c.operation(o)
+		if d == Brief {
+			c.moves(o)
+		} else {
+			c.operation(o)
+		}
+	}
+	if d != Full {
+		c.group()
 	}
 	for _, s := range m.States {
 		switch {
 		case s.Terminal:
 			c.join(c.state(s), c.endNode())
-		case s.Final:
+		case s.Final && d == Full:
 			c.join(c.state(s), c.endNode()).Plain = "finished, may be reopened"
 		}
 	}
-	c.Guards = c.guards()
+	if d != Brief {
+		c.Guards = c.guards()
+	}
 	return c
 }
 

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -9,6 +10,17 @@ import (
 // guardWidth is the number of characters after which the guards of an
 // operation stand on a line of their own each.
 const guardWidth = 32
+
+// timeWidth is the number of characters after which what is added to a time
+// stands in the next line of a label.
+const timeWidth = 18
+
+func timeLines(text string) []string {
+	if at := strings.Index(text, " + "); at > 0 && len(text) > timeWidth {
+		return []string{text[:at], text[at+1:]}
+	}
+	return []string{text}
+}
 
 // boxWidth is the number of characters after which a list in the box of a state
 // goes on in the next line.
@@ -55,6 +67,10 @@ func onlyTarget(o *spec.Operation, s *spec.State) *spec.State {
 // choice draws the branches of o behind a choice point: one for all source
 // states, or one for each of them when what follows depends on the source.
 func (c *Chart) choice(o *spec.Operation) {
+	if c.Detail != Full && !c.chooses(o) {
+		c.moves(o)
+		return
+	}
 	if len(o.Creates) > 0 {
 		n := c.choicePoint("c_" + o.Name)
 		c.join(c.startNode(), n, c.step(o, nil, nil))
@@ -70,7 +86,14 @@ func (c *Chart) choice(o *spec.Operation) {
 		return
 	}
 	for _, f := range o.From {
-		if to := onlyTarget(o, f.State); to != nil {
+		to := onlyTarget(o, f.State)
+		if ts := targets(o, f.State); c.Detail != Full && len(ts) <= 1 {
+			if len(ts) == 0 { // it refuses all, or records only
+				continue
+			}
+			to = ts[0]
+		}
+		if to != nil {
 			c.move(o, f, to)
 			continue
 		}
@@ -80,6 +103,14 @@ func (c *Chart) choice(o *spec.Operation) {
 		c.join(c.state(f.State), n, c.step(o, []spec.StateRef{f}, nil))
 		c.branches(o, n, []spec.StateRef{f})
 	}
+}
+
+// chooses reports whether o can lead to several states from one.
+func (c *Chart) chooses(o *spec.Operation) bool {
+	if len(o.Creates) > 0 {
+		return len(targets(o, nil)) > 1
+	}
+	return slices.ContainsFunc(o.From, func(f spec.StateRef) bool { return len(targets(o, f.State)) > 1 })
 }
 
 func (c *Chart) choicePoint(id string) *Node {
@@ -122,6 +153,7 @@ func (c *Chart) branches(o *spec.Operation, n *Node, from []spec.StateRef) {
 		case b.Same && len(from) == 1:
 			s.to, s.Lines = from[0].State, []string{cond}
 			c.join(n, c.state(from[0].State), s)
+		case c.Detail != Full: // it leaves the record where it is
 		case b.RecordOnly:
 			s.recordOnly, s.Lines = true, []string{cond + ", recorded only"}
 			c.back(n, from, s)
@@ -147,23 +179,26 @@ func (c *Chart) back(n *Node, from []spec.StateRef, s Step) {
 // step says what o is and when it may run.
 func (c *Chart) step(o *spec.Operation, from []spec.StateRef, to *spec.State) Step {
 	var lines []string
-	leader := c.leader(o)
-	switch {
-	case o.By == spec.ByOperator:
-		lines = append(lines, "by an operator")
-	case leader != "":
-		lines = append(lines, "follows "+leader)
-	case o.By == spec.BySystem && len(o.Triggers) == 0:
-		lines = append(lines, "by the system")
+	if c.Detail == Full {
+		lines = c.who(o)
 	}
 	for _, t := range o.Triggers {
 		text := t.Text
 		if t.Startup {
 			text = "at startup"
 		}
+		if c.Detail == Brief {
+			lines = append(lines, timeLines(text)...)
+			continue
+		}
 		lines = append(lines, text)
 	}
-	lines = append(lines, guardLabel(o.Require)...)
+	if c.Detail != Brief {
+		lines = append(lines, guardLabel(o.Require)...)
+	}
+	if c.Detail != Full {
+		return Step{Operation: o, Lines: lines, from: from, to: to}
+	}
 	if o.OnRefusalRecordOnly && len(o.Require) > 0 {
 		lines = append(lines, "or else recorded only")
 	}
@@ -178,6 +213,20 @@ func (c *Chart) step(o *spec.Operation, from []spec.StateRef, to *spec.State) St
 		lines = append(lines, "then "+o.Then.Operation.Name)
 	}
 	return Step{Operation: o, Lines: lines, from: from, to: to}
+}
+
+// who says who calls o, when that is not any caller.
+func (c *Chart) who(o *spec.Operation) []string {
+	leader := c.leader(o)
+	switch {
+	case o.By == spec.ByOperator:
+		return []string{"by an operator"}
+	case leader != "":
+		return []string{"follows " + leader}
+	case o.By == spec.BySystem && len(o.Triggers) == 0:
+		return []string{"by the system"}
+	}
+	return nil
 }
 
 // leader returns the operation that o follows by `then`, if there is just one.

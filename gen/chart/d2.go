@@ -50,6 +50,10 @@ func (d *d2) nodes() {
 			d.line("%s: \"\" {class: choice}", n.ID)
 			continue
 		}
+		if n.Kind == Group {
+			d.line("%s: %s {style: {stroke-dash: 4; fill: \"#ffffff\"}}", n.ID, d2Lines(n.Notes))
+			continue
+		}
 		around := ""
 		if n.State.Terminal {
 			around = "; style.double-border: true"

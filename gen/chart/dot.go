@@ -41,6 +41,10 @@ func (d *dot) nodes() {
 			d.line("%s [shape=diamond, style=filled, fillcolor=\"#ffffff\", label=\"\", width=0.28, height=0.28]", n.ID)
 			continue
 		}
+		if n.Kind == Group {
+			d.line("%s [shape=box, style=dashed, color=\"#5b6472\", label=<%s>]", n.ID, strings.Join(escapedAll(n.Notes), "<br/>"))
+			continue
+		}
 		p := Light[n.Role]
 		lines := []string{bold(htmlEscape(n.Name))}
 		for _, l := range n.Notes {
@@ -55,6 +59,14 @@ func (d *dot) nodes() {
 	if end {
 		d.line("x_end [shape=doublecircle, style=filled, fillcolor=\"#333333\", label=\"\", width=0.14]")
 	}
+}
+
+func escapedAll(lines []string) []string {
+	list := make([]string, len(lines))
+	for i, l := range lines {
+		list[i] = htmlEscape(l)
+	}
+	return list
 }
 
 func (d *dot) edges() {

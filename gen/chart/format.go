@@ -34,7 +34,11 @@ func (c *Chart) label(e *Edge, name, plain func(string) string) []string {
 		for _, l := range s.Lines {
 			lines = append(lines, plain(l))
 		}
-		if t := c.Taken(s); t != "" {
+		switch t := c.Taken(s); {
+		case t == "":
+		case at == len(lines):
+			lines = append(lines, plain(t))
+		default:
 			lines[at] += " " + plain(t)
 		}
 	}

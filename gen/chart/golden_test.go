@@ -72,6 +72,20 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// With less detail: a machine without groups, and one with many.
+func TestGoldenOfDetails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]*Chart{
+		"lifecycle.brief":    At(machine(t, "../../specs/lifecycle.yaml"), Brief),
+		"lifecycle.normal":   At(machine(t, "../../specs/lifecycle.yaml"), Guards),
+		"taskinstance.brief": At(machine(t, "../../examples/machines/taskinstance.yaml"), Brief),
+	} {
+		for _, f := range Formats {
+			golden(t, name+"."+f.Name+f.Ext, f.Write(c))
+		}
+	}
+}
+
 // Each text says what the machine has: every state, operation and guard.
 func TestComplete(t *testing.T) {
 	t.Parallel()

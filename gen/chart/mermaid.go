@@ -45,6 +45,7 @@ func Mermaid(c *Chart) []byte {
 	d.forbidden()
 	d.legend()
 	d.projection()
+	d.classes()
 	return d.buf.Bytes()
 }
 
@@ -101,8 +102,14 @@ func (d *mermaid) states() {
 		}
 	}
 	for _, n := range d.c.Nodes {
-		if n.Kind == Choice {
+		switch n.Kind {
+		case Choice:
 			d.line("state %s <<choice>>", n.ID)
+		case Group:
+			d.line("state \"%s\" as %s", mermaidLines(n.Notes), n.ID)
+			for _, l := range loops[n] {
+				d.line("%s : %s", n.ID, mermaidEscape(l))
+			}
 		}
 	}
 }
@@ -161,8 +168,22 @@ func (d *mermaid) legend() {
 	for _, g := range d.c.Guards {
 		d.line("legend : %s", mermaidEscape(g.Name+": "+g.Meaning))
 	}
-	d.line("classDef legend fill:#fff,stroke:#999,stroke-dasharray:4")
+	d.line("classDef legend fill:#fff,stroke:#999,color:#333,stroke-dasharray:4")
 	d.line("class legend legend")
+}
+
+// classes marks the groups; their text has the colour of the theme, on its page.
+func (d *mermaid) classes() {
+	var groups []string
+	for _, n := range d.c.Nodes {
+		if n.Kind == Group {
+			groups = append(groups, n.ID)
+		}
+	}
+	if groups != nil {
+		d.line("classDef group fill:none,stroke-dasharray:4")
+		d.line("class %s group", strings.Join(groups, ","))
+	}
 }
 
 // projection draws the derived machine as a block of its own. What leads into
@@ -193,6 +214,15 @@ func (d *mermaid) projection() {
 	}
 	d.indent = "  "
 	d.line("}")
+}
+
+// mermaidLines returns lines as one text.
+func mermaidLines(lines []string) string {
+	escaped := make([]string, len(lines))
+	for i, l := range lines {
+		escaped[i] = mermaidEscape(l)
+	}
+	return strings.Join(escaped, "<br/>")
 }
 
 // mermaidEscape returns s as text that Mermaid shows as it is, inside a label, a note

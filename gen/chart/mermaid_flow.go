@@ -47,6 +47,12 @@ func (d *mermaidFlow) nodes() {
 			d.line("%s(\"%s\"):::%s", n.ID, strings.Join(lines, "<br/>"), n.Role)
 		case Choice:
 			d.line("%s{\" \"}", n.ID)
+		case Group:
+			lines := []string{mermaidLines(n.Notes)}
+			for _, l := range loops[n] {
+				lines = append(lines, mermaidEscape(l))
+			}
+			d.line("%s[\"%s\"]:::group", n.ID, strings.Join(lines, "<br/>"))
 		}
 	}
 	for _, e := range d.c.Edges {
@@ -123,6 +129,9 @@ func (d *mermaidFlow) classes() {
 	for _, r := range roles {
 		p := Light[r]
 		d.line("classDef %s fill:%s,stroke:%s,color:%s", r, p.Fill, p.Stroke, p.Text)
+	}
+	if slices.ContainsFunc(d.c.Nodes, func(n *Node) bool { return n.Kind == Group }) {
+		d.line("classDef group fill:none,stroke-dasharray:4")
 	}
 	d.line("classDef note fill:#fff,stroke:#999,color:#333,stroke-dasharray:4,text-align:left")
 	if !d.c.Weighed {

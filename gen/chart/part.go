@@ -47,7 +47,7 @@ func (c *Chart) Focus(name string) error {
 	}
 	c.Edges = near
 	for _, o := range c.Nodes {
-		if o != n {
+		if o != n && o.Kind != Group {
 			o.Notes = nil
 		}
 	}
@@ -61,7 +61,7 @@ func (c *Chart) Focus(name string) error {
 // touches reports whether e leads to n or away from it, at once or by a choice
 // point.
 func (c *Chart) touches(e *Edge, n *Node) bool {
-	if e.From == n || e.To == n {
+	if e.From == n || e.To == n || slices.Contains(e.From.Of, n) {
 		return true
 	}
 	for _, o := range c.Edges {
@@ -94,7 +94,9 @@ func (c *Chart) Only(names ...string) error {
 	}
 	c.Edges = slices.DeleteFunc(c.Edges, func(e *Edge) bool { return len(e.Steps) == 0 })
 	for _, n := range c.Nodes {
-		n.Notes = nil
+		if n.Kind != Group {
+			n.Notes = nil
+		}
 	}
 	c.Never = nil
 	c.prune(nil)
@@ -108,6 +110,8 @@ func (c *Chart) prune(keep *Node) {
 		used[e.From], used[e.To] = true, true
 	}
 	c.Nodes = slices.DeleteFunc(c.Nodes, func(n *Node) bool { return n != keep && !used[n] })
-	c.Guards = c.guards()
+	if c.Detail != Brief {
+		c.Guards = c.guards()
+	}
 	c.Projection = nil
 }

@@ -33,12 +33,24 @@ func (d *plantuml) nodes() {
 			d.line("state %s <<choice>>", n.ID)
 			continue
 		}
+		if n.Kind == Group {
+			d.line("state \"%s\" as %s #line.dashed", strings.Join(plantAll(n.Notes), `\n`), n.ID)
+			continue
+		}
 		p := Light[n.Role]
 		d.line("state \"%s\" as %s %s;line:%s;text:%s", n.Name, n.ID, p.Fill, p.Stroke[1:], p.Text[1:])
 		for _, l := range n.Notes {
 			d.line("%s : %s", n.ID, plantEscape(l))
 		}
 	}
+}
+
+func plantAll(lines []string) []string {
+	list := make([]string, len(lines))
+	for i, l := range lines {
+		list[i] = plantEscape(l)
+	}
+	return list
 }
 
 func plantID(n *Node) string {

@@ -59,6 +59,9 @@ func (s *Step) covers(t Traffic) bool {
 	case !sourceIs(s.from, t.From):
 		return false
 	}
+	if s.stays {
+		return t.From == t.To
+	}
 	return s.recordOnly || s.to == nil || s.to.Stored() == t.To
 }
 

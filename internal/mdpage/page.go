@@ -81,7 +81,7 @@ func (p *page) head() {
 	p.line("## Picture")
 	p.line("")
 	p.line("```mermaid")
-	p.Write(chart.Mermaid(chart.Of(m)))
+	p.Write(gen.Mermaid(m))
 	p.line("```")
 }
 

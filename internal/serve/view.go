@@ -220,7 +220,7 @@ func (s *Server) picture(w http.ResponseWriter, _ *http.Request, f *file) {
 		return
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")
-	_, _ = w.Write(draw.Live(chart.Of(v.machine)))
+	_, _ = w.Write(draw.Live(chart.At(v.machine, chart.Brief)))
 }
 
 // viewOf returns a machine as the page shows it.

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
@@ -28,8 +29,8 @@ func (w words) width() float64 {
 }
 
 const (
-	pillX, pillY = 7.0, 4.0 // between a label and the rim around it
-	boxX, boxY   = 14.0, 8.0
+	pillX, pillY = 5.0, 3.0 // between a label and the rim around it
+	boxX, boxY   = 12.0, 7.0
 	stepGap      = 5.0 // between two steps in one label
 )
 
@@ -60,7 +61,14 @@ func label(c *chart.Chart, e *chart.Edge) (ls []words, w, h float64) {
 			}
 			ls = append(ls, words{kind: lineText, class: shade(class), text: l})
 		}
-		if t := c.Taken(s); t != "" {
+		t := c.Taken(s)
+		if len(ls) == from {
+			if t != "" {
+				ls = append(ls, words{kind: lineText, class: shade("count"), text: t, step: &e.Steps[i], begins: i > 0})
+			}
+			continue
+		}
+		if t != "" {
 			ls[from].count, ls[from].countClass = t, shade("count")
 		}
 		ls[from].begins = i > 0
@@ -84,7 +92,7 @@ func label(c *chart.Chart, e *chart.Edge) (ls []words, w, h float64) {
 // machine draws the states and edges of a chart.
 func machine(c *chart.Chart) *scene {
 	var g layout.Graph
-	nodes := order(c)
+	nodes := slices.DeleteFunc(order(c), func(n *chart.Node) bool { return stays(c, n) })
 	at := make(map[*chart.Node]int, len(nodes))
 	for i, n := range nodes {
 		at[n] = i
@@ -95,7 +103,7 @@ func machine(c *chart.Chart) *scene {
 	var labels [][]words
 	left := make(map[*chart.Node]bool) // nodes whose first edge was met
 	for _, e := range c.Edges {
-		if len(e.Steps) == 0 { // the rim of a state says that records end there
+		if len(e.Steps) == 0 || stays(c, e.From) { // the rim of a state says that records end there
 			continue
 		}
 		ls, w, h := label(c, e)
@@ -106,7 +114,7 @@ func machine(c *chart.Chart) *scene {
 		}
 		g.Edges = append(g.Edges, layout.Edge{From: at[e.From], To: at[e.To], W: w, H: h, Weight: weight})
 	}
-	r := layout.Place(g)
+	r := place(g)
 	s := &scene{w: r.W, h: r.H}
 	for i, e := range edges {
 		s.edge(c, e, r.Edges[i])
@@ -118,6 +126,39 @@ func machine(c *chart.Chart) *scene {
 		s.label(c, e, labels[i], r.Edges[i].Label)
 	}
 	return s
+}
+
+// stays reports whether n is a group which no arrow leaves: what its states do
+// without leaving them stands in a panel.
+func stays(c *chart.Chart, n *chart.Node) bool {
+	return n.Kind == chart.Group && !slices.ContainsFunc(c.Edges, func(e *chart.Edge) bool { return e.From == n && !e.Loop() })
+}
+
+// pageWidth is the width of text in most places that show a picture: what is
+// wider is made smaller there, letters included.
+const pageWidth = 700.0
+
+// manyEdges is the number of edges from which one way to place them is enough.
+const manyEdges = 150
+
+// place leads a machine from top to bottom. When it is wider than a page, it
+// also tries the edges in the opposite order, and from left to right, and takes
+// the narrowest.
+func place(g layout.Graph) layout.Result {
+	best := layout.Place(g)
+	if best.W+2*margin <= pageWidth || len(g.Edges) > manyEdges {
+		return best
+	}
+	turned := layout.Graph{Nodes: g.Nodes, Edges: slices.Clone(g.Edges)}
+	slices.Reverse(turned.Edges)
+	other := layout.Place(turned)
+	slices.Reverse(other.Edges)
+	for _, r := range []layout.Result{other, layout.PlaceAcross(g)} {
+		if r.W < best.W {
+			best = r
+		}
+	}
+	return best
 }
 
 // order returns the nodes that are drawn: the start first, then the states in
@@ -145,6 +186,12 @@ func size(n *chart.Node) (w, h float64) {
 		return 18, 18
 	case chart.Choice:
 		return 30, 26
+	case chart.Group:
+		for _, l := range n.Notes {
+			w = max(w, lineText.width(l))
+			h += lineText.line()
+		}
+		return w + 2*pillX, h + 2*pillY
 	}
 	w, h = stateText.width(n.Name), stateText.line()
 	for _, l := range n.Notes {
@@ -165,6 +212,13 @@ func (s *scene) node(n *chart.Node, r layout.Rect) {
 		s.add(shape{class: "choice", form: formLines, closed: true, points: []layout.Point{
 			{X: r.X + r.W/2, Y: r.Y}, {X: r.X + r.W, Y: r.Y + r.H/2}, {X: r.X + r.W/2, Y: r.Y + r.H}, {X: r.X, Y: r.Y + r.H/2},
 		}})
+	case chart.Group:
+		s.add(shape{class: "group", form: formRect, rect: r, round: 3})
+		y := r.Y + (r.H-float64(len(n.Notes))*lineText.line())/2
+		for _, l := range n.Notes {
+			s.text("line", lineText, r.X+r.W/2, y, false, l)
+			y += lineText.line()
+		}
 	default:
 		s.state(n, r)
 	}

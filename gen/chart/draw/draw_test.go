@@ -77,7 +77,7 @@ func TestSVGGolden(t *testing.T) {
 	charts := map[string]*chart.Chart{"weighed": weighed(ms["lifecycle"])}
 	for name, m := range ms {
 		if strings.HasPrefix(m.File, "../../../specs/") { // those of the examples come and go
-			charts[name] = chart.Of(m)
+			charts[name], charts[name+"-brief"] = chart.Of(m), chart.At(m, chart.Brief)
 		}
 	}
 	for name, c := range charts {
@@ -178,7 +178,7 @@ func TestPNG(t *testing.T) {
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	on := map[string][]string{
-		"heading": {"page"}, "summary": {"page"}, "op": {"pill", "panel"}, "line": {"pill", "panel"},
+		"heading": {"page"}, "summary": {"page"}, "op": {"pill", "panel"}, "line": {"pill", "panel", "group"},
 		"guard": {"pill", "panel"}, "count": {"pill"}, "never": {"pill"},
 	}
 	for _, r := range []chart.Role{chart.Normal, chart.Initial, chart.Done, chart.Failed, chart.Final} {
@@ -197,7 +197,7 @@ func TestContrast(t *testing.T) {
 				}
 			}
 		}
-		for _, line := range []string{"edge", "choice", "ring", "box-normal", "box-initial", "box-done", "box-failed", "box-final"} {
+		for _, line := range []string{"edge", "choice", "ring", "group", "box-normal", "box-initial", "box-done", "box-failed", "box-final"} {
 			if c := contrast(all[line].stroke, all["page"].fill); c < 3 {
 				t.Errorf("theme %d: the line %s has a contrast of %.1f, less than 3", theme, line, c)
 			}

@@ -1,8 +1,11 @@
 package draw
 
 import (
+	"strings"
+
 	"github.com/fsmgen/fsmgen/gen/chart"
 	"github.com/fsmgen/fsmgen/gen/chart/layout"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 const (
@@ -12,7 +15,10 @@ const (
 )
 
 // entry is a line of a panel: a name, and what is said of it.
-type entry struct{ name, class, text string }
+type entry struct {
+	name, class, text string
+	operation         *spec.Operation // that the name is of; nil for none
+}
 
 // panel draws a list with a head; nil when there is nothing in it.
 func panel(head string, entries []entry) *scene {
@@ -31,6 +37,9 @@ func panel(head string, entries []entry) *scene {
 	for _, e := range entries {
 		lines := panelText.wrap(e.text, rest)
 		inside.text(e.class, panelText, panelPad, y, true, e.name)
+		if e.operation != nil {
+			inside.hits = append(inside.hits, hit{rect: layout.Rect{X: panelPad - 4, Y: y, W: indent, H: panelText.line()}, operation: e.operation.Name, tip: e.operation.Doc})
+		}
 		s.w = max(s.w, panelText.width(e.name))
 		for i, l := range lines {
 			if i > 0 {
@@ -51,15 +60,33 @@ func panel(head string, entries []entry) *scene {
 func guardPanel(c *chart.Chart) *scene {
 	var es []entry
 	for _, g := range c.Guards {
-		es = append(es, entry{"[" + g.Name + "]", "guard", g.Meaning})
+		es = append(es, entry{name: "[" + g.Name + "]", class: "guard", text: g.Meaning})
 	}
 	return panel("Guards", es)
+}
+
+// stayPanel lists what many states do without leaving them.
+func stayPanel(c *chart.Chart) *scene {
+	var es []entry
+	for _, e := range c.Edges {
+		if !stays(c, e.From) {
+			continue
+		}
+		for _, st := range e.Steps {
+			text := strings.Join(append([]string{"in " + strings.Join(e.From.Notes, " ")}, st.Lines...), ", ")
+			if t := c.Taken(st); t != "" {
+				text += " " + t
+			}
+			es = append(es, entry{name: st.Operation.Name, class: "op", text: text, operation: st.Operation})
+		}
+	}
+	return panel("Without leaving the state", es)
 }
 
 func neverPanel(c *chart.Chart) *scene {
 	var es []entry
 	for _, f := range c.Never {
-		es = append(es, entry{f.From.State.Name + " → " + f.To.State.Name, "op", f.Reason})
+		es = append(es, entry{name: f.From.State.Name + " → " + f.To.State.Name, class: "op", text: f.Reason})
 	}
 	return panel("Never possible", es)
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/fsmgen/fsmgen/gen/chart/layout"
 )
 
-const margin = 24.0
+const margin = 14.0
 
 // compose makes the whole picture: the heading, the machine, and beside or
 // below it what explains it, whichever makes the picture less stretched.
 func compose(c *chart.Chart) *scene {
 	m := machine(c)
 	var panels []*scene
-	for _, p := range []*scene{derivedPanel(c), guardPanel(c), neverPanel(c)} {
+	for _, p := range []*scene{derivedPanel(c), stayPanel(c), guardPanel(c), neverPanel(c)} {
 		if p != nil {
 			panels = append(panels, p)
 		}

@@ -35,11 +35,11 @@ var (
 	headingText = kind{18, true}
 	summaryText = kind{12.5, false}
 	stateText   = kind{14, true}
-	noteText    = kind{11, false}
+	noteText    = kind{12, false}
 	nameText    = kind{12, true}
-	lineText    = kind{11, false}
-	panelText   = kind{11, false}
-	panelHead   = kind{11.5, true}
+	lineText    = kind{12, false}
+	panelText   = kind{12, false}
+	panelHead   = kind{12, true}
 )
 
 // line is the height of a line of text.

@@ -44,6 +44,7 @@ var base = [2]map[string]paint{
 		"dot":     {fill: "#1c2330"},
 		"ring":    {stroke: "#1c2330", width: 1.3},
 		"panel":   {fill: "#fafbfc", stroke: "#d3d9e2", width: 1},
+		"group":   {fill: "#ffffff", stroke: "#5b6472", width: 1, dash: 4},
 		"derived": {stroke: "#a3abb8", width: 1, dash: 4},
 	},
 	{
@@ -64,6 +65,7 @@ var base = [2]map[string]paint{
 		"dot":     {fill: "#f2f5f9"},
 		"ring":    {stroke: "#f2f5f9", width: 1.3},
 		"panel":   {fill: "#191f28", stroke: "#39424f", width: 1},
+		"group":   {fill: "#14181f", stroke: "#98a3b3", width: 1, dash: 4},
 		"derived": {stroke: "#5d6877", width: 1, dash: 4},
 	},
 }

@@ -48,9 +48,9 @@ type Result struct {
 
 // The distances between what stands beside each other.
 const (
-	boxGap   = 30.0 // between two boxes
-	labelGap = 16.0 // between a label and anything else
-	lineGap  = 14.0 // between two lines
+	boxGap   = 20.0 // between two boxes
+	labelGap = 9.0  // between a label and anything else
+	lineGap  = 10.0 // between two lines
 	portGap  = 26.0 // between two edges at one side of a box, where there is room
 	loopOut  = 24.0 // how far a loop leaves its box
 	loopGap  = 7.0  // between a loop and its label
@@ -63,6 +63,35 @@ func Place(g Graph) Result {
 		return Result{Edges: make([]Route, len(g.Edges))}
 	}
 	return place(g).result()
+}
+
+// PlaceAcross places g from left to right: the first layer is at the left.
+func PlaceAcross(g Graph) Result {
+	turned := Graph{Nodes: slices.Clone(g.Nodes), Edges: slices.Clone(g.Edges)}
+	for i := range turned.Nodes {
+		n := &turned.Nodes[i]
+		n.W, n.H = n.H, n.W
+	}
+	for i := range turned.Edges {
+		e := &turned.Edges[i]
+		e.W, e.H = e.H, e.W
+	}
+	r := Place(turned)
+	rect := func(b Rect) Rect { return Rect{b.Y, b.X, b.H, b.W} }
+	for i := range r.Nodes {
+		r.Nodes[i] = rect(r.Nodes[i])
+	}
+	for i := range r.Edges {
+		e := &r.Edges[i]
+		e.Label = rect(e.Label)
+		for _, piece := range e.Pieces {
+			for k, p := range piece {
+				piece[k] = Point{p.Y, p.X}
+			}
+		}
+	}
+	r.W, r.H = r.H, r.W
+	return r
 }
 
 // walks is how many ways of turning edges around are tried for the sake of

@@ -153,7 +153,7 @@ func (p *page) check(kind, arg, body string) *string {
 
 // picture holds a picture of docs/img to its machine.
 func (p *page) picture(name string, m *spec.Machine, theme draw.Theme) {
-	want := string(draw.SVG(chart.Of(m), theme))
+	want := string(draw.SVG(chart.At(m, chart.Brief), theme))
 	if *update {
 		//nolint:gosec // as above
 		if err := os.WriteFile(filepath.Join(root, "docs", "img", name), []byte(want), 0o644); err != nil {
