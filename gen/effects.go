@@ -87,7 +87,7 @@ type overflow struct {
 func (s scope) overflows(o *spec.Operation, e *spec.Effects, facts []*spec.Fact) []overflow {
 	var found []overflow
 	for _, a := range e.Set {
-		if a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 {
+		if a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 && !s.n.alone {
 			found = append(found, overflow{a.Field, raw("!fsmimpl.InYears(now.Add(%s))", durationExpr(a.Value.Plus))})
 		}
 	}

@@ -66,7 +66,7 @@ func heldFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 // any reports whether the machine has handles. They carry the revision, so a
 // machine that looks at none would let one state's handle act in another state.
 func (h *held) any() bool {
-	return h.m.ExpectedRev != spec.None && slices.ContainsFunc(h.m.States, h.has)
+	return !h.n.unheld && h.m.ExpectedRev != spec.None && slices.ContainsFunc(h.m.States, h.has)
 }
 
 // has reports whether a state has a handle.

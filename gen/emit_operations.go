@@ -17,6 +17,7 @@ type pure struct {
 	m    *spec.Machine
 	n    *names
 	used map[string]bool
+	pkg  *purePackage // where the package is this layer alone
 }
 
 // operationEmitter writes the pure form of one operation: everything is
@@ -41,7 +42,11 @@ func (p *pure) operation(f *jen.File, o *spec.Operation) error {
 	f.Line()
 	declaration := f.Add(doc(operationDoc(p.m, p.n, o)...))
 	if creates(o) {
-		declaration.Func().Id(e.c.Method).Params(append([]jen.Code{raw("id string")}, e.params()...)...).
+		params := e.params()
+		if !p.n.alone {
+			params = append([]jen.Code{raw("id string")}, params...)
+		}
+		declaration.Func().Id(e.c.Method).Params(params...).
 			Params(raw(p.n.Record), raw("Event"), raw("error")).Block(e.code...)
 		return nil
 	}
@@ -55,6 +60,15 @@ func (e *operationEmitter) params() []jen.Code {
 	var p []jen.Code
 	if e.c.Input != "" {
 		p = append(p, raw("in %s", e.c.Input))
+	}
+	if e.n.alone {
+		if needsActor(e.o) {
+			p = append(p, raw("actor string"))
+		}
+		if readsNow(e.m, e.o) {
+			p = append(p, jen.Id("now").Qual("time", "Time"))
+		}
+		return p
 	}
 	if e.c.Peers != "" {
 		p = append(p, raw("peers %s", e.c.Peers))
@@ -89,7 +103,11 @@ func (e *operationEmitter) add(code ...jen.Code) { e.code = append(e.code, code.
 // fail returns the refusal that a helper makes.
 func (e *operationEmitter) fail(helper, format string, args ...any) *jen.Statement {
 	e.used[helper] = true
-	call := fmt.Sprintf("j.%s(%q%s)", helper, e.o.Name, fmt.Sprintf(format, args...))
+	name := strconv.Quote(e.o.Name)
+	if e.n.alone {
+		name = e.c.Const
+	}
+	call := fmt.Sprintf("j.%s(%s%s)", helper, name, fmt.Sprintf(format, args...))
 	if creates(e.o) {
 		return jen.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
 	}
@@ -104,15 +122,25 @@ func (e *operationEmitter) refuseIf(c cond, refusal ...jen.Code) {
 }
 
 func (e *operationEmitter) body() error {
-	e.add(raw("now = driver.Time(now)"))
-	if creates(e.o) {
-		e.add(raw("j := %s{ID: id, CreatedAt: now}", e.n.Record))
+	switch {
+	case e.n.alone && creates(e.o) && reads(e.m, e.m.Builtin[0]):
+		e.add(raw("j := %s{CreatedAt: now}", e.n.Record))
+	case e.n.alone && creates(e.o):
+		e.add(raw("j := %s{}", e.n.Record))
+	case e.n.alone:
+	default:
+		e.add(raw("now = driver.Time(now)"))
+		if creates(e.o) {
+			e.add(raw("j := %s{ID: id, CreatedAt: now}", e.n.Record))
+		}
 	}
 	e.caller()
 	for _, in := range e.o.Inputs {
 		e.input(in)
 	}
-	if creates(e.o) {
+	if creates(e.o) && e.n.alone {
+		// nothing is there that could stand in the way
+	} else if creates(e.o) {
 		e.add(jen.If(raw("err := driver.CheckID(id)"), raw("err != nil")).Block(e.fail("refuseInput", `, "id", err.Error()`)))
 	} else {
 		e.cell()
@@ -144,6 +172,10 @@ func (e *operationEmitter) caller() {
 	if !needsActor(e.o) {
 		return
 	}
+	if e.n.alone {
+		e.add(jen.If(raw(`actor == ""`)).Block(e.fail("refuse", ", fsm.ErrActorMissing")))
+		return
+	}
 	helper, args := "asked", "actor"
 	if e.o.By == spec.ByOperator {
 		helper, args = "operated", "actor, reason"
@@ -166,6 +198,16 @@ func (e *operationEmitter) input(in *spec.Input) {
 			kind = "Optional" + kind
 		}
 		e.add(jen.If(raw("bad := fsmimpl.Bad%s(%s)", kind, name), raw(`bad != ""`)).Block(e.fail("refuseInput", ", %q, bad", in.Name)))
+	}
+	switch k := in.Type.Kind; {
+	case e.n.alone && optional && (k == spec.KindString || k == spec.KindTime):
+		return
+	case e.n.alone && k == spec.KindString:
+		e.add(jen.If(raw(`%s == ""`, name)).Block(refuse("it is empty")))
+		return
+	case e.n.alone && k == spec.KindTime:
+		e.add(jen.If(raw("%s.IsZero()", name)).Block(refuse("it is zero")))
+		return
 	}
 	switch in.Type.Kind {
 	case spec.KindString:
@@ -272,6 +314,9 @@ func (e *operationEmitter) cell() {
 	if records != nil {
 		e.add(jen.If(raw(or(records...).String())).Block(jen.Return(e.note("")).Op(",").Nil()))
 	}
+	if e.byState() {
+		return // the branches list the states, and what is behind them refuses
+	}
 	outside := or(moves...).not()
 	if outside.kind == condTrue {
 		e.add(e.fail("refuseState", ""))
@@ -283,6 +328,9 @@ func (e *operationEmitter) cell() {
 // note is the event of a call that is recorded and changes nothing.
 func (e *operationEmitter) note(guard string) *jen.Statement {
 	e.used["note"] = true
+	if e.n.alone && !notesGuards(e.m) {
+		return raw("j.note(%s)", e.c.Event)
+	}
 	return raw("j.note(%s, %q)", e.c.Event, guard)
 }
 
@@ -304,7 +352,11 @@ func (e *operationEmitter) require(r *spec.Requirement) (ends bool) {
 	if e.o.OnRefusalRecordOnly && !creates(e.o) {
 		answer = []jen.Code{jen.Return(e.note(g.Name)).Op(",").Nil()}
 	} else {
-		answer = []jen.Code{e.guardRefusal(g.Name, g.Error, g.Message, e.guardValues(r))}
+		values := ""
+		if !e.n.alone {
+			values = e.guardValues(r)
+		}
+		answer = []jen.Code{e.guardRefusal(g.Name, g.Error, g.Message, values)}
 	}
 	if refused.kind == condTrue {
 		e.add(answer...)
@@ -321,6 +373,9 @@ func (e *operationEmitter) guardRefusal(guard, name, message, values string) *je
 	x := e.n.error(name)
 	if phrase(message) == phrase(x.Message) {
 		message = ""
+	}
+	if e.n.alone && !e.n.ownMessages(e.m) {
+		return e.fail("refuseGuard", ", %q, %s", guard, x.Var)
 	}
 	return e.fail("refuseGuard", ", %q, %q, %s%s", guard, phrase(message), x.Var, values)
 }
@@ -377,6 +432,9 @@ func targets(o *spec.Operation) []*spec.State {
 
 // choose adds the branches. Each one ends by itself.
 func (e *operationEmitter) choose() error {
+	if e.byState() {
+		return e.chooseByState()
+	}
 	for _, x := range e.s.changes.list {
 		if e.looked(x.field) {
 			e.add(x.before...)
@@ -388,9 +446,16 @@ func (e *operationEmitter) choose() error {
 	var conds []cond
 	var bodies [][]jen.Code
 	var last []jen.Code // of the branch that has no condition
+	rest := states(e.o.From)
 	for _, b := range e.o.Choose {
 		e.s.changes, e.s.known = base, maps.Clone(known)
 		c := and(e.inStates(b.From), e.s.facts(b.When))
+		if e.n.alone && len(b.When) == 0 { // the branches above and this one have all states
+			rest = slices.DeleteFunc(rest, func(s *spec.State) bool { return slices.Contains(states(b.From), s) })
+			if len(rest) == 0 && !creates(e.o) {
+				c = always
+			}
+		}
 		if c.kind == condFalse {
 			continue
 		}
@@ -413,6 +478,9 @@ func (e *operationEmitter) choose() error {
 		return nil
 	}
 	tag, texts := tagged(conds)
+	if e.n.alone {
+		tag, texts = taggedOr(conds)
+	}
 	var cases []jen.Code
 	for i, body := range bodies {
 		cases = append(cases, jen.Case(raw(texts[i])).Block(body...))
@@ -439,6 +507,29 @@ func tagged(conds []cond) (tag string, cases []string) {
 	}
 	if tag == "\x00" || len(conds) < 2 {
 		return "", whole
+	}
+	return tag, cases
+}
+
+// taggedOr is tagged, where one case may have several values.
+func taggedOr(conds []cond) (tag string, cases []string) {
+	for _, c := range conds {
+		parts := []cond{c}
+		if c.kind == condOr {
+			parts = c.parts
+		}
+		var values []string
+		for _, p := range parts {
+			left, right, ok := strings.Cut(p.pos, " == ")
+			if p.kind != condAtom || !ok || tag != "" && left != tag || strings.ContainsAny(right, "&|") {
+				return tagged(conds)
+			}
+			tag, values = left, append(values, right)
+		}
+		cases = append(cases, strings.Join(values, ", "))
+	}
+	if len(conds) == 1 && !strings.Contains(cases[0], ",") {
+		return tagged(conds)
 	}
 	return tag, cases
 }
@@ -484,6 +575,10 @@ func (e *operationEmitter) finish(to *spec.State) {
 	target := "j.State"
 	if to != nil {
 		target = e.n.state(to)
+	}
+	if e.n.alone {
+		e.finishAlone(target)
+		return
 	}
 	copied := "next := *j"
 	if creates(e.o) {

@@ -14,11 +14,14 @@ func sentinels(f *jen.File, n *names) {
 		return
 	}
 	f.Line()
-	f.Add(doc("The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a call returns.")).
+	f.Add(doc("The machine's own refusals; errors.Is finds them in the *" + n.refusal() + " that a call returns.")).
 		Var().DefsFunc(func(g *jen.Group) {
 		for _, e := range n.errors {
-			g.Add(docIndented(1, e.doc())).
-				Id(e.Var).Op("=").Add(raw("fsmimpl.NewError(%q, %q)", e.Name, e.text()))
+			made := raw("fsmimpl.NewError(%q, %q)", e.Name, e.text())
+			if n.alone {
+				made = jen.Qual("errors", "New").Call(jen.Lit(e.text()))
+			}
+			g.Add(docIndented(1, e.doc())).Id(e.Var).Op("=").Add(made)
 		}
 	})
 }

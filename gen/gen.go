@@ -28,6 +28,7 @@ type Options struct {
 	// "sqlite", "postgres" or both with a comma between them. Those over PostgreSQL
 	// ask for the address at run time.
 	TestStore string
+	Layers    []spec.Layer // nil: what the specification chooses, or all; durable includes pure
 }
 
 // SpecID names one version of a machine.
@@ -50,19 +51,29 @@ func Generate(m *spec.Machine, opt Options) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := validate.Run(m).Err(); err != nil {
+	found := validate.Run(m)
+	alone := slices.Equal(opt.Layers, []spec.Layer{spec.LayerPure})
+	if alone && !slices.Equal(m.Chosen(), opt.Layers) {
+		found = append(found, validate.NeedsStore(m)...)
+		found.Sort()
+	}
+	if err := found.Err(); err != nil {
 		return nil, err
 	}
 	n, err := newNames(m, opt)
 	if err != nil {
 		return nil, err
 	}
+	chosen := emitters
+	if alone {
+		chosen = aloneEmitters
+	}
 	// The emitters read m and n and share nothing else, so they run side by side.
-	files := make([]File, len(emitters))
-	failed := make([]error, len(emitters))
-	panicked := make([]any, len(emitters)) // a panic belongs to the caller, who may recover it
+	files := make([]File, len(chosen))
+	failed := make([]error, len(chosen))
+	panicked := make([]any, len(chosen)) // a panic belongs to the caller, who may recover it
 	var wg sync.WaitGroup
-	for i, e := range emitters {
+	for i, e := range chosen {
 		wg.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
@@ -90,10 +101,7 @@ func Generate(m *spec.Machine, opt Options) ([]File, error) {
 
 // emitters make the files of a package, in the order in which Generate returns
 // them.
-var emitters = []struct {
-	suffix string
-	emit   func(*spec.Machine, *names, Options) ([]byte, error)
-}{
+var emitters = []emitter{
 	{"_fsm.go", pureFile},
 	{"_store.go", storeFile},
 	{"_held.go", heldFile},
@@ -102,8 +110,22 @@ var emitters = []struct {
 	{".postgres.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) {
 		return postgresSchema(m, opt.Enforce), nil
 	}},
-	{".mmd", func(m *spec.Machine, _ *names, _ Options) ([]byte, error) { return Mermaid(m), nil }},
+	{".mmd", diagramFile},
 }
+
+// aloneEmitters make the files of a package that is the pure layer alone.
+var aloneEmitters = []emitter{
+	{"_fsm.go", aloneFile},
+	{"_fsm_test.go", aloneTestFile},
+	{".mmd", diagramFile},
+}
+
+type emitter struct {
+	suffix string
+	emit   func(*spec.Machine, *names, Options) ([]byte, error)
+}
+
+func diagramFile(m *spec.Machine, _ *names, _ Options) ([]byte, error) { return Mermaid(m), nil }
 
 // complete fills in the defaults and refuses what is none of the choices.
 func (o Options) complete(m *spec.Machine) (Options, error) {
@@ -127,5 +149,19 @@ func (o Options) complete(m *spec.Machine) (Options, error) {
 			return o, fmt.Errorf("unknown test store %q; expected memstore, sqlite or postgres", name)
 		}
 	}
+	if o.Layers == nil {
+		o.Layers = m.Chosen()
+	}
+	for _, l := range o.Layers {
+		switch {
+		case !slices.Contains(spec.Layers, l):
+			return o, fmt.Errorf("unknown layer %q; expected pure, durable or handles", l)
+		case l == spec.LayerHandles && !slices.Contains(o.Layers, spec.LayerDurable):
+			return o, errors.New("handles are over the durable layer; choose durable,handles")
+		}
+	}
 	return o, nil
 }
+
+// has reports whether a layer is generated.
+func (o Options) has(l spec.Layer) bool { return len(o.Layers) == 0 || slices.Contains(o.Layers, l) }

@@ -28,6 +28,9 @@ type names struct {
 	byError map[string]*sentinel
 
 	ours func(scope, name string) string // see validate.Ours
+
+	alone  bool // the package is the pure layer alone
+	unheld bool // it has no handles
 }
 
 // opNames are the identifiers of one operation.
@@ -93,6 +96,8 @@ func newNames(m *spec.Machine, opt Options) (*names, error) {
 		byInput: make(map[*spec.Input]*enumNames),
 		byError: make(map[string]*sentinel),
 		ours:    validate.Ours(m),
+		alone:   !opt.has(spec.LayerDurable),
+		unheld:  !opt.has(spec.LayerHandles),
 	}
 	if !token.IsIdentifier(opt.Package) {
 		return nil, fmt.Errorf("package name %q is no Go identifier; name another one", opt.Package)
@@ -331,6 +336,14 @@ func lowerFirst(s string) string {
 		i--
 	}
 	return strings.ToLower(s[:i]) + s[i:]
+}
+
+// refusal is the type of what refuses a call.
+func (n *names) refusal() string {
+	if n.alone {
+		return n.ours("package", "Refusal")
+	}
+	return "fsm.Refusal"
 }
 
 // outcome is the type of what a call led to.

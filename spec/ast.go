@@ -45,6 +45,8 @@ type astMachine struct {
 	requestID, expectedRev word
 	otherwise              word
 	allow                  []*Allow
+	layers                 list
+	requestsAt             Pos // of the key `requests`
 
 	fieldsAt, statesAt, guardsAt, uniqueAt, operationsAt, probesAt section
 

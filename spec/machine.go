@@ -35,6 +35,9 @@ type Machine struct {
 	Probes     []*Probe
 	Allow      []*Allow // of the machine, its states and its operations
 
+	Layers     []LayerRef // what is generated, where the file says so; nil: all
+	RequestsAt Pos        // of the key `requests`; zero without one
+
 	derived *derived // what was worked out of it; nil when it was not parsed
 }
 
@@ -49,6 +52,42 @@ type Allow struct {
 // Covers reports whether a finding at a place is one that a speaks of.
 func (a *Allow) Covers(at Pos) bool {
 	return a.Begin.IsZero() || !at.Before(a.Begin) && !a.End.Before(at)
+}
+
+// Layer is a part of the generated package that a file or a caller of the
+// generator chooses.
+type Layer string
+
+const (
+	LayerPure    Layer = "pure"    // operations on values, without a store
+	LayerDurable Layer = "durable" // the same over a store
+	LayerHandles Layer = "handles" // types for what is held, over the durable layer
+)
+
+// Layers are all layers, each above the one before it.
+var Layers = []Layer{LayerPure, LayerDurable, LayerHandles}
+
+func layerNames() []string {
+	names := make([]string, len(Layers))
+	for i, l := range Layers {
+		names[i] = string(l)
+	}
+	return names
+}
+
+// LayerRef is a layer named at a place.
+type LayerRef struct {
+	Pos   Pos
+	Layer Layer
+}
+
+// Chosen returns the layers that the file asks for, or nil.
+func (m *Machine) Chosen() []Layer {
+	var list []Layer
+	for _, l := range m.Layers {
+		list = append(list, l.Layer)
+	}
+	return list
 }
 
 // Demand says whether a call must carry something.

@@ -1,10 +1,12 @@
 package spec
 
+import "slices"
+
 // rootName is what the top level is called in messages.
 const rootName = "the specification"
 
 var rootKeys = []string{
-	"fsm", "machine", "entity", "version", "doc", "requests", "otherwise", "allow", "fields", "states", "removed", "invariant",
+	"fsm", "machine", "layers", "entity", "version", "doc", "requests", "otherwise", "allow", "fields", "states", "removed", "invariant",
 	"guards", "unique", "operations", "forbidden", "projection", "probes",
 }
 
@@ -75,6 +77,8 @@ func (p *parser) machine(root *node) *astMachine {
 	if v, ok := o.number("version", 1); ok {
 		m.version = int(v)
 	}
+	m.layers = p.layers(o)
+	m.requestsAt = o.keys["requests"]
 	if n := o.node("requests"); n != nil {
 		if q := p.object(n, "requests", "request_id", "expected_rev"); q != nil {
 			m.requestID = q.choice("request_id", "required", "optional", "none")
@@ -94,6 +98,29 @@ func (p *parser) machine(root *node) *astMachine {
 	p.projection(o, m)
 	p.probes(o, m)
 	return m
+}
+
+// layers reads which layers are generated.
+func (p *parser) layers(o *object) list {
+	l := o.some("layers", o.words("layers"), "write `[pure]`, `[durable]` or `[durable, handles]`, or remove the key")
+	has := make(map[Layer]bool)
+	for _, w := range l.words {
+		if !slices.Contains(Layers, Layer(w.text)) {
+			hint := "write pure, durable or handles"
+			if near := p.nearest(w.text, layerNames()); near != "" {
+				hint = didYouMean(near, "", nil) + " " + hint
+			}
+			p.at(codeValue, w, hint, "layers: %q is no layer", w.text)
+			return l
+		}
+		has[Layer(w.text)] = true
+	}
+	for _, w := range l.words {
+		if Layer(w.text) == LayerHandles && !has[LayerDurable] {
+			p.at(codeTogether, w, "write `[durable, handles]`", "layers: handles are over the durable layer, which is not listed")
+		}
+	}
+	return l
 }
 
 // allow reads the findings that a declaration allows, from where its name stands

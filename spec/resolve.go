@@ -72,7 +72,8 @@ func resolve(rep *reporter, ast *astMachine) *Machine {
 		m: &Machine{
 			derived: new(derived), Allow: ast.allow,
 			Pos: ast.machine.pos, Name: ast.machine.text, Entity: ast.entity.text, Version: ast.version, Doc: ast.doc.text,
-			RequestID: demand(ast.requestID), ExpectedRev: demand(ast.expectedRev), Otherwise: otherwise(ast.otherwise),
+			RequestsAt: ast.requestsAt,
+			RequestID:  demand(ast.requestID), ExpectedRev: demand(ast.expectedRev), Otherwise: otherwise(ast.otherwise),
 			Builtin: []*Field{
 				{Name: "created_at", Type: Type{Kind: KindTime}, Builtin: true},
 				{Name: "updated_at", Type: Type{Kind: KindTime}, Builtin: true},
@@ -90,6 +91,9 @@ func resolve(rep *reporter, ast *astMachine) *Machine {
 		declared:   map[string]bool{}, clashes: map[string]bool{}, inputs: map[string]bool{}, words: map[string]bool{},
 		inputOf: map[*Operation]map[string]*Input{},
 		wordOf:  map[*EnumValue]map[string]*EnumValue{},
+	}
+	for _, w := range ast.layers.words {
+		r.m.Layers = append(r.m.Layers, LayerRef{w.pos, Layer(w.text)})
 	}
 	r.collect()
 	r.declare()

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -28,6 +29,7 @@ type genFlags struct {
 	enforce   string
 	beside    string
 	testStore []string
+	layers    []string
 	check     bool
 	asJSON    bool
 	watch     bool
@@ -46,6 +48,10 @@ All specifications are read, checked and generated before the first file is
 written, and nothing is written when anything is wrong. Unchanged files are not
 touched. A file that fsmgen did not write is never overwritten. Files of an
 earlier run that are no longer produced are reported and left alone.
+
+--layers pure makes a package that needs the standard library alone: the
+operations are methods on a value, without a store. What of the specification
+needs one is refused. durable without handles leaves the typed handles out.
 
 For a rolling deployment, --beside names the version before this one, as a file
 or in git: after the new package's Migrate, programs of that version go on
@@ -81,6 +87,7 @@ unchanged, foreign or stale, and written).`,
 	cmd.Flags().StringVar(&f.enforce, "enforce", "full", "what the database enforces by itself: none, checks or full")
 	cmd.Flags().StringVar(&f.beside, "beside", "", "version whose programs may go on working during a roll-out: a file or git:REVISION (one specification only)")
 	cmd.Flags().StringSliceVar(&f.testStore, "test-store", nil, "stores that the tests use besides the one in memory: sqlite, postgres")
+	cmd.Flags().StringSliceVar(&f.layers, "layers", nil, "what is generated: pure, or durable, or durable,handles (default: what the specification says, or all)")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file is not up to date")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print what was found and done as JSON")
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "go on, and generate whenever a specification changes; ctrl-c ends")
@@ -89,6 +96,7 @@ unchanged, foreign or stale, and written).`,
 	c.QuietFlag(cmd)
 	cli.OneOf(cmd, "enforce", "none", "checks", "full")
 	cli.OneOf(cmd, "test-store", "sqlite", "postgres")
+	cli.OneOf(cmd, "layers", "pure", "durable", "handles")
 	if err := cmd.MarkFlagDirname("output"); err != nil {
 		panic(err) // the flag does not exist
 	}
@@ -157,6 +165,14 @@ func (f *genFlags) validate(paths []string) error {
 			return err
 		}
 	}
+	for _, name := range f.layers {
+		if err := cli.Allowed("--layers", name, "pure", "durable", "handles"); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(f.layers, "handles") && !slices.Contains(f.layers, "durable") {
+		return cli.Usagef("--layers: handles are over the durable layer; write durable,handles")
+	}
 	for _, p := range paths {
 		if p == "-" && f.out == "" {
 			return cli.Usagef("the standard input has no folder to write beside; name one with -o")
@@ -182,12 +198,17 @@ func (c *tool) plan(s *cli.Source, f genFlags) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	var layers []spec.Layer
+	for _, name := range f.layers {
+		layers = append(layers, spec.Layer(name))
+	}
 	c.Current = s.Name
 	files, err := c.generate(s.Machine, gen.Options{
 		Package:   f.pkg,
 		Enforce:   f.enforce,
 		Beside:    beside,
 		TestStore: strings.Join(f.testStore, ","),
+		Layers:    layers,
 	})
 	var found spec.Diagnostics
 	if errors.As(err, &found) {

@@ -250,6 +250,17 @@ var ways = []way{
 		return true
 	})),
 	says("declare the field `optional`").weaker(),
+	says("take it out of the file"),
+	says("take `was` out"),
+	says("generate the durable layer too"),
+	says("let the caller count, and set an int to an input"),
+	says("let the caller count, and compare an input"),
+	says("declare a string"),
+	says("declare a bool for each member that matters"),
+	says("leave `by` out, and keep the reason where the method is called"),
+	says("take it out, and call <> when its time has come"),
+	says("take it out, and do the work when the method has returned"),
+	says("take it out, and call both methods"),
 	says("declare the field `int`").weaker(),
 	says("declare `<>: counter`").by(tree(func(x *place) bool {
 		*in(x.root, "fields", x.a[1]) = *value("counter")

@@ -27,7 +27,10 @@ var generated = []struct {
 	{"package", "generated name", false, []string{
 		"State", "States", "Event", "Machine", "Probes", "Effects", "Sources", "Schema", "Descriptor", "Holder", "WorkerConfig", "NewWorker",
 	}},
-	{"package", "generated name", true, []string{"Outcome", "Open", "Migrate", "EndRollOut", "Check", "Fold", "Project", "Hold"}},
+	{"package", "generated name", true, []string{
+		"Outcome", "Open", "Migrate", "EndRollOut", "Check", "Fold", "Project", "Hold", // of a pure package:
+		"Refusal", "Violation", "Optional", "Some", "ErrWrongState", "ErrTerminal", "ErrInvalidInput", "ErrActorMissing", "ErrInvariant", "ErrOverflow",
+	}},
 	{"record", "built-in field", false, []string{"ID", "State", "Rev", "CreatedAt", "UpdatedAt"}},
 	{"record", "generated method", true, []string{"Ref", "Equal", "Can"}},
 	{"machine", "generated method", true, []string{

@@ -218,7 +218,7 @@ func load(t *testing.T) loaded {
 	const runtime = "github.com/fsmgen/fsmgen/runtime"
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
 		runtime, runtime+"/audit", runtime+"/driver", runtime+"/fsmimpl", runtime+"/worker", runtime+"/fsmtest", runtime+"/memstore", runtime+"/sqlite", "context", "database/sql", "database/sql/driver", "embed",
-		"errors", "fmt", "iter", "math", "path/filepath", "slices", "strconv", "testing", "time")
+		"cmp", "encoding", "encoding/json", "errors", "fmt", "iter", "math", "path/filepath", "slices", "strconv", "strings", "testing", "time")
 	if err != nil {
 		t.Fatal(err)
 	}

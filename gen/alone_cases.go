@@ -1,0 +1,476 @@
+package gen
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/internal/prove"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// The tests of a package without a store are calls with what must come of them. They
+// are found here: from sound records, and from those that the proof finds for each way
+// to decide an operation, one thing at a time is changed, to each value at the edge of a
+// comparison. The interpreter says what happens; a call is kept when it shows something
+// that no call before it has shown.
+
+// tried is one call and what the interpreter says of it.
+type tried struct {
+	before  interp.Record
+	call    interp.Call
+	done    interp.Decision
+	refusal *interp.Refusal
+}
+
+// noon is the time of a call, where nothing asks for another one.
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// someone calls, where nothing asks for somebody else.
+const someone = "ann"
+
+// mostBases bounds the search in one operation.
+const mostBases = 40
+
+// casesOf returns the calls that the tests make of an operation.
+func casesOf(m *spec.Machine, o *spec.Operation) []tried {
+	bases := firstCalls(m, o)
+	seen := map[string]bool{} // outcomes
+	shown := map[string]bool{}
+	var kept []tried
+	try := func(r interp.Record, c interp.Call) (fresh bool) {
+		x := tried{before: r, call: c}
+		x.done, x.refusal = interp.Decide(m, r, c, interp.Others{})
+		for _, f := range x.features(m) {
+			if !shown[f] {
+				shown[f], fresh = true, true
+			}
+		}
+		if fresh {
+			kept = append(kept, x)
+		}
+		out := x.outcome()
+		if x.before.State != nil {
+			out += " in " + x.before.State.Name
+		}
+		fresh = !seen[out]
+		seen[out] = true
+		return fresh
+	}
+	for _, b := range bases {
+		try(b.before, b.call)
+	}
+	for i := 0; i < len(bases) && i < mostBases+len(o.From); i++ {
+		for _, next := range edits(m, o, bases[i]) {
+			if try(next.before, next.call) {
+				bases = append(bases, next)
+			}
+		}
+	}
+	return kept
+}
+
+// firstCalls are the calls from which the search begins: in each state of the operation a
+// sound record, and each example of a way to decide.
+func firstCalls(m *spec.Machine, o *spec.Operation) []tried {
+	c := interp.Call{Op: o, Actor: someone, At: noon, Inputs: map[string]interp.Value{}}
+	for _, in := range o.Inputs {
+		if !in.Type.Optional {
+			lo, _ := inputBounds(o, in)
+			c.Inputs[in.Name] = plainValue(in.Type, lo)
+		}
+	}
+	var list []tried
+	if creates(o) {
+		list = append(list, tried{before: interp.NewRecord(m, ""), call: c})
+	}
+	for _, s := range states(o.From) {
+		list = append(list, tried{before: soundRecord(m, s), call: c})
+	}
+	for _, w := range prove.Ways(m, o, func(prove.Way) bool { return true }) {
+		if w.Witness == nil {
+			continue
+		}
+		r, c, _ := exampleCall(m, o, w)
+		if !creates(o) {
+			r = filled(m, r)
+		}
+		r.ID, c.ID, c.Reason, r.Rev = "", "", "", 0
+		list = append(list, tried{before: r, call: c})
+	}
+	return list
+}
+
+// soundRecord is a record in a state that breaks no rule, where there is one.
+func soundRecord(m *spec.Machine, s *spec.State) interp.Record {
+	r := interp.NewRecord(m, "").In(s)
+	if e, _ := prove.Sound(m, s); e != nil {
+		r = exampleRecord(m, e)
+		r.ID, r.Rev = "", 0
+	}
+	return filled(m, r)
+}
+
+// filled gives every mandatory field of a record a value.
+func filled(m *spec.Machine, r interp.Record) interp.Record {
+	for i, b := range []*time.Time{&r.CreatedAt, &r.UpdatedAt} {
+		switch {
+		case !reads(m, m.Builtin[i]):
+			*b = time.Time{}
+		case b.IsZero():
+			*b = noon.Add(-time.Hour)
+		}
+	}
+	return r.WithAll(m, func(f *spec.Field) interp.Value {
+		if v := r.Value(m, f); v.Kind != interp.KindAbsent || f.Type.Optional {
+			return v
+		}
+		return plainValue(f.Type, f.Type.Min)
+	})
+}
+
+// plainValue is a value of a type.
+func plainValue(t spec.Type, low *int64) interp.Value {
+	switch t.Kind {
+	case spec.KindString:
+		return interp.String("a")
+	case spec.KindBool:
+		return interp.Bool(false)
+	case spec.KindTime:
+		return interp.Time(noon)
+	case spec.KindEnum:
+		return interp.Word(t.Values[0].Name)
+	}
+	if low == nil {
+		if low = new(int64); t.Max != nil {
+			*low = min(0, *t.Max)
+		}
+	}
+	return interp.Int(*low)
+}
+
+// edits are the calls that differ from one in a single thing.
+func edits(m *spec.Machine, o *spec.Operation, x tried) []tried {
+	var list []tried
+	if !creates(o) {
+		for _, f := range m.Fields {
+			for _, v := range poolOf(m, x, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
+				if v.Kind == interp.KindAbsent && !f.Type.Optional || v == interp.Word("") {
+					continue
+				}
+				next := x
+				next.before = x.before.With(m, f.Name, v)
+				list = append(list, next)
+			}
+		}
+		for i, f := range m.Builtin {
+			if !reads(m, f) {
+				continue
+			}
+			for _, v := range poolOf(m, x, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
+				if next := x; v.Kind == interp.KindTime && v != interp.Time(time.Time{}) { // one of them is there in every record
+					if i == 0 {
+						next.before.CreatedAt = v.AsTime()
+					} else {
+						next.before.UpdatedAt = v.AsTime()
+					}
+					list = append(list, next)
+				}
+			}
+		}
+	}
+	for _, in := range o.Inputs {
+		for _, v := range poolOf(m, x, in.Type, in, func(t spec.Term) bool { return t.Input == in }) {
+			if v.Kind == interp.KindAbsent && !in.Type.Optional {
+				continue // in Go it is the zero value, which is tried too
+			}
+			next := x
+			next.call.Inputs = map[string]interp.Value{}
+			for name, old := range x.call.Inputs {
+				next.call.Inputs[name] = old
+			}
+			if next.call.Inputs[in.Name] = v; v.Kind == interp.KindAbsent {
+				delete(next.call.Inputs, in.Name)
+			}
+			list = append(list, next)
+		}
+	}
+	if needsActor(o) {
+		for _, v := range poolOf(m, x, spec.Type{Kind: spec.KindString}, nil, func(t spec.Term) bool { return t.Kind == spec.TermActor }) {
+			next := x
+			next.call.Actor = v.Text
+			list = append(list, next)
+		}
+	}
+	if readsNow(m, o) {
+		for _, v := range poolOf(m, x, spec.Type{Kind: spec.KindTime}, nil, func(t spec.Term) bool { return t.Kind == spec.TermNow }) {
+			if v.Kind == interp.KindTime && v != interp.Time(time.Time{}) {
+				next := x
+				next.call.At = v.AsTime()
+				list = append(list, next)
+			}
+		}
+	}
+	return list
+}
+
+// poolOf lists the values that are tried in one place: those at the edges of its type,
+// and of each comparison that it stands in.
+func poolOf(m *spec.Machine, x tried, t spec.Type, in *spec.Input, is func(spec.Term) bool) []interp.Value {
+	var list []interp.Value
+	add := func(v interp.Value) {
+		if !slices.Contains(list, v) {
+			list = append(list, v)
+		}
+	}
+	near := func(v interp.Value) {
+		switch v.Kind {
+		case interp.KindInt:
+			for d := int64(-1); d <= 1; d++ {
+				if sum := v.Num + d; (sum > v.Num) == (d > 0) {
+					add(interp.Int(sum))
+				}
+			}
+		case interp.KindTime:
+			for d := -time.Microsecond; d <= time.Microsecond; d += time.Microsecond {
+				add(interp.Time(v.AsTime().Add(d)))
+			}
+		case interp.KindAbsent:
+		default:
+			add(v)
+		}
+	}
+	add(interp.Absent)
+	switch t.Kind {
+	case spec.KindString:
+		for _, s := range []string{"", "a", "b"} {
+			add(interp.String(s))
+		}
+	case spec.KindBool:
+		add(interp.Bool(false))
+		add(interp.Bool(true))
+	case spec.KindEnum:
+		for _, w := range t.Values {
+			add(interp.Word(w.Name))
+		}
+		add(interp.Word(""))
+	case spec.KindTime:
+		add(interp.Time(time.Time{}))
+		add(interp.Time(noon.Add(time.Hour)))
+		add(interp.Time(noon.Add(-time.Hour)))
+	case spec.KindCounter:
+		near(interp.Int(0))
+		add(interp.Int(math.MaxInt64))
+	default:
+		add(interp.Int(0))
+		add(interp.Int(7))
+		lo, hi := t.Min, t.Max
+		if in != nil {
+			lo, hi = inputBounds(x.call.Op, in)
+		}
+		for _, bound := range []*int64{lo, hi} {
+			if bound != nil {
+				near(interp.Int(*bound))
+			}
+		}
+	}
+	for _, f := range factsAbout(m, x) {
+		switch {
+		case is(f.Left):
+			near(termValue(m, f.Right, x.before, x.call))
+		case f.Right.Kind != 0 && is(f.Right):
+			near(termValue(m, f.Left, x.before, x.call))
+		}
+	}
+	return list
+}
+
+// factsAbout lists the facts that may decide a call: guards, branches, and the rules of
+// the states that it can lead to. Without an operation they are those of the state.
+func factsAbout(m *spec.Machine, x tried) []*spec.Fact {
+	facts := slices.Clone(m.Invariant)
+	if x.call.Op == nil {
+		return append(facts, x.before.State.Invariant...)
+	}
+	facts = append(facts, allFacts(x.call.Op)...)
+	for _, s := range targets(x.call.Op) {
+		facts = append(facts, s.Invariant...)
+	}
+	return facts
+}
+
+// termValue returns the value of one side of a fact.
+func termValue(m *spec.Machine, t spec.Term, r interp.Record, c interp.Call) interp.Value {
+	switch t.Kind {
+	case spec.TermField:
+		return r.Value(m, t.Field)
+	case spec.TermInput:
+		return c.Inputs[t.Name]
+	case spec.TermActor:
+		return interp.String(c.Actor)
+	case spec.TermNow:
+		return interp.Time(c.At)
+	case spec.TermInt:
+		return interp.Int(t.Int)
+	case spec.TermBool:
+		return interp.Bool(t.Bool)
+	case spec.TermWord:
+		return interp.Word(t.Word.Name)
+	}
+	return interp.Absent
+}
+
+// outcome names what became of the call.
+func (x tried) outcome() string {
+	if r := x.refusal; r != nil {
+		return "refused " + r.Code + " " + r.Guard + r.Name
+	}
+	branch := slices.Index(x.call.Op.Choose, x.done.Branch)
+	return fmt.Sprintf("%s %t %s %d", x.done.To.Name, x.done.RecordOnly, x.done.Guard, branch)
+}
+
+// features are what a call shows: what becomes of it in the state, how the sides of each
+// fact that was looked at stand to each other, and what it did to each field.
+func (x tried) features(m *spec.Machine) []string {
+	var list []string
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	o, out := x.call.Op, x.outcome()
+	in := ""
+	if x.before.State != nil {
+		in = x.before.State.Name
+	}
+	add("%s: %s", in, out)
+	for _, i := range o.Inputs {
+		v := x.call.Inputs[i.Name]
+		lo, hi := inputBounds(o, i)
+		add("input %s %d %s %s %t %t", i.Name, v.Kind, edge(v, lo), edge(v, hi), v.Text == "" && v.Num == 0, x.refusal == nil)
+	}
+	accepted, refusal := interp.Accept(m, x.call)
+	if refusal != nil || !creates(o) && m.Class(x.before.State, o) != spec.Transition {
+		return list
+	}
+	facts := func(where string, list []*spec.Fact, r interp.Record) (all bool) {
+		failing := 0
+		for _, f := range list {
+			if !interp.Holds(m, f, r, accepted) {
+				failing++
+			}
+		}
+		for _, f := range list { // where no other one fails, it is this one that decides
+			if failing == 0 || failing == 1 && !interp.Holds(m, f, r, accepted) {
+				add("%s %s %s", where, f.Text, relation(m, f, r, accepted))
+			}
+		}
+		return failing == 0
+	}
+	for _, q := range o.Require {
+		if !facts("guard "+q.Guard.Name, q.When, x.before) {
+			return list
+		}
+	}
+	if len(o.Choose) > 0 {
+		after := interp.Effects(m, &o.Effects, x.before, accepted)
+		for i, b := range o.Choose {
+			if b.From != nil && !slices.Contains(states(b.From), x.before.State) {
+				continue
+			}
+			if facts(fmt.Sprint("branch ", i), b.When, after) {
+				break
+			}
+		}
+	}
+	if x.refusal != nil || x.done.RecordOnly {
+		return list
+	}
+	branch := slices.Index(o.Choose, x.done.Branch)
+	for i, f := range m.Fields {
+		was, is := x.before.Fields[i], x.done.Record.Fields[i]
+		add("branch %d: %s %t %t", branch, f.Name, was == is, is.IsPresent())
+		if f.Type.Kind == spec.KindEnum || f.Type.Kind == spec.KindBool {
+			add("branch %d: %s is %s", branch, f.Name, is)
+		}
+	}
+	for i, f := range m.Builtin {
+		if reads(m, f) {
+			was, is := []time.Time{x.before.CreatedAt, x.before.UpdatedAt}[i], []time.Time{x.done.Record.CreatedAt, x.done.Record.UpdatedAt}[i]
+			add("branch %d: %s %t", branch, f.Name, was.Equal(is))
+		}
+	}
+	return list
+}
+
+// relation says how the sides of a fact stand to each other, and whether they are next to
+// each other.
+func relation(m *spec.Machine, f *spec.Fact, r interp.Record, c interp.Call) string {
+	left := termValue(m, f.Left, r, c)
+	if f.Op == spec.Present || f.Op == spec.Absent {
+		return fmt.Sprint(left.IsPresent())
+	}
+	right := termValue(m, f.Right, r, c)
+	if left.Kind == interp.KindAbsent || right.Kind == interp.KindAbsent {
+		return fmt.Sprint("absent ", left.Kind == interp.KindAbsent, right.Kind == interp.KindAbsent)
+	}
+	switch {
+	case f.Op == spec.Eq || f.Op == spec.Ne:
+		return fmt.Sprint(left == right)
+	case left.Kind == interp.KindInt || left.Kind == interp.KindTime:
+		return edge(left, &right.Num)
+	}
+	return fmt.Sprint(left.Compare(right))
+}
+
+// edge says whether a number is at a bound or next to it.
+func edge(v interp.Value, bound *int64) string {
+	if bound == nil || v.Kind != interp.KindInt && v.Kind != interp.KindTime {
+		return ""
+	}
+	switch d := v.Num - *bound; {
+	case d >= -1 && d <= 1:
+		return fmt.Sprint(" by ", d)
+	default:
+		return " beyond"
+	}
+}
+
+// checked is a record and the rules that it breaks.
+type checked struct {
+	record interp.Record
+	broken []interp.Violation
+}
+
+// checksOf returns the records that show the rules of a state.
+func checksOf(m *spec.Machine, s *spec.State) []checked {
+	shown := map[string]bool{}
+	var kept []checked
+	try := func(r interp.Record) {
+		x := checked{r, interp.Check(m, r)}
+		fresh := false
+		show := func(format string, args ...any) {
+			if f := fmt.Sprintf(format, args...); !shown[f] {
+				shown[f], fresh = true, true
+			}
+		}
+		show("%v", x.broken)
+		for _, f := range slices.Concat(m.Invariant, s.Invariant) {
+			show("%s %s", f.Text, relation(m, f, r, interp.Call{}))
+		}
+		for i, f := range m.Fields {
+			show("%s %s %s", f.Name, edge(r.Fields[i], f.Type.Min), edge(r.Fields[i], f.Type.Max))
+		}
+		if fresh {
+			kept = append(kept, x)
+		}
+	}
+	base := tried{before: soundRecord(m, s)}
+	try(base.before)
+	for _, f := range m.Fields {
+		for _, v := range poolOf(m, base, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
+			if v.Kind != interp.KindAbsent || f.Type.Optional {
+				try(base.before.With(m, f.Name, v))
+			}
+		}
+	}
+	return kept
+}
