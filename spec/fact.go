@@ -108,7 +108,7 @@ func (p *parser) parseFact(w word) *astFact {
 		if ts[0].text == "not" {
 			hint = "write the opposite: `a != b` for `not a == b`, `a >= b` for `not a < b`, `x is absent` for `not x is present`"
 		}
-		return fail(ts[0], hint, "%q is no term", ts[0].text)
+		return fail(ts[0], hint, "%q is not a term", ts[0].text)
 	}
 	f := &astFact{text: w, left: left}
 	f.text.text = fold(w.text)
@@ -149,7 +149,7 @@ func (p *parser) parseFact(w word) *astFact {
 		return fail(ts[len(ts)-1], "", "nothing stands on the right side")
 	}
 	if f.right, ok = p.parseTerm(w, rest[0]); !ok {
-		return fail(rest[0], "", "%q is no term", rest[0].text)
+		return fail(rest[0], "", "%q is not a term", rest[0].text)
 	}
 	if len(rest) > 1 {
 		return fail(rest[1], "", "%q is too much", rest[1].text)
@@ -246,7 +246,7 @@ func (p *parser) parseValue(w word) astValue {
 		if text == "absent" || text == "null" {
 			hint = "to make a field absent list it under `clear`"
 		}
-		p.at(codeValue, w, hint, "%q is no value", text)
+		p.at(codeValue, w, hint, "%q is not a valid value", text)
 	}
 	return v
 }
@@ -257,12 +257,12 @@ var durationUnits = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, '
 func parseDuration(text string) (d time.Duration, problem string) {
 	const form = "a duration is a whole number from 1 and one of s, m, h, d"
 	if len(text) < 2 {
-		return 0, fmt.Sprintf("%q is no duration: %s", text, form)
+		return 0, fmt.Sprintf("%q is not a duration: %s", text, form)
 	}
 	unit, ok := durationUnits[text[len(text)-1]]
 	n, err := strconv.ParseInt(text[:len(text)-1], 10, 64)
 	if !ok || err != nil || text[0] < '1' || text[0] > '9' {
-		return 0, fmt.Sprintf("%q is no duration: %s", text, form)
+		return 0, fmt.Sprintf("%q is not a duration: %s", text, form)
 	}
 	if n > int64(math.MaxInt64/unit) {
 		return 0, fmt.Sprintf("%q is longer than 292 years", text)

@@ -170,7 +170,7 @@ func (p *parser) checkName(n *node, what string) bool {
 		if s := snake(n.text); s != n.text && nameForm.MatchString(s) {
 			hint = "write " + s + "; " + hint
 		}
-		p.at(codeValue, n.word(), hint, "%s: %q is no name", what, n.text)
+		p.at(codeValue, n.word(), hint, "%s: %q is not a valid name", what, n.text)
 	default:
 		return true
 	}
@@ -287,7 +287,7 @@ func (o *object) flag(key string) bool {
 	if n.plain && (n.text == "true" || n.text == "false") {
 		return n.text == "true"
 	}
-	o.p.at(codeValue, n.word(), "write true or false without quotes", "%s: %q is no boolean", o.at(key), n.text)
+	o.p.at(codeValue, n.word(), "write true or false without quotes", "%s: %q is not a boolean", o.at(key), n.text)
 	return false
 }
 
@@ -308,7 +308,7 @@ func (o *object) number(key string, least int64) (int64, bool) {
 		if n.plain && err == nil {
 			hint = "write " + strconv.FormatInt(v, 10) + ": YAML tools read a leading zero as octal"
 		}
-		o.p.at(codeValue, n.word(), hint, "%s: %q is no whole number", o.at(key), n.text)
+		o.p.at(codeValue, n.word(), hint, "%s: %q is not a whole number", o.at(key), n.text)
 	case err != nil || v < least:
 		o.p.at(codeValue, n.word(), "", "%s: expected a number from %d that fits 64 bits instead of %s", o.at(key), least, n.text)
 	default:

@@ -72,7 +72,7 @@ func (p *parser) machine(root *node) *astMachine {
 	m.machine = o.name("machine")
 	p.fits(m.machine, "machine", maxMachine, "it names tables, `<machine>_events` among them")
 	if m.entity = o.word("entity"); m.entity.given() && !entityForm.MatchString(m.entity.text) {
-		p.at(codeValue, m.entity, "start with A-Z and go on with letters and digits, e.g. Job", "entity: %q is no exported Go name", m.entity.text)
+		p.at(codeValue, m.entity, "start with A-Z and go on with letters and digits, e.g. Job", "entity: %q is not an exported Go name", m.entity.text)
 	}
 	if v, ok := o.number("version", 1); ok {
 		m.version = int(v)

@@ -206,7 +206,7 @@ func (p *parser) projection(o *object, m *astMachine) {
 	q := &astProjection{pos: o.keys["projection"]}
 	m.projection = q
 	if q.entity = po.word("entity"); q.entity.given() && !entityForm.MatchString(q.entity.text) {
-		p.at(codeValue, q.entity, "start with A-Z and go on with letters and digits, e.g. Job", "entity of projection: %q is no exported Go name", q.entity.text)
+		p.at(codeValue, q.entity, "start with A-Z and go on with letters and digits, e.g. Job", "entity of projection: %q is not an exported Go name", q.entity.text)
 	}
 	q.key = po.some("key", po.wordOrWords("key"), "name the fields that the records of a group share")
 	if f := po.node("fields"); f != nil {
@@ -250,7 +250,7 @@ func (p *parser) aggregate(q *astProjection, e entry) {
 	case len(ts) == 2 && (ts[0].text == "max" || ts[0].text == "min") && nameForm.MatchString(ts[1].text):
 		q.fields = append(q.fields, astAggregate{e.name, w.part(ts[0].at, 3, ts[0].text), w.part(ts[1].at, len(ts[1].text), ts[1].text)})
 	default:
-		p.at(codeValue, w, hint, "projected field %s: %q is no aggregate", e.name.text, w.text)
+		p.at(codeValue, w, hint, "projected field %s: %q is not an aggregate", e.name.text, w.text)
 	}
 }
 

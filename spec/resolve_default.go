@@ -58,7 +58,7 @@ func (v *Value) constant(t Type, n *node) (problem, hint string) {
 		return v.number(t, n)
 	case KindBool:
 		if v.Kind, v.Bool = ValueBool, n.text == "true"; !n.plain || !v.Bool && n.text != "false" {
-			return strconv.Quote(n.text) + " is no boolean", "write true or false without quotes"
+			return strconv.Quote(n.text) + " is not a boolean", "write true or false without quotes"
 		}
 		return "", ""
 	case KindEnum:
@@ -78,18 +78,18 @@ func (v *Value) constant(t Type, n *node) (problem, hint string) {
 		case n.text == "":
 			return "it is empty", "write a text, or make the field optional instead"
 		case n.plain && (numberForm.MatchString(n.text) || yaml11[strings.ToLower(n.text)]):
-			return n.text + " is no text", "put it in quotes"
+			return n.text + " is not a text", "put it in quotes"
 		}
 	case KindTime:
 		at, err := time.Parse(time.RFC3339Nano, n.text)
 		if err != nil || at.IsZero() || at.UTC().Year() < 1 || at.UTC().Year() > 9999 {
-			return strconv.Quote(n.text) + " is no time", "write e.g. 2026-01-31T12:00:00Z, of the years 1 to 9999"
+			return strconv.Quote(n.text) + " is not a time", "write e.g. 2026-01-31T12:00:00Z, of the years 1 to 9999"
 		}
 		v.Const = at.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)
 	case KindJSON:
 		var b bytes.Buffer
 		if err := json.Compact(&b, []byte(n.text)); err != nil || depth(b.Bytes()) > maxDefaultDepth {
-			return strconv.Quote(n.text) + " is no JSON text", fmt.Sprintf("write JSON of at most %d levels in quotes, e.g. `'{}'`", maxDefaultDepth)
+			return strconv.Quote(n.text) + " is not JSON", fmt.Sprintf("write JSON of at most %d levels in quotes, e.g. `'{}'`", maxDefaultDepth)
 		}
 		v.Const = b.String()
 	}
@@ -127,7 +127,7 @@ func (v *Value) number(t Type, n *node) (problem, hint string) {
 	v.Int, err = strconv.ParseInt(n.text, 10, 64)
 	switch {
 	case !n.plain || !numberForm.MatchString(n.text):
-		return strconv.Quote(n.text) + " is no whole number", "write a whole number in decimal digits, without quotes"
+		return strconv.Quote(n.text) + " is not a whole number", "write a whole number in decimal digits, without quotes"
 	case err != nil:
 		return n.text + " is too large", "write a number of at most 64 bits"
 	case t.Min != nil && v.Int < *t.Min || t.Max != nil && v.Int > *t.Max:

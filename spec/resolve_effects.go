@@ -318,7 +318,7 @@ func (r *resolver) sameWords(f *Field, t, from Type, v astValue, what string) bo
 			if r.clashes[w.Name] {
 				return false // it is no word: told where it is declared
 			}
-			r.at(codeValue, v.text, "give both the same words", "%s can be %q, which is no value of field %s", what, w.Name, f.Name)
+			r.at(codeValue, v.text, "give both the same words", "%s can be %q, which is not a value of field %s", what, w.Name, f.Name)
 			return false
 		}
 	}

@@ -60,7 +60,7 @@ func (r *resolver) fact(a *astFact, sc scope) *Fact {
 func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 	t := Term{Pos: a.text.pos, Kind: a.kind, Text: a.text.text, Int: a.int, Bool: a.bool}
 	if sc.invariant && (a.kind == TermActor || a.kind == TermNow || a.kind == TermInput) {
-		r.at(codeTogether, a.text, "make it a guard: an invariant holds at any time, whoever asks", "an invariant cannot use %s", a.text.text)
+		r.at(codeTogether, a.text, "make it a guard: an invariant holds at any time, for every caller", "an invariant cannot use %s", a.text.text)
 		return t, false
 	}
 	switch a.kind {
@@ -183,7 +183,7 @@ func (r *resolver) bindWord(to **EnumValue, w word, name string, typ Type, of st
 			names = append(names, v.Name)
 		}
 	}
-	r.at(codeUndeclared, w, didYouMean(r.nearest(name, names), "values", names), "%q is no value of %s", name, of)
+	r.at(codeUndeclared, w, didYouMean(r.nearest(name, names), "values", names), "%q is not a value of %s", name, of)
 	return false
 }
 

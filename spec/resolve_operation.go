@@ -119,7 +119,7 @@ func (r *resolver) branch(o *Operation, a *astOperation, b *astBranch, from, cre
 			break
 		}
 		if r.states.byName[w.text] != nil && a.from.given() && !from[w.text] {
-			r.at(codeValue, w, "list the state under `from` of the operation too", "state %s is no source state of operation %s", w.text, o.Name)
+			r.at(codeValue, w, "list the state under `from` of the operation too", "operation %s does not start in state %s", o.Name, w.text)
 		}
 	}
 	var ends []string

@@ -34,7 +34,7 @@ func reportSyntax(r *reporter, src []byte, off int, err error) {
 	case tabbed(src, pos.Line):
 		col := strings.IndexByte(lineAt(src, pos.Line), '\t')
 		pos.Col, n = utf8.RuneCountInString(lineAt(src, pos.Line)[:col])+1, 1
-		message, hint = "a tab indents the line", "indent with spaces: YAML does not allow tabs"
+		message, hint = "the line is indented with a tab", "indent with spaces: YAML does not allow tabs"
 	case strings.Contains(message, "mapping values are not allowed"), strings.Contains(message, "could not find expected ':'"):
 		if at, ok := tightColon(src, pos.Line); ok {
 			pos, n = at, 1
@@ -127,7 +127,7 @@ func (r *reporter) bracket(src []byte, line int) bool {
 		r.add(codeSyntax, at, 1, "check the brackets from here on", "the brackets do not match")
 	default:
 		r.add(codeSyntax, at, 1, "close the bracket, or put a comma between the values",
-			"the bracket is not closed before the next line that does not belong into it")
+			"this bracket is never closed")
 	}
 	return true
 }

@@ -13,7 +13,7 @@ import (
 
 // syntaxTexts are all that a syntax error may say.
 var syntaxTexts = []string{
-	"a tab indents the line",
+	"the line is indented with a tab",
 	"a `:` needs a space behind it",
 	"expected `:` after a key",
 	"a `:` cannot stand here",
@@ -31,7 +31,7 @@ var syntaxTexts = []string{
 	"brackets or lists stand in each other too deep",
 	"this cannot be read as YAML",
 	"the brackets do not match",
-	"the bracket is not closed before the next line that does not belong into it",
+	"this bracket is never closed",
 	"text follows the closing quote",
 	"expected a key at the indentation of its neighbours",
 }

@@ -50,7 +50,7 @@ The exit code is 1 when a MUST rule is broken, 2 when the database cannot be rea
 		RunE:              func(_ *cobra.Command, args []string) error { return c.audit(args[0], f) },
 	}
 	databaseFlag(cmd, &f.db)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print what was found as JSON")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print findings as JSON")
 	c.QuietFlag(cmd)
 	return cmd
 }
@@ -77,7 +77,7 @@ the database cannot be read.`,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.audit(args[0], f) },
 	}
 	databaseFlag(cmd, &f.db)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print what was found as JSON")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print findings as JSON")
 	c.QuietFlag(cmd)
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do it")
 	cmd.Flags().StringVar(&f.actor, "actor", "", "with --yes: who does it, for the log")

@@ -79,7 +79,7 @@ func (c *ctl) migrate(args []string, f migrateFlags) error {
 	case errors.Is(err, migration.ErrNone):
 		return cli.Usage(err)
 	case old.Found.HasErrors():
-		return cli.Usagef("%s is not sound, so its tables are not known; fix it first", old.Name)
+		return cli.Usagef("%s has errors, so its tables are not known; fix them first", old.Name)
 	case err != nil:
 		return cli.Internal(err)
 	}

@@ -24,7 +24,7 @@ func (c *tool) checkCommand() *cobra.Command {
 	var asJSON, strict, verbose bool
 	cmd := &cobra.Command{
 		Use:   "check SPEC...",
-		Short: "Report what is wrong with specifications",
+		Short: "Check specifications and report problems",
 		Long: `Check reads specifications and prints all findings, sorted by position, to the
 standard output. "-" reads the standard input. The exit code is 1 when there is
 an error; warnings alone leave it 0, or make it 1 with --strict.
@@ -47,8 +47,8 @@ warnings (how many).`,
 	}
 	cmd.Flags().StringVar(&format, "format", formatText, "form of the findings: text, json, sarif (2.1.0) or github (workflow commands)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also print facts about the machine: what carries each unique (FSM505)")
-	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 for warnings, too")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also print facts about the machine, such as how each unique is kept (FSM505)")
+	cmd.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
 	cmd.MarkFlagsMutuallyExclusive("format", "json")
 	c.QuietFlag(cmd)
 	c.modelFlags(cmd)

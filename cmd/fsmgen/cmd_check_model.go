@@ -20,11 +20,11 @@ type modelRun struct {
 
 func (c *tool) modelFlags(cmd *cobra.Command) {
 	f, r := cmd.Flags(), &c.model
-	f.BoolVar(&r.on, "model", false, "try everything that a few records can do in a hostile environment")
+	f.BoolVar(&r.on, "model", false, "model-check: try every interleaving of a few records, with crashes, retries and late calls")
 	f.IntVar(&r.options.Records, "records", 0, "with --model: records at once (default: 1, or 3 to 8 where rules look at other records)")
 	f.IntVar(&r.options.Groups, "groups", 0, "with --model: values of a field that makes groups (default 1)")
 	f.IntVar(&r.options.Workers, "workers", 0, "with --model: workers (default 2)")
-	f.IntVar(&r.options.Counter, "counter", 0, "with --model: how far counters are followed (default 3)")
+	f.IntVar(&r.options.Counter, "counter", 0, "with --model: highest value of counters (default 3)")
 	f.IntVar(&r.options.MaxStates, "max-states", 0, "with --model: states after which the search ends (default 2000000)")
 	f.StringVar(&r.goTest, "go-test", "", "with --model: write the trace as a test of the generated package to `FILE`")
 }

@@ -263,7 +263,7 @@ func (c *tool) chart(m *spec.Machine, f diagramFlags) (*chart.Chart, error) {
 	ch := chart.At(m, details[f.detail])
 	if f.history != "" {
 		if _, unknown := ch.Weigh(f.traffic); unknown > 0 {
-			c.Errorf("%d events of the log are on no arrow: the machine does not have their move (any more)\n", unknown)
+			c.Errorf("%d events of the log are on no arrow: the machine does not have their move, or no longer has it\n", unknown)
 		}
 	}
 	if f.focus != "" {

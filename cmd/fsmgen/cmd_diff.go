@@ -18,7 +18,7 @@ func (c *tool) diffCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
-		Short: "Say what changed from one version of a specification to the next",
+		Short: "Compare two versions of a specification",
 		Long: `Diff compares two versions of a specification and says whom each change breaks:
 SOURCE (Go code that calls the generated package), DATA (stored rows and
 events), BEHAVIOR (what callers and readers rely on), or nobody. The exit code
@@ -123,7 +123,7 @@ func (c *tool) migration(old, next *cli.Source, o diffOptions) error {
 	case errors.Is(err, migration.ErrNone):
 		return cli.Usage(err)
 	case old.Found.HasErrors():
-		return cli.Usagef("%s is not sound, so its tables are not known: %w", old.Name, err)
+		return cli.Usagef("%s has errors, so its tables are not known: %w", old.Name, err)
 	case err != nil:
 		return cli.Internal(err)
 	case o.sql != "":

@@ -15,8 +15,7 @@ func (c *tool) docsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "docs SPEC",
 		Short: "Write the Markdown page of a machine",
-		Long: `Docs writes all that is to be known of a machine as one page of Markdown: the
-picture, the states with what holds in them, the operations with guards, effects
+		Long: `Docs writes a reference page (Markdown) for a machine: the picture, the states with what holds in them, the operations with guards, effects
 and refusals, the matrix, the events as JSON, and the table of the records. "-"
 reads the standard input.`,
 		Example: `  fsmgen docs job.yaml

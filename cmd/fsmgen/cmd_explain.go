@@ -14,7 +14,7 @@ func (c *tool) explainCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "explain [CODE...]",
-		Short: "Say what a finding means and how to fix it",
+		Short: "Explain a finding and how to fix it",
 		Long: `Explain prints the pages of findings, or the list of all findings. A page gives the
 reason, a bad and a good example, and what is reported for the bad one. With --json
 it is an object with code, severity, title, doc (Markdown), old (the version before,

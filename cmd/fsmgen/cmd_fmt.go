@@ -26,12 +26,11 @@ func (c *tool) fmtCommand() *cobra.Command {
 		Long: `Fmt rewrites specifications in the canonical form: two spaces of indentation,
 quotes only where they are needed, comments at the end of lines in one column.
 The order of keys is yours, comments are kept, and the meaning does not change.
-What is printed once does not change when it is printed again. Files that are
-in the form already are not touched; "-" prints the standard input to the
-standard output.
+Formatting is idempotent. Files that have the form already are not touched; "-"
+prints the standard input to the standard output.
 
-A file that cannot be read is reported and left alone, and so is a file with a
-comment that would be lost: those inside of brackets can be.`,
+A file that cannot be read is reported and left alone, and so is a file whose
+comments inside brackets would be lost.`,
 		Example: `  fsmgen fmt specs/*.yaml
   fsmgen fmt --check specs/*.yaml   # in CI: fail when a file would change
   fsmgen fmt --diff job.yaml        # show what would change`,
@@ -42,7 +41,7 @@ comment that would be lost: those inside of brackets can be.`,
 	c.JSONFlag(cmd, &f.asJSON, "files, with --diff each with its diff; output\n(format and text) for the standard input.")
 	c.QuietFlag(cmd)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file would change")
-	cmd.Flags().BoolVar(&f.diff, "diff", false, "write nothing; print what would change, and exit with 1 when something would")
+	cmd.Flags().BoolVar(&f.diff, "diff", false, "write nothing; print the changes, and exit with 1 when there are any")
 	return cmd
 }
 

@@ -45,7 +45,7 @@ specification: into a folder named after the package, beside the YAML file, or
 into the folder of -o.
 
 All specifications are read, checked and generated before the first file is
-written, and nothing is written when anything is wrong. Unchanged files are not
+written. If one of them has an error, nothing is written. Unchanged files are not
 touched. A file that fsmgen did not write is never overwritten. Files of an
 earlier run that are no longer produced are reported and left alone.
 
@@ -58,8 +58,8 @@ or in git: after the new package's Migrate, programs of that version go on
 working on the same tables until the new package's EndRollOut. It is refused
 when the two versions cannot be open at once.
 
-With --watch it goes on until it is interrupted, and generates whenever one of
-the files changed. Findings are printed, and the last sound package stays.
+With --watch it generates again on every change of a file, until Ctrl-C. Findings
+are printed, and the last valid package is kept.
 
 With --json it prints one object: findings (as check --json has them), errors and
 warnings (how many), and files (path, status before the run: missing, differs,
@@ -84,13 +84,13 @@ unchanged, foreign or stale, and written).`,
 	}
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder of the package (one specification only)")
 	cmd.Flags().StringVar(&f.pkg, "package", "", "name of the package (one specification only; default: the machine's name)")
-	cmd.Flags().StringVar(&f.enforce, "enforce", "full", "what the database enforces by itself: none, checks or full")
+	cmd.Flags().StringVar(&f.enforce, "enforce", "full", "rules that the database enforces: none, checks or full")
 	cmd.Flags().StringVar(&f.beside, "beside", "", "version whose programs may go on working during a roll-out: a file or git:REVISION (one specification only)")
 	cmd.Flags().StringSliceVar(&f.testStore, "test-store", nil, "stores that the tests use besides the one in memory: sqlite, postgres")
 	cmd.Flags().StringSliceVar(&f.layers, "layers", nil, "what is generated: pure, or durable, or durable,handles (default: what the specification says, or all)")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file is not up to date")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print what was found and done as JSON")
-	cmd.Flags().BoolVar(&f.watch, "watch", false, "go on, and generate whenever a specification changes; ctrl-c ends")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print findings and results as JSON")
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "regenerate on every change until Ctrl-C")
 	cmd.MarkFlagsMutuallyExclusive("watch", "check")
 	cmd.MarkFlagsMutuallyExclusive("watch", "json")
 	c.QuietFlag(cmd)
@@ -257,7 +257,7 @@ func (c *tool) beside(next *cli.Source, name string) ([]gen.SpecID, error) {
 		return nil, err
 	case old.Machine == nil:
 		c.RenderAll(c.Err, []*cli.Source{old}, spec.Error)
-		return nil, cli.Usagef("%s is not sound; fix it first", old.Name)
+		return nil, cli.Usagef("%s has errors; fix them first", old.Name)
 	case old.Machine.Name != next.Machine.Name:
 		return nil, cli.Usagef("%s is machine %s, not %s", old.Name, old.Machine.Name, next.Machine.Name)
 	case old.Machine.Hash == next.Machine.Hash:

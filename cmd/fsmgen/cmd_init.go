@@ -28,9 +28,9 @@ func (c *tool) initCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init NAME",
 		Short: "Write a commented specification to start from",
-		Long: `Init writes NAME.yaml into this folder: a small, sound machine with a lease, a
-guard, a recovery by the system and request ids, and comments that say what is
-what. It never overwrites a file.`,
+		Long: `Init writes NAME.yaml into this folder: a small, valid machine with a lease, a
+guard, a recovery by the system and request ids, and comments that explain
+them. It never overwrites a file.`,
 		Example: `  fsmgen init parcel
   fsmgen check parcel.yaml
   fsmgen gen parcel.yaml`,

@@ -19,11 +19,10 @@ func (c *tool) replayCommand() *cobra.Command {
 		Long: `Replay reads events, one JSON object per line in the form that CONTRACT.md
 describes and "fsmctl log --json" prints, and says which line breaks which rule: a
 gap, a step that the machine does not have, a guard that does not hold, a field
-that the operation would have left otherwise, a checksum that is wrong. All lines
-are judged, in one pass; "-" reads the standard input.
+with another value than the operation sets, a wrong checksum. All lines are judged, in one pass; "-" reads the standard input.
 
 An event needs id, rev, operation, to and at, and from unless it is a creation.
-What a log has more is judged too: with changes, the rules of the states; with
+Further members are judged too: with changes, the rules of the states; with
 inputs and actor, the guards and branches; with sum and chain, the checksums. The
 lines stand in the order of their commits; those of one record by rev and n.
 
@@ -43,7 +42,7 @@ The exit code is 1 when a line breaks a rule, 2 when the file cannot be read.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return c.replay(args[0], args[1], asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print findings as JSON")
 	c.QuietFlag(cmd)
 	return cmd
 }

@@ -45,7 +45,7 @@ those rows beforehand. No database is looked at.`,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.sql(args[0], f) },
 	}
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "the database: sqlite or postgres (required)")
-	cmd.Flags().StringVar(&f.level, "level", "full", "what the database enforces by itself: none, checks or full")
+	cmd.Flags().StringVar(&f.level, "level", "full", "rules that the database enforces: none, checks or full")
 	cmd.Flags().StringVar(&f.from, "migrate-from", "", "print the migration from this older specification instead: a file or git:REVISION")
 	c.JSONFlag(cmd, &f.asJSON, "output (format and text).")
 	c.QuietFlag(cmd)
@@ -101,7 +101,7 @@ func (c *tool) sqlFrom(next *cli.Source, f sqlFlags) error {
 	}
 	if old.Machine == nil || old.Found.HasErrors() {
 		c.RenderAll(c.Err, []*cli.Source{old}, spec.Error)
-		return cli.Usagef("%s is not sound, so its tables are not known; fix it first", old.Name)
+		return cli.Usagef("%s has errors, so its tables are not known; fix them first", old.Name)
 	}
 	m, err := migration.New(old.Machine, next.Machine, f.dialect, f.level)
 	switch {

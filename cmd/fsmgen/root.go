@@ -38,11 +38,11 @@ typed transition methods, exhaustive tests, SQL schemas and a diagram.
 Each command has --json and -q. A command that reads specifications prints with
 --json one object: findings, errors and warnings (how many), and where it applies
 files (path, status before the run, written) or output (what would be printed).
--q says only what is wrong; what was asked for is printed all the same.
+-q prints findings only; requested output is still printed.
 
 Exit codes: 0 ok; 1 the specification has errors, files on disk are not what
-fsmgen would write, or a log is not the machine's work; 2 the command line, or a
-file it names, cannot be used; 3 a bug in fsmgen. Databases are read by fsmctl.`,
+fsmgen would write, or a log has an event that the machine could not make; 2 the command line,
+or a file it names, cannot be used; 3 a bug in fsmgen. Databases are read by fsmctl.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

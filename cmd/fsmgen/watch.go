@@ -61,11 +61,11 @@ func (c *tool) generateOnce(paths []string, f genFlags) error {
 	switch {
 	case err == nil && c.Quiet:
 	case err == nil:
-		c.Errorf("%s: up to date; waiting for the next change, ctrl-c ends\n", strings.Join(shownAll(paths), ", "))
+		c.Errorf("%s: up to date; waiting for the next change; stop with Ctrl-C\n", strings.Join(shownAll(paths), ", "))
 	case errors.Is(err, cli.ErrFindings):
-		c.Errorf("waiting for the next change, ctrl-c ends\n")
+		c.Errorf("waiting for the next change; stop with Ctrl-C\n")
 	case cli.IsUsage(err):
-		c.Errorf("fsmgen gen: %v\nwaiting for the next change, ctrl-c ends\n", err)
+		c.Errorf("fsmgen gen: %v\nwaiting for the next change; stop with Ctrl-C\n", err)
 	default:
 		return err
 	}

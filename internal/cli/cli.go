@@ -180,13 +180,13 @@ func (c *CLI) Remarkf(format string, args ...any) {
 
 // JSONFlag adds --json; what says which parts of the report the command fills.
 func (c *CLI) JSONFlag(cmd *cobra.Command, asJSON *bool, what string) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print what was found and done as JSON")
+	cmd.Flags().BoolVar(asJSON, "json", false, "print findings and results as JSON")
 	cmd.Long += "\n\nWith --json it prints one object: findings (as check --json has them), errors and\nwarnings (how many), and " + what
 }
 
 // QuietFlag adds --quiet.
 func (c *CLI) QuietFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&c.Quiet, "quiet", "q", false, "say only what is wrong")
+	cmd.Flags().BoolVarP(&c.Quiet, "quiet", "q", false, "print findings only")
 }
 
 // Source is one specification and what was found in it.
@@ -287,7 +287,7 @@ func (c *CLI) Sound(path string) (*Source, error) {
 	}
 	if s.Found.HasErrors() {
 		c.RenderAll(c.Err, []*Source{s}, spec.Error)
-		return nil, Usagef("%s is not sound; fix it first", s.Name)
+		return nil, Usagef("%s has errors; fix them first", s.Name)
 	}
 	return s, nil
 }

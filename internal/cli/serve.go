@@ -99,7 +99,7 @@ func (c *CLI) Serve(ctx context.Context, paths []string, address, db string, asJ
 	}
 	hosts, loopback := serve.HostsOf(l, host)
 	if !loopback {
-		c.Errorf("warning: %s is not only this computer: whoever can reach it sees the specifications, and the database if there is one; there is no login\n", l.Addr())
+		c.Errorf("warning: %s is not only this computer: everyone who can reach it sees the specifications and the database, if any; there is no login\n", l.Addr())
 	}
 	at := hosts.Names[0]
 	if hosts.AnyAddress { // no browser opens 0.0.0.0

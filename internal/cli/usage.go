@@ -29,7 +29,7 @@ func speak(root *cobra.Command) {
 				if check(cmd, args) == nil {
 					return nil
 				}
-				return fmt.Errorf("%s; write: %s", given(args), strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+				return fmt.Errorf("%s; usage: %s", given(cmd, args), strings.TrimSuffix(cmd.UseLine(), " [flags]"))
 			}
 		}
 	}
@@ -42,10 +42,11 @@ func speak(root *cobra.Command) {
 }
 
 // given says what a command was given instead of what it wants.
-func given(args []string) string {
+func given(cmd *cobra.Command, args []string) string {
 	switch len(args) {
 	case 0:
-		return "there is no argument"
+		first := strings.Trim(strings.Fields(cmd.Use + " argument")[1], "[].")
+		return "missing " + first
 	case 1:
 		return fmt.Sprintf("the only argument is %q", args[0])
 	}

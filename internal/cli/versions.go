@@ -37,7 +37,7 @@ func (c *CLI) Versions(args []string, against string) (old, next *Source, err er
 	for _, s := range []*Source{old, next} {
 		if s.Machine == nil || s == next && s.Found.HasErrors() {
 			c.RenderAll(c.Err, []*Source{s}, spec.Error)
-			return nil, nil, Usagef("%s is not sound; fix it first", s.Name)
+			return nil, nil, Usagef("%s has errors; fix them first", s.Name)
 		}
 	}
 	return old, next, nil

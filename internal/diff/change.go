@@ -32,8 +32,8 @@ var classes = map[string]Class{
 // advice is what to do about a change that has no hint of its own.
 var advice = map[string]string{
 	"FSM703": "change every caller",
-	"FSM708": "tell those who take the state for an end, or for none",
-	"FSM710": "tell those who call it, and those who read what it leaves behind",
+	"FSM708": "check code that treats this state as final",
+	"FSM710": "check its callers, and the code that reads the record afterwards",
 	"FSM711": "nothing of it is stored: tell those who read the derived states",
 	"FSM713": "make sure that nobody relies on the stricter rule",
 }

@@ -150,7 +150,7 @@ func (c *comparison) values(code string, where at, what string, old, next []*spe
 			} else {
 				hint = "keep the value; rows and events hold it"
 			}
-			c.report(code, at{p.old.Pos, where.next}, hint, "%s has no value %s any more", what, p.old.Name)
+			c.report(code, at{p.old.Pos, where.next}, hint, "%s no longer has the value %s", what, p.old.Name)
 		case p.old == nil:
 			c.report("FSM709", at{where.old, p.next.Pos}, readersFirst, "%s has the new value %s", what, p.next.Name)
 		case p.old.Name != p.next.Name:

@@ -17,9 +17,9 @@ func (c *comparison) following(o, n *spec.Operation) {
 	if o.OnRefusalRecordOnly != n.OnRefusalRecordOnly {
 		where := at{o.Pos, n.Pos}
 		if n.OnRefusalRecordOnly {
-			c.report("FSM705", where, "callers see no error any more", "%s is recorded when a guard fails, it was refused", n.Name)
+			c.report("FSM705", where, "callers no longer see an error", "%s is recorded when a guard fails, it was refused", n.Name)
 		} else {
-			c.report("FSM704", where, "calls that were recorded fail", "%s is refused when a guard fails, it was recorded", n.Name)
+			c.report("FSM704", where, "calls that were recorded now fail", "%s is refused when a guard fails, it was recorded", n.Name)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func (c *comparison) dedupe(o, n *spec.Operation) {
 	}
 	switch {
 	case n.DedupeBy == nil:
-		c.report("FSM704", where, "callers may count on the existing record", "%s finds no existing record any more", n.Name)
+		c.report("FSM704", where, "callers may count on the existing record", "%s no longer finds an existing record", n.Name)
 	case o.DedupeBy == nil:
 		c.report("FSM705", where, "a call that made a record, or was refused, may return another caller's record",
 			"%s returns the existing record with the same %s", n.Name, fieldNames(n.DedupeBy.Fields))
@@ -64,16 +64,16 @@ func (c *comparison) picking(o, n *spec.Operation) {
 	switch {
 	case o.Next == nil && n.Next == nil:
 	case n.Next == nil:
-		c.report("FSM703", at{o.Next.Pos, n.Pos}, "callers let the store pick the record", "%s picks no record any more", n.Name)
+		c.report("FSM703", at{o.Next.Pos, n.Pos}, "callers let the store pick the record", "%s no longer picks a record", n.Name)
 	case o.Next == nil:
 		c.compatible(at{o.Pos, n.Next.Pos}, "the store can pick the record for %s", n.Name)
 	default:
 		where := at{o.Next.Pos, n.Next.Pos}
 		if more := without(n.Next.Where, o.Next.Where); len(more) > 0 {
-			c.report("FSM704", where, "records that were picked are passed over", "%s picks only where %s", n.Name, factTexts(more))
+			c.report("FSM704", where, "records that were picked are now passed over", "%s picks only where %s", n.Name, factTexts(more))
 		}
 		if less := without(o.Next.Where, n.Next.Where); len(less) > 0 {
-			c.report("FSM705", where, "records that were passed over are picked", "%s picks also where %s does not hold", n.Name, factTexts(less))
+			c.report("FSM705", where, "records that were passed over are now picked", "%s picks also where %s does not hold", n.Name, factTexts(less))
 		}
 		if a, b := orderWords(o.Next), orderWords(n.Next); !slices.Equal(a, b) {
 			c.report("FSM710", where, "", "%s picks by %s, it picked by %s", n.Name, orNothing(b), orNothing(a))
@@ -112,9 +112,9 @@ func (c *comparison) triggers(o, n *spec.Operation) {
 	for _, p := range pairUp(refs(o.Triggers), refs(n.Triggers), key) {
 		switch {
 		case p.next == nil:
-			c.report("FSM710", at{p.old.Pos, n.Pos}, "nothing fires it unless somebody calls it", "%s is not fired %s any more", n.Name, key(p.old))
+			c.report("FSM710", at{p.old.Pos, n.Pos}, "let a program call it, or restore the trigger", "%s is no longer fired %s", n.Name, key(p.old))
 		case p.old == nil:
-			c.report("FSM710", at{o.Pos, p.next.Pos}, "records that lie there move by themselves", "%s is fired %s", n.Name, key(p.next))
+			c.report("FSM710", at{o.Pos, p.next.Pos}, "records that are due there move by themselves", "%s is fired %s", n.Name, key(p.next))
 		case p.old.Plus != p.next.Plus:
 			c.compatible(at{p.old.Pos, p.next.Pos}, "%s is fired %s + %s, it was + %s", n.Name, key(p.next), p.next.Plus, p.old.Plus)
 		}
@@ -129,7 +129,7 @@ func (c *comparison) effect(o, n *spec.Operation) {
 	case a == nil:
 		c.report("FSM710", at{o.Pos, b.Pos}, "implement it in Effects; records that are past it do not get it", "%s has the effect %s", n.Name, b.Name)
 	case b == nil:
-		c.report("FSM712", at{a.Pos, n.Pos}, "deliver what waits in the outbox before the change: nothing performs it afterwards", "%s has no effect %s any more", n.Name, a.Name)
+		c.report("FSM712", at{a.Pos, n.Pos}, "deliver what waits in the outbox before the change: nothing performs it afterwards", "%s no longer has the effect %s", n.Name, a.Name)
 	default:
 		where := at{a.Pos, b.Pos}
 		if a.Name != b.Name {

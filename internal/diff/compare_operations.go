@@ -63,7 +63,7 @@ func (c *comparison) operation(o, n *spec.Operation) {
 	}
 	if a, b := unexported(c.old, o), unexported(c.next, n); a != b {
 		if b {
-			c.report("FSM703", where, "only the delivery of an effect leads to it now", "operation %s has no method any more", n.Name)
+			c.report("FSM703", where, "only the delivery of an effect leads to it now", "operation %s no longer has a method", n.Name)
 		} else {
 			c.compatible(where, "operation %s has a method now", n.Name)
 		}
@@ -73,7 +73,7 @@ func (c *comparison) operation(o, n *spec.Operation) {
 	if a, b := readsActor(o), readsActor(n); a != b && o.By == n.By && n.By == spec.ByCaller {
 		word := "takes the actor now"
 		if a {
-			word = "takes no actor any more"
+			word = "no longer takes an actor"
 		}
 		c.report("FSM703", where, "callers of the durable form change nothing", "the pure form of operation %s %s", n.Name, word)
 	}
@@ -152,7 +152,7 @@ func (c *comparison) inputs(o, n *spec.Operation) {
 	for _, p := range pairUp(o.Inputs, n.Inputs, inputWord) {
 		switch {
 		case p.next == nil:
-			c.report("FSM703", at{p.old.Pos, n.Pos}, "callers send it", "operation %s takes no input %s any more", n.Name, p.old.Name)
+			c.report("FSM703", at{p.old.Pos, n.Pos}, "callers send it", "operation %s no longer takes the input %s", n.Name, p.old.Name)
 		case p.old == nil && p.next.Type.Optional && len(o.Inputs) == 0:
 			c.report("FSM703", at{o.Pos, p.next.Pos}, "callers give "+spec.GoName(n.Name)+"Input{}",
 				"operation %s takes the optional input %s, its first one", n.Name, p.next.Name)
@@ -194,11 +194,11 @@ type verdict struct {
 
 // verdicts tells what the change of a cell's class means.
 var verdicts = map[[2]spec.Class]verdict{
-	{spec.Transition, spec.Reject}:     {"FSM704", "is refused, it was a transition", "calls that worked fail"},
-	{spec.RecordOnly, spec.Reject}:     {"FSM704", "is refused, it was recorded only", "calls that worked fail"},
+	{spec.Transition, spec.Reject}:     {"FSM704", "is refused, it was a transition", "calls that succeeded may now fail"},
+	{spec.RecordOnly, spec.Reject}:     {"FSM704", "is refused, it was recorded only", "calls that succeeded may now fail"},
 	{spec.Transition, spec.RecordOnly}: {"FSM704", "is recorded only, it was a transition", "calls that moved the record do nothing"},
-	{spec.Reject, spec.Transition}:     {"FSM705", "is a transition, it was refused", "somebody may rely on the refusal"},
-	{spec.Reject, spec.RecordOnly}:     {"FSM705", "is recorded only, it was refused", "somebody may rely on the refusal"},
+	{spec.Reject, spec.Transition}:     {"FSM705", "is a transition, it was refused", "check code that relies on the refusal"},
+	{spec.Reject, spec.RecordOnly}:     {"FSM705", "is recorded only, it was refused", "check code that relies on the refusal"},
 	{spec.RecordOnly, spec.Transition}: {"FSM705", "is a transition, it was recorded only", "calls that did nothing move the record"},
 }
 

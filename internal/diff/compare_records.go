@@ -39,7 +39,7 @@ func (c *comparison) uniques() {
 				c.compatible(at{p.old.pos, renamed.pos}, "the rule %s is called %s", p.old.name, renamed.name)
 				continue
 			}
-			c.report("FSM705", at{old: p.old.pos}, "what it refused is possible now", "the rule %s is gone: %s", p.old.name, p.old.shown)
+			c.report("FSM705", at{old: p.old.pos}, "calls that were refused now succeed", "the rule %s is gone: %s", p.old.name, p.old.shown)
 		case p.old == nil:
 			if p.next.among(uniques(c.old)) != nil {
 				continue
@@ -73,16 +73,16 @@ func (c *comparison) unique(o, n *unique) {
 		c.report("FSM706", where, auditFirst, "the rule %s holds in %s too", n.name, comma(more))
 	}
 	if slices.ContainsFunc(less, func(w string) bool { return !gone(w) }) {
-		c.report("FSM705", where, "what it refused is possible now", "the rule %s does not hold in %s any more", n.name, comma(less))
+		c.report("FSM705", where, "calls that were refused now succeed", "the rule %s no longer holds in %s", n.name, comma(less))
 	}
 	if moved := slices.DeleteFunc(slices.Concat(more, less), func(w string) bool { return !gone(w) }); len(moved) > 0 {
 		c.compatible(where, "the rule %s differs in states that are new or gone: %s", n.name, comma(moved))
 	}
 	if less := beyond(o.fields, n.fields); len(less) > 0 {
-		c.report("FSM706", where, auditFirst, "the rule %s does not tell records apart by %s any more", n.name, comma(less))
+		c.report("FSM706", where, auditFirst, "the rule %s no longer tells records apart by %s", n.name, comma(less))
 	}
 	if more := beyond(n.fields, o.fields); len(more) > 0 {
-		c.report("FSM705", where, "what it refused is possible now", "the rule %s looks only at records with the same %s too", n.name, comma(more))
+		c.report("FSM705", where, "calls that were refused now succeed", "the rule %s looks only at records with the same %s too", n.name, comma(more))
 	}
 	if o.error != n.error {
 		c.report("FSM703", where, "callers compare with the error", "the rule %s refuses as %s, it was %s", n.name, n.error, o.error)
@@ -96,7 +96,7 @@ func (c *comparison) declarations() {
 	for _, p := range pairUp(c.old.Forbidden, c.next.Forbidden, move) {
 		switch {
 		case p.next == nil:
-			c.report("FSM705", at{old: p.old.Pos}, "nothing keeps it from becoming possible", "the move from %s is not forbidden any more", move(p.old))
+			c.report("FSM705", at{old: p.old.Pos}, "an operation may now be added that makes it", "the move from %s is no longer forbidden", move(p.old))
 		case p.old == nil:
 			c.compatible(at{next: p.next.Pos}, "the move from %s is forbidden", move(p.next))
 		default:
@@ -156,9 +156,9 @@ func (c *comparison) projection() {
 	for _, p := range pairUp(o.Transitions, n.Transitions, edge) {
 		switch {
 		case p.next == nil:
-			c.report("FSM711", at{p.old.Pos, n.Pos}, "", "%s does not go from %s any more", n.Entity, edge(p.old))
+			c.report("FSM711", at{p.old.Pos, n.Pos}, "", "%s no longer goes from %s", n.Entity, edge(p.old))
 		case p.old == nil:
-			c.report("FSM711", at{o.Pos, p.next.Pos}, "readers may rely on the steps that there were", "%s goes from %s", n.Entity, edge(p.next))
+			c.report("FSM711", at{o.Pos, p.next.Pos}, "check readers that rely on the old transitions", "%s goes from %s", n.Entity, edge(p.next))
 		}
 	}
 }

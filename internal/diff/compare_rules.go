@@ -17,7 +17,7 @@ func (c *comparison) requirements(o, n *spec.Operation) {
 			i = slices.IndexFunc(left, func(p *spec.Requirement) bool { return sameCondition(p, q) })
 		}
 		if i < 0 {
-			c.report("FSM704", at{o.Pos, q.Pos}, "calls that worked fail", "operation %s requires %s", n.Name, q.Guard.Name)
+			c.report("FSM704", at{o.Pos, q.Pos}, "calls that succeeded may now fail", "operation %s requires %s", n.Name, q.Guard.Name)
 			continue
 		}
 		p := left[i]
@@ -26,7 +26,7 @@ func (c *comparison) requirements(o, n *spec.Operation) {
 		c.requirement(n, p, q)
 	}
 	for _, p := range left {
-		c.report("FSM705", at{p.Pos, n.Pos}, "what it refused is possible now", "operation %s does not require %s any more", n.Name, p.Guard.Name)
+		c.report("FSM705", at{p.Pos, n.Pos}, "calls that were refused now succeed", "operation %s no longer requires %s", n.Name, p.Guard.Name)
 	}
 	var was []string
 	for _, p := range o.Require {
@@ -59,7 +59,7 @@ func (c *comparison) requirement(op *spec.Operation, p, q *spec.Requirement) {
 			stronger = "asks for " + factTexts(more)
 		}
 		if less := without(p.When, q.When); len(less) > 0 {
-			weaker = "does not ask for " + factTexts(less) + " any more"
+			weaker = "no longer asks for " + factTexts(less)
 		}
 	case a == nil || b == nil:
 		stronger, weaker = "asks something else", "does not ask what it asked"
@@ -67,10 +67,10 @@ func (c *comparison) requirement(op *spec.Operation, p, q *spec.Requirement) {
 		stronger, weaker = comparePeers(a, b)
 	}
 	if stronger != "" {
-		c.report("FSM704", where, "calls that worked fail", "guard %s of %s %s", q.Guard.Name, op.Name, stronger)
+		c.report("FSM704", where, "calls that succeeded may now fail", "guard %s of %s %s", q.Guard.Name, op.Name, stronger)
 	}
 	if weaker != "" {
-		c.report("FSM705", where, "what it refused is possible now", "guard %s of %s %s", q.Guard.Name, op.Name, weaker)
+		c.report("FSM705", where, "calls that were refused now succeed", "guard %s of %s %s", q.Guard.Name, op.Name, weaker)
 	}
 }
 
@@ -110,7 +110,7 @@ func (c *comparison) guards() {
 	for _, p := range pairUp(c.old.Guards, c.next.Guards, func(g *spec.Guard) string { return g.Name }) {
 		switch {
 		case p.next == nil:
-			c.compatible(at{old: p.old.Pos}, "guard %s is not declared any more", p.old.Name)
+			c.compatible(at{old: p.old.Pos}, "guard %s is no longer declared", p.old.Name)
 		case p.old == nil:
 			c.compatible(at{next: p.next.Pos}, "guard %s is declared", p.next.Name)
 		default:
@@ -177,9 +177,9 @@ func (c *comparison) invariants() {
 	for _, f := range without(c.old.Invariant, c.next.Invariant) {
 		place := at{f.Pos, c.next.Pos}
 		if everywhere(c.next, f, after) {
-			c.compatible(place, "`%s` is no invariant of the machine any more; each state has it", f.Text)
+			c.compatible(place, "`%s` is no longer an invariant of the machine; each state has it", f.Text)
 		} else {
-			c.report("FSM707", place, "readers may rely on it", "the invariant `%s` is gone", f.Text)
+			c.report("FSM707", place, "check code that relies on it", "the invariant `%s` is gone", f.Text)
 		}
 	}
 	for _, p := range c.pairs {
@@ -206,7 +206,7 @@ func (c *comparison) stateInvariants(o, n *spec.State) {
 		if f.Op == spec.Present && shouldHave(n.ShouldPresent, f) || f.Op == spec.Absent && shouldHave(n.ShouldAbsent, f) {
 			word = ", it is a SHOULD"
 		}
-		c.report("FSM707", at{f.Pos, n.Pos}, "readers may rely on it", "state %s does not demand `%s` any more%s", n.Name, f.Text, word)
+		c.report("FSM707", at{f.Pos, n.Pos}, "check code that relies on it", "state %s no longer demands `%s`%s", n.Name, f.Text, word)
 	}
 }
 

@@ -73,7 +73,7 @@ func (c *comparison) tombstones() {
 		switch {
 		case n == nil && !slices.ContainsFunc(c.next.States, func(s *spec.State) bool { return s.Stored() == r.Name }):
 			c.report("FSM701", at{old: r.Pos}, "keep `"+r.Name+"` under `removed`",
-				"removed state %s is not listed any more: old events hold it, and nothing keeps its name from coming back", r.Name)
+				"removed state %s is no longer listed: old events hold it, and a new state could take its name", r.Name)
 		case n != nil && n.To.State.Stored() != r.To.State.Stored():
 			c.report("FSM711", at{r.Pos, n.Pos}, "rows that were moved stay where they are",
 				"old events of the removed state %s are read as %s, they were read as %s", r.Name, n.To.State.Name, r.To.State.Name)
@@ -94,14 +94,14 @@ func (c *comparison) state(o, n *spec.State) {
 	}
 	switch {
 	case o.Terminal && !n.Terminal:
-		c.report("FSM708", where, "readers may have taken it for the end", "state %s is not terminal any more", n.Name)
+		c.report("FSM708", where, "check code that treats it as the end", "state %s is no longer terminal", n.Name)
 	case !o.Terminal && n.Terminal:
-		c.report("FSM708", where, "its rows are frozen from now on", "state %s is terminal now", n.Name)
+		c.report("FSM708", where, "its rows can no longer change", "state %s is terminal now", n.Name)
 	}
 	if o.Final != n.Final {
 		word := "final now: Purge removes its records"
 		if o.Final {
-			word = "not final any more: Purge leaves its records"
+			word = "no longer final: Purge leaves its records"
 		}
 		c.report("FSM708", where, "", "state %s is %s", n.Name, word)
 	}

@@ -8,9 +8,11 @@ import (
 )
 
 // Text returns the changes for a terminal: one line each, at its place in the
-// new file where it has one, with its other place and what to do about it.
+// new file where it has one, with its other place and what to do about it. The same
+// advice is given once, below the first change that it is for.
 func (r *Report) Text() string {
 	var b strings.Builder
+	given := map[string]bool{}
 	for _, c := range r.Changes {
 		file, pos, other, otherPos := r.New.File, c.New, r.Old.File, c.Old
 		if c.New.IsZero() {
@@ -24,8 +26,9 @@ func (r *Report) Text() string {
 		if !otherPos.IsZero() && c.Breaking() {
 			fmt.Fprintf(&b, "  before: %s:%s\n", other, otherPos)
 		}
-		if c.Hint != "" {
+		if c.Hint != "" && !given[c.Hint] {
 			fmt.Fprintf(&b, "  hint: %s\n", c.Hint)
+			given[c.Hint] = true
 		}
 	}
 	b.WriteString(r.Summary() + "\n")

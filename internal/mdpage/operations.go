@@ -58,7 +58,7 @@ func (p *page) operation(f gen.OperationFact) {
 		guards = append(guards, code(r.Guard.Name))
 	}
 	row("guards, in this order", guards...)
-	row("effects", effects(&o.Effects)...)
+	row("sets", effects(&o.Effects)...)
 	row("then the first that holds", branches(o)...)
 	row("effect outside the record", outside(o)...)
 	if o.Then != nil {

@@ -136,7 +136,7 @@ func (p *page) states() {
 	}
 	if len(p.m.Forbidden) > 0 {
 		p.line("")
-		p.line("Must never become possible:")
+		p.line("Forbidden transitions:")
 		p.line("")
 		for _, f := range p.m.Forbidden {
 			why := ""

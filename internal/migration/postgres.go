@@ -37,7 +37,7 @@ func (p *plan) postgres() {
 	p.line("-- The chain of a row, which tables of before lack.")
 	p.line(`ALTER TABLE %s ADD COLUMN IF NOT EXISTS "_chain" bigint NOT NULL DEFAULT 0;`, t)
 	p.line("")
-	p.line("-- What the generator made over the tables is made anew below.")
+	p.line("-- Indexes and triggers of the generator are made again below.")
 	for _, v := range p.old.triggers {
 		p.line("DROP TRIGGER IF EXISTS %s ON %s;", quoteName(v.name), quoteName(v.table))
 	}
@@ -66,7 +66,7 @@ func (p *plan) postgres() {
 	p.line("COMMIT;")
 	if len(added) > 0 {
 		p.line("")
-		p.line("-- The old rows. What fails here can be mended and validated again.")
+		p.line("-- The old rows. Rows that fail here can be fixed, and then validated again.")
 		for _, name := range added {
 			p.line("ALTER TABLE %s VALIDATE CONSTRAINT %s;", t, quoteName(name))
 		}

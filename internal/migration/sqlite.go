@@ -13,7 +13,7 @@ import (
 func (p *plan) sqlite() {
 	added, adds := p.additions()
 	if !adds {
-		p.line("-- Rows that refer to the table stay while it is made anew.")
+		p.line("-- Rows that refer to the table stay while it is rebuilt.")
 		p.line("PRAGMA foreign_keys = OFF;")
 	}
 	p.line("BEGIN IMMEDIATE;")
@@ -29,7 +29,7 @@ func (p *plan) sqlite() {
 	p.line(`INSERT INTO "fsm_migration" VALUES (CAST(strftime('%%s', 'now') AS INTEGER) * 1000000);`)
 	p.sqliteRefusals(!adds)
 	p.line("")
-	p.line("-- What the generator made over the tables is made anew below.")
+	p.line("-- Indexes and triggers of the generator are made again below.")
 	for _, v := range p.old.triggers {
 		p.line("DROP TRIGGER IF EXISTS %s;", quoteName(v.name))
 	}

@@ -243,7 +243,7 @@ func (r Result) Limit(m *spec.Machine) (spec.Diagnostic, bool) {
 		d.Hint = "raise --records, --groups, --workers or --counter, or find out why it cannot happen"
 	}
 	if len(r.Limits) > 0 {
-		parts = append(parts, "not looked at: "+strings.Join(r.Limits, ", "))
+		parts = append(parts, "not explored: "+strings.Join(r.Limits, ", "))
 		d.Hint = "raise --counter or --max-states, or lower --records"
 	}
 	d.Message = m.Name + ": " + strings.Join(parts, "; ")

@@ -81,9 +81,9 @@ func allowed(m *spec.Machine, found spec.Diagnostics) spec.Diagnostics {
 	for _, a := range m.Allow {
 		switch rule, known := Explain(a.Code); {
 		case !known:
-			report("FSM027", a, "`fsmgen explain` lists the codes", "there is no finding %s to allow", a.Code)
+			report("FSM027", a, "`fsmgen explain` lists the codes", "%s is not the code of a finding", a.Code)
 		case !rule.Allow:
-			report("FSM027", a, "fix what it finds", "%s cannot be allowed: it says that a promise does not hold", a.Code)
+			report("FSM027", a, "fix what it finds", "%s cannot be allowed: it reports a promise that does not hold", a.Code)
 		case strings.TrimSpace(a.Reason) == "":
 			report("FSM027", a, "write `"+a.Code+": <why it is meant>`", "%s is allowed without a reason", a.Code)
 		default:
@@ -101,7 +101,7 @@ func allowed(m *spec.Machine, found spec.Diagnostics) spec.Diagnostics {
 	})
 	for _, a := range m.Allow {
 		if valid[a] && !used[a] {
-			report("FSM607", a, "remove it", "nothing here is a finding %s", a.Code)
+			report("FSM607", a, "remove it", "no finding %s is here", a.Code)
 		}
 	}
 	return found

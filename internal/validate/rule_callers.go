@@ -12,16 +12,15 @@ var callerRules = []Rule{
 	{
 		Code: "FSM109", Name: "early call that is recorded only", Severity: spec.Warning, Run: recordedEarly, Allow: true,
 		Doc: `A call that is recorded only is answered like one that was carried out. That is right for a repeat: the work is done.
-Here the record has yet to come to where the operation works, so it cannot have been done in this round: the call of somebody who is
-too early, such as the heartbeat of a worker whose job was put back into the queue, is swallowed, and its sender believes that it
-worked. Leave the state out of ` + "`record_only_in`" + `, and the call is refused. Where cells have no ` + "`otherwise: reject`" + ` to fall back on,
-as in a machine that only logs what it is told, nothing is reported.`,
+Here the record has yet to reach a state in which the operation works, so the work cannot be done already. The call is too early,
+such as the heartbeat of a worker whose job is back in the queue. It is swallowed, and its sender takes it for a success. Leave the state out of ` + "`record_only_in`" + `, and the call is refused. Where cells have no ` + "`otherwise: reject`" + ` to fall back on,
+as in a machine that only logs its calls, nothing is reported.`,
 	},
 	{
-		Code: "FSM110", Name: "owner that is not asked for", Severity: spec.Warning, Run: ownerUnasked, Allow: true,
+		Code: "FSM110", Name: "owner is not checked", Severity: spec.Warning, Run: ownerUnasked, Allow: true,
 		Doc: `The record has an owner in this state, and most operations that callers run there ask with ` + "`field == actor`" + ` whether the
-caller is the one. This one asks nobody: a worker that lost the record, or any other, moves it under the owner's hands. Require the
-guard. Where somebody else may do it, say who: another guard on ` + "`actor`" + `, ` + "`by: operator`" + ` or ` + "`by: system`" + `. An operation that gives
+caller is the owner. This one does not: a worker that lost the record can move it while the owner works on it. Require the
+guard. Where somebody else may call, say who: another guard on ` + "`actor`" + `, ` + "`by: operator`" + ` or ` + "`by: system`" + `. An operation that gives
 the record another owner is not meant, nor a field with which some operation asks for ` + "`field != actor`" + `: it names a party, such as who
 made the request that others approve.`,
 	},
@@ -43,7 +42,7 @@ func recordedEarly(p *Pass) {
 			}
 			p.report(finding{pos: r.Pos, mark: r.State.Name, related: also(op.Pos, "%s is declared here", op.Name),
 				hint: fmt.Sprintf("take %s out of `record_only_in`, so that the call is refused there", r.State.Name)},
-				"%s in %s is answered as if it had worked, but there it comes too early: the record has yet to come to %s", op.Name, r.State.Name, stateNames(op.From))
+				"%s in %s is answered like a success, but it is too early: the record has yet to reach %s", op.Name, r.State.Name, stateNames(op.From))
 		}
 	}
 }
@@ -145,7 +144,7 @@ func ownerUnasked(p *Pass) {
 			if owned := odd[op]; owned != nil {
 				p.report(finding{pos: op.Pos, mark: op.Name, related: also(asking[0].Pos, "%s asks for it", asking[0].Name),
 					hint: fmt.Sprintf("require a guard with `%s == actor`, or say with `by: operator` or a guard on `actor` who else may do it", f.Name)},
-					"anybody can %s in %s, where %s says whose the record is", op.Name, enumerate(owned, "and"), f.Name)
+					"anybody can %s in %s, although %s names the owner of the record", op.Name, enumerate(owned, "and"), f.Name)
 			}
 		}
 	}

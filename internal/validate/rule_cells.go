@@ -12,8 +12,8 @@ import (
 var cellRules = []Rule{
 	{
 		Code: "FSM101", Name: "unclassified cell", Severity: spec.Error, Run: unclassified,
-		Doc: `Every operation can arrive in every state, at the worst moment. A cell of the matrix that nobody thought of is
-where machines go wrong, so each one must be a transition, be recorded only, or be rejected. List the state under ` + "`from`" + ` or
+		Doc: `Every operation can arrive in every state, at the worst moment. Machines go wrong in the cells that nobody thought
+of, so each cell is a transition, or recorded only, or rejected. List the state under ` + "`from`" + ` or
 ` + "`record_only_in`" + ` of the operation, or say for the rest with ` + "`otherwise`" + `, of the state or of the machine.`,
 	},
 	{
@@ -27,7 +27,7 @@ misspelt, or the state is a leftover; a reader would look for the way in and not
 	},
 	{
 		Code: "FSM104", Name: "dead end", Severity: spec.Error, Run: deadEnd,
-		Doc: `A record that comes into the state stays there for ever, although the state does not say that it is an end. Write
+		Doc: `A record that reaches the state stays there forever, but the state is not marked as an end. Write
 ` + "`terminal: true`" + ` when it is one, ` + "`final: true`" + ` when it is finished but may be reopened, or add the operation that leaves it.`,
 	},
 	{
@@ -40,18 +40,18 @@ be noted and change nothing belongs under ` + "`record_only_in`" + `.`,
 		Code: "FSM106", Name: "only the owner can leave a state", Severity: spec.Error, Run: ownerOnly, Allow: true,
 		Doc: `Every way out of the state is guarded by ` + "`field == actor`" + `. Workers die, and when the owner of a record dies the
 record stays where it is. Give the state one way out that somebody else can take: a ` + "`by: system`" + ` operation with a trigger after the
-lease, or one for operators. In a machine without any trigger that waits for a time, where owners may be people who take as long as they
-like, it is a warning.`,
+lease, or one for operators. In a machine that never waits for a time the owners may be people, who take as long as
+they like: there it is a warning.`,
 	},
 	{
-		Code: "FSM107", Name: "impossible `then`", Severity: spec.Error, Run: impossibleThen,
+		Code: "FSM107", Name: "`then` step that always fails", Severity: spec.Error, Run: impossibleThen,
 		Doc: `The step of ` + "`then`" + ` runs in the same transaction, by the system and without inputs; when it is refused,
-everything rolls back. A step that is refused in a state which the first operation leads to makes that operation fail for ever.`,
+everything rolls back. A step that is always refused after the first operation makes that operation fail each time.`,
 	},
 	{
 		Code: "FSM108", Name: "allowed and forbidden", Severity: spec.Error, Run: allowedForbidden,
 		Doc: `A line under ` + "`forbidden`" + ` states a move that must never become possible, and an operation makes it. One of the two
-lines is wrong, and which one is a question for whoever wrote the forbidden line, with its reason.`,
+lines is wrong. The author of the forbidden line knows which, and its reason helps to decide.`,
 	},
 }
 
@@ -70,7 +70,7 @@ func unclassified(p *Pass) {
 		if len(states) > 0 {
 			p.report(finding{pos: op.Pos, mark: op.Name, hint: fmt.Sprintf(
 				"list %s under `from` or `record_only_in` of %s, or write `otherwise: reject` (or record_only) for the machine or the state", enumerate(states, "and"), op.Name)},
-				"nothing says what happens when %s arrives in %s", op.Name, plural("state", states))
+				"%s has no rule for %s", op.Name, plural("the state", states))
 		}
 	}
 }
@@ -124,7 +124,7 @@ func unreachable(p *Pass) {
 				hint += " with the moves that lead to it"
 			}
 			p.report(finding{pos: s.Pos, mark: s.Name, hint: hint},
-				"no operation leads to %s from a state that a record can be in", s.Name)
+				"%s can never be reached: no operation leads there from a state that can be reached", s.Name)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func deadEnd(p *Pass) {
 				hint = "add `final: true` to " + s.Name + ", or let an operation lead to another state"
 			}
 			p.report(finding{pos: s.Pos, mark: s.Name, hint: hint},
-				"no operation leaves %s and it is not terminal", s.Name)
+				"no operation leaves %s, and it is not terminal", s.Name)
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 // specification, so [Run] has nothing to do for them.
 var changeRules = []Rule{
 	{
-		Code: "FSM701", Name: "name lost that rows or events hold", Severity: spec.Error, Changes: true,
-		Doc: `DATA. A state, a field or an event is gone, or has another name without ` + "`was`" + `. Rows and events hold the old word for
-ever: write ` + "`was`" + ` for a rename, and ` + "`removed: {old: {to: new}}`" + ` for a state whose rows move. The name of a removed state
+		Code: "FSM701", Name: "stored name is gone", Severity: spec.Error, Changes: true,
+		Doc: `DATA. A state, a field or an event is gone, or has another name without ` + "`was`" + `. Rows and events hold the old word
+forever: write ` + "`was`" + ` for a rename, and ` + "`removed: {old: {to: new}}`" + ` for a state whose rows move. The name of a removed state
 never comes back, since old events would get another meaning.`,
 	},
 	{
@@ -25,14 +25,14 @@ enum. Old rows may not fit: ` + "`fsmgen diff --rows`" + ` prints the queries th
 error, a constant of a state or an event. Rows and events stay as they are, but no caller compiles before it is changed.`,
 	},
 	{
-		Code: "FSM704", Name: "calls refused that worked", Severity: spec.Error, Changes: true,
+		Code: "FSM704", Name: "calls that succeeded may now fail", Severity: spec.Error, Changes: true,
 		Doc: `BEHAVIOR. A cell became ` + "`reject`" + `, a guard was added or asks for more, or a call must carry more. Callers that were right
 until now are refused; where old and new programs run side by side, both answers are seen.`,
 	},
 	{
-		Code: "FSM705", Name: "safety is wider", Severity: spec.Error, Changes: true,
+		Code: "FSM705", Name: "calls that were refused now succeed", Severity: spec.Error, Changes: true,
 		Doc: `BEHAVIOR. Something is possible that was refused: a cell, a guard, a ` + "`unique`" + ` or a forbidden move is gone or asks for less.
-Whoever relied on the refusal, such as a worker that counts on being the only one, is not told.`,
+Code that relied on the refusal, such as a worker that must be the only one, does not notice.`,
 	},
 	{
 		Code: "FSM706", Name: "old rows may break a rule", Severity: spec.Error, Changes: true,
@@ -45,7 +45,7 @@ version, not of rows that the old one wrote: list those that break it with ` + "
 there may be absent now.`,
 	},
 	{
-		Code: "FSM708", Name: "end of the life changed", Severity: spec.Error, Changes: true,
+		Code: "FSM708", Name: "final or terminal state changed", Severity: spec.Error, Changes: true,
 		Doc: `BEHAVIOR. A state is terminal or final and was not, or the reverse. Readers stop watching a record that has ended, and
 ` + "`Purge`" + ` removes it; a record that was frozen may move again.`,
 	},
@@ -56,8 +56,8 @@ a record that holds it: bring the new version to all readers before a writer use
 	},
 	{
 		Code: "FSM710", Name: "transition does something else", Severity: spec.Error, Changes: true,
-		Doc: `BEHAVIOR. The same call leads to another state, changes other fields, is followed by another step, picks in another order,
-or is fired by somebody else than before. Callers compile and succeed, and find another result.`,
+		Doc: `BEHAVIOR. The same call has another result: another state, other fields, another step after it, another order of picks, or
+another trigger. Callers compile and succeed, and find that result.`,
 	},
 	{
 		Code: "FSM711", Name: "projection changed", Severity: spec.Error, Changes: true,
@@ -70,13 +70,13 @@ an event that says so.`,
 old version: it may be delivered twice, or never. Let the outbox run empty before the change.`,
 	},
 	{
-		Code: "FSM713", Name: "demands are weaker", Severity: spec.Error, Changes: true,
+		Code: "FSM713", Name: "calls need less than before", Severity: spec.Error, Changes: true,
 		Doc: `BEHAVIOR. A call may come without a request id or a revision, or more operations may change a field. Nothing fails; but a
 retry may happen twice, an update may overwrite another one, and a field is less watched than its readers think.`,
 	},
 	{
 		Code: "FSM715", Name: "default changed", Severity: spec.Error, Changes: true,
-		Doc: `DATA. A field has another default, or none any more. Records that are older than the field hold the old default, and their
+		Doc: `DATA. A field has another default, or lost it. Records that are older than the field hold the old default, and their
 log says nothing of it: it would fold to another value. Keep the default; to begin new records otherwise, ` + "`set`" + ` the field in
 the creation.`,
 	},

@@ -27,7 +27,7 @@ a leftover.`,
 	},
 	{
 		Code: "FSM404", Name: "counter without `changed_by`", Severity: spec.Warning, Run: counterUnlisted, Allow: true,
-		Doc: `A counter is read by rules: attempts left, retries made. One careless ` + "`increment`" + ` more and they mean something else.
+		Doc: `A counter is read by rules: attempts left, retries made. One careless ` + "`increment`" + ` more changes their meaning.
 Name the operations that may raise it.`,
 	},
 }
@@ -44,7 +44,7 @@ func wrongChange(p *Pass) {
 			for _, r := range e.effects.Increment {
 				if r.Field.Type.Kind != spec.KindCounter {
 					p.report(finding{pos: r.Pos, mark: r.Field.Name, hint: fmt.Sprintf("declare `%s: counter`, or write `set`", r.Field.Name)},
-						"%s is no counter: `increment` can change counters only", r.Field.Name)
+						"%s is not a counter: `increment` changes counters only", r.Field.Name)
 				}
 			}
 		}

@@ -25,8 +25,8 @@ guard could compare or a field could hold.`,
 	},
 	{
 		Code: "FSM016", Name: "creation leaves a required field unset", Severity: spec.Error, Run: unsetAtCreation,
-		Doc: `A field that is neither optional nor a counter, set or sequence has a value in every record, so every creation must
-give it one, on each branch that makes a record.`,
+		Doc: `A field that is neither optional nor a counter, set or sequence has a value in every record. So every creation must
+set it, on each branch that makes a record.`,
 	},
 	{
 		Code: "FSM017", Name: "two names become one Go identifier", Severity: spec.Error, Run: oneIdentifier,
@@ -35,13 +35,13 @@ struct field CompleteJob of the same type. The generated package would not compi
 	},
 	{
 		Code: "FSM018", Name: "reserved name", Severity: spec.Error, Run: reservedName,
-		Doc: `The name is taken: by Go itself, by the few things of every machine that keep their names (the types State and Machine, the
-record field Rev), or by the database. Any other name that the generator writes gives way: beside an operation list, the
+		Doc: `The name is taken by Go itself, by the database, or by one of the few generated names that never change. Those are the types
+State and Machine and the record field Rev. Any other name that the generator writes gives way: beside an operation list, the
 method List is EngineList.`,
 	},
 	{
 		Code: "FSM019", Name: "two names with one stored word", Severity: spec.Error, Run: oneStoredWord,
-		Doc: `Rows and events keep the first name of a state, an operation, an event, a field or an enum value for ever; ` + "`was`" + ` gives
+		Doc: `Rows and events keep the first name of a state, an operation, an event, a field or an enum value forever; ` + "`was`" + ` gives
 that word. When two names have the same stored word, a stored row could mean either.`,
 	},
 }

@@ -14,18 +14,18 @@ import (
 // holds for any number of records.
 var groupRules = []Rule{
 	{
-		Code: "FSM505", Name: "what carries a `unique`", Severity: spec.Info, Run: carriesUnique, Asked: true,
-		Doc: "This is a fact about the machine and nothing to fix; `fsmgen check -v` tells it. A `unique` holds always, since the store keeps it by an index. Where the\n" +
-			"`none` and `fewer` guards alone let no second record come into its states, the index is a second line of defence and callers never\n" +
+		Code: "FSM505", Name: "how a `unique` is kept", Severity: spec.Info, Run: carriesUnique, Asked: true,
+		Doc: "A fact about the machine, and nothing to fix; `fsmgen check -v` prints it. A `unique` always holds, since the store keeps it by an\n" +
+			"index. Where the `none` and `fewer` guards alone keep a second record out, the index is a second line of defence: callers never\n" +
 			"meet its refusal. Where they do not, the index alone carries the promise, and the step that would break it is named: callers must\n" +
 			"expect the refusal there. Either holds for any number of records; guards on fields, owners and clocks count for nothing here.",
 	},
 	{
 		Code: "FSM506", Name: "`none` guard without `unique`", Severity: spec.Warning, Run: guardWithoutUnique, Allow: true,
-		Doc: "A guard with `none` looks at the other records when it decides. What comes in between, by another program or by a repair, it does\n" +
-			"not see: a `unique` over the same states is an index that whatever writes must keep. Add one; guard and index may share the\n" +
-			"error. Where the states may hold several records and none is only wanted at this moment, write `fewer: {than: 1, ...}`, which says\n" +
-			"the same and is not meant to be unique.",
+		Doc: "A guard with `none` looks at the other records when it decides. It does not see a record that another program\n" +
+			"or a repair adds in between. A `unique` over the same states is an index, which every writer must keep. Add one; guard and index\n" +
+			"may share the error. Where several records may be there and only this call wants none, write `fewer: {than: 1, ...}`: it asks\n" +
+			"the same and needs no `unique`.",
 	},
 	{
 		Code: "FSM507", Name: "rules across records with different keys", Severity: spec.Warning, Run: differentKeys, Allow: true,
@@ -37,7 +37,7 @@ var groupRules = []Rule{
 		Code: "FSM508", Name: "guard and `unique` that do not agree", Severity: spec.Warning, Run: differentPromise, Allow: true,
 		Doc: "A guard that counts other records and a `unique` share a key and an error, so callers take the two for one promise: the guard\n" +
 			"refuses early, the index is the net. But they are about different states, or the guard lets in what the index refuses. Then some\n" +
-			"callers do their work first and meet the same refusal at the end of it, or the guard refuses what the index would allow. Let\n" +
+			"callers do their work first and are refused at its end. Or the guard refuses a record that the index would allow. Let\n" +
 			"both name the same states, or give each an error of its own.",
 	},
 }

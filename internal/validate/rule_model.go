@@ -12,15 +12,15 @@ import (
 var modelRules = []Rule{
 	{
 		Code: "FSM801", Name: "promise broken by a sequence of steps", Severity: spec.Error, Model: true,
-		Doc: "`fsmgen check --model` tries everything that a few records can do when any worker sends anything at any time, effects\n" +
-			"are performed again, time passes and everything may stop after each step. It found a way to break a promise: an invariant, a\n" +
-			"`unique`, an atomic effect that happens twice for one key, a step before the effect it follows. The steps are a shortest way; each\n" +
-			"stands with its place. `--go-test FILE` writes them as a test of the generated code.",
+		Doc: "`fsmgen check --model` explores every interleaving of a few records, with crashes, retries and late calls: any worker\n" +
+			"sends anything at any time, and effects are performed again. It found a way to break a promise: an invariant, a\n" +
+			"`unique`, an atomic effect that happens twice for one key, a step before the effect it follows. No way is shorter than\n" +
+			"these steps; each has its place. `--go-test FILE` writes them as a test of the generated code.",
 	},
 	{
 		Code: "FSM802", Name: "bound of the model checker reached", Severity: spec.Info, Model: true,
-		Doc: "`fsmgen check --model` looks at a bounded number of records, workers, counts and states. This bound was met, so what\n" +
-			"lies beyond it was not looked at: no finding there means nothing. Raise the bound with the flag that the hint names, or live with\n" +
+		Doc: "`fsmgen check --model` explores a bounded number of records, workers, counts and states. It met this bound and did\n" +
+			"not explore beyond it: no finding there proves nothing. Raise the bound with the flag that the hint names, or live with\n" +
 			"it: what holds across records is proven for any number of them by the ordinary check (FSM505).",
 	},
 }

@@ -7,17 +7,17 @@ import "github.com/fsmgen/fsmgen/spec"
 var parsedRules = []Rule{
 	{
 		Code: "FSM001", Name: "unknown key", Severity: spec.Error,
-		Doc: `No key is ignored: a misspelt ` + "`require`" + ` would be a guard that is not there. The message lists the keys that are
+		Doc: `No key is ignored: a misspelt ` + "`require`" + ` would be a missing guard. The message lists the keys that are
 allowed at the place and names the one that looks alike.`,
 	},
 	{
 		Code: "FSM002", Name: "wrong kind of node", Severity: spec.Error,
 		Doc: `The place takes a mapping, a list or a scalar, and the file has another one there; often the indentation slipped or
-the colon has no space behind it.`,
+the colon has no space after it.`,
 	},
 	{
 		Code: "FSM003", Name: "duplicate key", Severity: spec.Error,
-		Doc: `A key or a name stands twice in the same place. Most YAML readers take the last one in silence; here the first one
+		Doc: `A key or a name is there twice in the same place. Most YAML readers silently take the last one, so the first one
 would be lost.`,
 	},
 	{
@@ -32,8 +32,8 @@ with ` + "`optional`" + ` before it where a value may be missing.`,
 	},
 	{
 		Code: "FSM006", Name: "unknown trigger", Severity: spec.Error,
-		Doc: "An operation is fired by `startup`, or by `after <time field>` with a duration where one is wanted. Other timers belong\n" +
-			"to whoever calls the operation.",
+		Doc: "An operation is fired by `startup`, or by `after <time field>` with a duration where one is wanted. For any\n" +
+			"other timer, let your program call the operation.",
 	},
 	{
 		Code: "FSM007", Name: "YAML syntax error", Severity: spec.Error,
@@ -47,7 +47,7 @@ reader looks. One file is one machine, written out.`,
 	},
 	{
 		Code: "FSM009", Name: "file that cannot be read", Severity: spec.Error,
-		Doc: `The file is too large, nested too deep, not UTF-8, or holds control characters. Nothing in it was looked at.`,
+		Doc: `The file is too large, nested too deep, not UTF-8, or has control characters. Nothing in it was checked.`,
 	},
 	{
 		Code: "FSM010", Name: "undeclared name", Severity: spec.Error,
@@ -61,7 +61,7 @@ The message names the declared one that looks alike.`,
 	},
 	{
 		Code: "FSM015", Name: "value not allowed", Severity: spec.Error,
-		Doc: `The value does not fit the field or the key: a word that is no value of the enum, a number out of its bounds, text
+		Doc: `The value does not fit the field or the key: a word that the enum does not have, a number out of its bounds, text
 where a duration was expected.`,
 	},
 	{

@@ -19,8 +19,8 @@ var projectionRules = []Rule{
 	{
 		Code: "FSM502", Name: "unlisted move of the projection", Severity: spec.Error, Run: projectionMove,
 		Doc: "`transitions` lists the only ways in which the derived state may move; readers build on it. An operation on one record\n" +
-			"moves the state of its group in another way. Either the list lacks an edge, or a rule stands in the wrong place (the first that\n" +
-			"fits wins), or the operation needs a guard that looks at the other records. Steps of one transaction are one step.",
+			"moves the state of its group in another way. Either the list lacks an edge, or a rule is in the wrong place (the first that\n" +
+			"fits wins). Or the operation needs a guard that looks at the other records. Steps of one transaction are one step.",
 	},
 	{
 		Code: "FSM503", Name: "projected state that never occurs", Severity: spec.Error, Run: projectedState,

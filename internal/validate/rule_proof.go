@@ -36,20 +36,20 @@ branches and change it: the two contradict each other. Move the effects into the
 	{
 		Code: "FSM301", Name: "presence not established", Severity: spec.Error, Run: proven,
 		Doc: `Every transition must leave a record that satisfies what its target state needs. The proof follows every operation
-from every source state through every branch, and this one can end with a field present that the target needs absent, or the other way
-round. Before and after are such a record, which keeps everything that the source state promises. Set or clear the field, require a
+from every source state through every branch. This one can leave a field present that the target needs absent, or absent that it
+needs present. Before and after show such a record, which keeps everything that the source state promises. Set or clear the field, require a
 guard, or state as an invariant of the source state what rules that record out.`,
 	},
 	{
 		Code: "FSM302", Name: "other fact not established", Severity: spec.Error, Run: proven,
 		Doc: `As FSM301, for an invariant of the target state or of the machine, or for the bounds of an int. The record before
-satisfies all that is stated of the source state; when no record ever looks like that, say why: the fact that keeps it away belongs
-into the source state, or into a guard.`,
+keeps everything that the source state promises. If no record ever looks like that, add the fact that rules it out to the source
+state, or require a guard.`,
 	},
 	{
-		Code: "FSM303", Name: "SHOULD not established by an own write", Severity: spec.Warning, Run: proven, Allow: true,
-		Doc: `A fact under ` + "`should`" + ` may be broken by records of other origin, but the operations of this file are expected to keep
-it, and this one need not. Stores do not refuse such a record; audits list it.`,
+		Code: "FSM303", Name: "operation may break a `should`", Severity: spec.Warning, Run: proven, Allow: true,
+		Doc: `Records of other origin may break a fact under ` + "`should`" + `, but the operations of this file are expected to keep
+it. This one can break it. Stores do not refuse such a record; audits list it.`,
 	},
 }
 

@@ -16,7 +16,7 @@ operation asks for the opposite: that it is not past yet. Or the operation needs
 is never run, and what it should end goes on forever. Usually a comparison is reversed, or names the wrong field.`,
 	},
 	{
-		Code: "FSM207", Name: "trigger that is due again at once", Severity: spec.Warning, Run: restless, Allow: true,
+		Code: "FSM207", Name: "trigger that fires again at once", Severity: spec.Warning, Run: restless, Allow: true,
 		Doc: `The sweeper fires the operation once the deadline is past, and the operation leaves the record in a state where the same
 deadline fires it: each sweep makes one more revision and one more event, with nothing between them. Move the deadline, clear it, or
 lead to a state that is not under ` + "`from`" + `.`,
@@ -28,9 +28,9 @@ have its turn. Write ` + "`next: {order: [created_at]}`" + `, or the field that 
 	},
 	{
 		Code: "FSM606", Name: "pick that meets the same records again", Severity: spec.Info, Run: metAgain,
-		Doc: `This is a fact about the cost of a machine and nothing that is wrong. A store sets aside a record that a pick cannot take, so that
-it costs one pick and not each. Where it is the call that decides, by the actor or by an input in another way than ` + "`==`" + `, the next call
-may take the record, so every pick looks at it again. The same holds for ` + "`none`" + ` and ` + "`fewer`" + ` over states that the operation picks from,
+		Doc: `A fact about the cost of a machine, and not a fault. A store sets aside a record that a pick cannot take, so that
+it costs one pick and not each. Where the actor decides, or an input in another way than by ` + "`==`" + `, the next call may take the record.
+So every pick looks at it again. The same holds for ` + "`none`" + ` and ` + "`fewer`" + ` over states that the operation picks from,
 since a record might stand in its own way. A pick then takes longer with each such record in front of the one that it takes.
 Compare a field with ` + "`==`" + `, so that an index serves it, or keep few such records.`,
 	},

@@ -22,18 +22,18 @@ var usageRules = []Rule{
 	},
 	{
 		Code: "FSM601", Name: "unused guard or probe", Severity: spec.Warning, Run: unusedGuard, Allow: true,
-		Doc: `A guard that no operation requires protects nothing, and a probe that no state names is never asked. Readers take
-it for a safeguard that is there.`,
+		Doc: `A guard that no operation requires protects nothing, and a probe that no state names is never asked. Readers
+believe in a safeguard that does not exist.`,
 	},
 	{
 		Code: "FSM602", Name: "field never changed", Severity: spec.Warning, Run: unchangedField, Allow: true,
 		Doc: `No operation sets, clears, increments or adds to the field, so it holds what it held at the creation: nothing. Either
-an effect is missing, or the field belongs into another table.`,
+an effect is missing, or the field belongs in another table.`,
 	},
 	{
 		Code: "FSM603", Name: "one event name for two operations", Severity: spec.Warning, Run: sharedEvent, Allow: true,
-		Doc: `The event name is what auditors and consumers of the log read. Two operations under one name can be told apart only
-by looking further.`,
+		Doc: `The event name is what auditors and consumers of the log read. They cannot tell two operations with one name apart
+without further fields.`,
 	},
 	{
 		Code: "FSM604", Name: "input never read", Severity: spec.Warning, Run: unreadInput, Allow: true,

@@ -46,7 +46,7 @@ func value(t spec.Type, text string) (interp.Value, error) {
 			return interp.Word(rest), nil
 		}
 	}
-	return interp.Absent, fmt.Errorf("%q is no value of a trace", text)
+	return interp.Absent, fmt.Errorf("%q is not a value of a trace", text)
 }
 
 // record reads a record of a trace.

@@ -1,10 +1,15 @@
 package docs
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/fsmgen/fsmgen/internal/validate"
 )
 
 // unplain matches words that plain English does without. Fix: write repair or fix, invalid, retry, manual SQL; name
@@ -52,6 +57,45 @@ func TestWords(t *testing.T) {
 	for _, name := range documents(t, "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/decisions/*.md") {
 		for _, word := range unplain.FindAllString(prose(read(t, name)), -1) {
 			t.Errorf("%s: %q is not plain English", name, word)
+		}
+	}
+}
+
+// TestMessages keeps the same words out of what commands print: of every text in the Go code of their packages.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for _, name := range documents(t, "cmd/fsmgen/*.go", "internal/cli/*.go", "internal/diff/*.go", "internal/mdpage/*.go", "internal/migration/*.go",
+		"internal/model/*.go", "internal/prove/*.go", "internal/replay/*.go", "internal/validate/*.go", "spec/*.go") {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, read(t, name), parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+				seen++
+				for _, word := range unplain.FindAllString(text.Value, -1) {
+					t.Errorf("%s: %q is not plain English", files.Position(text.Pos()), word)
+				}
+			}
+			return true
+		})
+	}
+	if seen < 2000 {
+		t.Errorf("looked at %d texts; are the packages elsewhere?", seen)
+	}
+}
+
+// TestExplanations holds what fsmgen explain prints to short sentences.
+func TestExplanations(t *testing.T) {
+	t.Parallel()
+	for _, r := range validate.Rules {
+		for _, sentence := range long(prose(r.Doc)) {
+			t.Errorf("%s: more than 25 words: %s", r.Code, sentence)
 		}
 	}
 }

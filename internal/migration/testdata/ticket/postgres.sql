@@ -148,7 +148,7 @@ $fsm$;
 -- The chain of a row, which tables of before lack.
 ALTER TABLE "ticket" ADD COLUMN IF NOT EXISTS "_chain" bigint NOT NULL DEFAULT 0;
 
--- What the generator made over the tables is made anew below.
+-- Indexes and triggers of the generator are made again below.
 DROP TRIGGER IF EXISTS "ticket_unchained" ON "ticket";
 DROP TRIGGER IF EXISTS "ticket_events_keep" ON "ticket_events";
 DROP TRIGGER IF EXISTS "ticket_events_truncate" ON "ticket_events";
@@ -732,7 +732,7 @@ DELETE FROM "fsm_versions" WHERE "machine" = 'ticket' AND "hash" IN ('79c54c6214
 INSERT INTO "fsm_versions" ("machine", "hash", "version", "standing") VALUES ('ticket', '79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', 1, 'retired');
 COMMIT;
 
--- The old rows. What fails here can be mended and validated again.
+-- The old rows. Rows that fail here can be fixed, and then validated again.
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "state is known";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "count is a number of a sequence";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "priority is a known word";

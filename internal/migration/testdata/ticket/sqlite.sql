@@ -22,7 +22,7 @@
 --   ticket_unique_one_number:
 --     SELECT "queue", "number", count(*) AS "records", group_concat("id") AS "ids" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "number", "queue" FROM "ticket") AS "after" WHERE "queue" IS NOT NULL AND "number" IS NOT NULL AND "state" IN ('open', 'taken') GROUP BY "queue", "number" HAVING count(*) > 1;
 
--- Rows that refer to the table stay while it is made anew.
+-- Rows that refer to the table stay while it is rebuilt.
 PRAGMA foreign_keys = OFF;
 BEGIN IMMEDIATE;
 
@@ -101,7 +101,7 @@ CREATE TEMP TABLE "fsm_dangling" AS SELECT DISTINCT m."name" AS "table", c."rowi
 FROM sqlite_master AS m, pragma_foreign_key_list(m."name") AS f, pragma_foreign_key_check(m."name") AS c
 WHERE m."type" = 'table' AND lower(f."table") = 'ticket';
 
--- What the generator made over the tables is made anew below.
+-- Indexes and triggers of the generator are made again below.
 DROP TRIGGER IF EXISTS "ticket_unchained";
 DROP TRIGGER IF EXISTS "ticket_insert_keeps";
 DROP TRIGGER IF EXISTS "ticket_update_keeps";
