@@ -103,6 +103,7 @@ type astState struct {
 	terminal, final bool
 	finalPos        Pos
 	otherwise       word
+	kind            word
 	probes          list
 }
 

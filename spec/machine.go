@@ -192,8 +192,19 @@ type State struct {
 	Terminal      bool
 	Final         bool
 	Otherwise     Otherwise // OtherwiseUnset: the machine's
+	Kind          StateKind // for pictures alone: it is no part of the meaning
 	Probes        []*Probe
 }
+
+// StateKind says what a state means to a reader, for the colours of pictures; "" is
+// nothing.
+type StateKind string
+
+// The kinds of states.
+const (
+	Success StateKind = "success" // what was wanted has happened
+	Trouble StateKind = "trouble" // something went wrong
+)
 
 // Stored returns the word that is written into rows and events.
 func (s *State) Stored() string { return stored(s.Name, s.Was) }

@@ -273,7 +273,7 @@ func (p *parser) states(o *object, m *astMachine) {
 		if p.empty(e, "state") {
 			continue
 		}
-		so := p.object(e.value, "state "+e.name.text, "doc", "present", "absent", "should", "invariant", "terminal", "final", "otherwise", "allow", "probe", "was")
+		so := p.object(e.value, "state "+e.name.text, "doc", "present", "absent", "should", "invariant", "terminal", "final", "otherwise", "kind", "allow", "probe", "was")
 		if so == nil {
 			continue
 		}
@@ -287,6 +287,7 @@ func (p *parser) states(o *object, m *astMachine) {
 		s.invariant = p.facts(so, "invariant", false)
 		s.terminal, s.final, s.finalPos = so.flag("terminal"), so.flag("final"), so.keys["final"]
 		s.otherwise = so.choice("otherwise", "reject", "record_only")
+		s.kind = so.choice("kind", string(Success), string(Trouble))
 		s.probes = so.words("probe")
 		p.allow(m, so, e.name.pos, e.value)
 	}

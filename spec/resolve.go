@@ -208,7 +208,7 @@ func (r *resolver) declare() {
 	for i, a := range r.ast.states {
 		s := &State{
 			Pos: a.name.pos, Index: i, Name: a.name.text, Was: a.was.text, Doc: a.doc.text,
-			Terminal: a.terminal, Final: a.final, Otherwise: otherwise(a.otherwise),
+			Terminal: a.terminal, Final: a.final, Otherwise: otherwise(a.otherwise), Kind: StateKind(a.kind.text),
 		}
 		r.m.States = append(r.m.States, s)
 		r.states.add(s.Name, s)

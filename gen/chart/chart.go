@@ -1,7 +1,7 @@
 package chart
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -50,16 +50,18 @@ type Role uint8
 
 // The roles of states.
 const (
-	Normal  Role = iota
-	Initial      // a creation leads here
-	Done         // terminal
-	Failed       // its name says that something went wrong, terminal or not
-	Final        // finished, may be reopened
+	Normal   Role = iota
+	Initial       // a creation leads here
+	Timed         // the system leaves it after a deadline
+	Final         // finished, may be reopened
+	Terminal      // nothing leaves it
+	Success       // by its kind: what was wanted has happened
+	Trouble       // by its kind: something went wrong
 )
 
 // String returns the word that is used for classes and in the legend.
 func (r Role) String() string {
-	return [...]string{"normal", "initial", "done", "failed", "final"}[r]
+	return [...]string{"normal", "initial", "timed", "final", "terminal", "success", "trouble"}[r]
 }
 
 // Node is a box, a choice point, the start or the end.
@@ -126,11 +128,11 @@ func At(m *spec.Machine, d Detail) *Chart {
 	if d == Full {
 		c.Never, c.Projection, recorded = m.Forbidden, m.Projection, recordedOnly(m)
 	}
-	created := creations(m)
+	created, timed := creations(m), deadlines(m)
 	for i, s := range m.States {
 		c.Nodes = append(c.Nodes, &Node{
 			ID: "s_" + s.Name, Kind: State, Name: s.Name, State: s,
-			Role: roleOf(s, created[s]), Notes: recorded[i],
+			Role: roleOf(s, created[s], timed[s]), Notes: recorded[i],
 		})
 	}
 	for _, o := range m.Operations {
@@ -181,37 +183,36 @@ func creations(m *spec.Machine) map[*spec.State]bool {
 	return in
 }
 
-// bad are the beginnings of words that say that something went wrong. A
-// machine has no such mark; a wrong guess costs a colour.
-var bad = []string{
-	"abort", "bad", "broken", "cancel", "crash", "dead", "declin", "den", "discard", "dropp", "err", "evict", "expir",
-	"fail", "fault", "invalid", "kill", "lost", "orphan", "poison", "quarantin", "refus", "reject", "revok", "stall",
-	"stale", "stuck", "suspend", "timed", "timeout", "unhealthy", "void", "zombie",
-}
-
-func roleOf(s *spec.State, created bool) Role {
-	r := RoleOf(s.Name, s.Terminal, created)
-	if s.Final && r != Failed {
-		return Final
-	}
-	return r
-}
-
-// RoleOf returns the role of a state by its name, whether it is terminal, and
-// whether records begin there.
-func RoleOf(name string, terminal, begins bool) Role {
-	for word := range strings.SplitSeq(name, "_") {
-		for _, b := range bad {
-			if strings.HasPrefix(word, b) {
-				return Failed
-			}
+// deadlines returns the states that the system leaves when a time has come.
+func deadlines(m *spec.Machine) map[*spec.State]bool {
+	in := make(map[*spec.State]bool)
+	for _, o := range m.Operations {
+		if !slices.ContainsFunc(o.Triggers, func(t spec.Trigger) bool { return t.After != nil }) {
+			continue
+		}
+		for _, f := range o.From {
+			in[f.State] = in[f.State] || slices.ContainsFunc(targets(o, f.State), func(to *spec.State) bool { return to != f.State })
 		}
 	}
+	return in
+}
+
+// roleOf returns the role of s: what its author says first, then how it ends,
+// then how it begins.
+func roleOf(s *spec.State, created, timed bool) Role {
 	switch {
-	case terminal:
-		return Done
-	case begins:
+	case s.Kind == spec.Success:
+		return Success
+	case s.Kind == spec.Trouble:
+		return Trouble
+	case s.Terminal:
+		return Terminal
+	case s.Final:
+		return Final
+	case created:
 		return Initial
+	case timed:
+		return Timed
 	}
 	return Normal
 }

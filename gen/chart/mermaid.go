@@ -172,8 +172,24 @@ func (d *mermaid) legend() {
 	d.line("class legend legend")
 }
 
-// classes marks the groups; their text has the colour of the theme, on its page.
+// classes gives the states their colours, with those of the text: they are
+// legible on a light and on a dark page. Groups and states of no role have the
+// colours of the theme.
 func (d *mermaid) classes() {
+	for _, r := range d.c.Roles() {
+		if r == Normal {
+			continue
+		}
+		var ids []string
+		for _, n := range d.c.Nodes {
+			if n.Kind == State && n.Role == r {
+				ids = append(ids, n.ID)
+			}
+		}
+		p := Light[r]
+		d.line("classDef %s fill:%s,stroke:%s,color:%s", r, p.Fill, p.Stroke, p.Text)
+		d.line("class %s %s", strings.Join(ids, ","), r)
+	}
 	var groups []string
 	for _, n := range d.c.Nodes {
 		if n.Kind == Group {

@@ -126,7 +126,7 @@ func (d *mermaidFlow) derived() {
 }
 
 func (d *mermaidFlow) classes() {
-	for _, r := range roles {
+	for _, r := range d.c.Roles() {
 		p := Light[r]
 		d.line("classDef %s fill:%s,stroke:%s,color:%s", r, p.Fill, p.Stroke, p.Text)
 	}

@@ -61,8 +61,9 @@ func TestMermaidGolden(t *testing.T) {
 // Mermaid's grammar, so that a text which matches cannot mean anything else.
 var mermaidForms = func() []*regexp.Regexp {
 	const (
-		id    = `(?:[scp]_[A-Za-z0-9_]+|legend|projection)`
+		id    = `(?:[scpg]_[A-Za-z0-9_]+|legend|projection)`
 		point = `(?:\[\*\]|` + id + `)`
+		class = `(?:legend|group|initial|timed|final|terminal|success|trouble)`
 		text  = `(?:[^#%;:"<>{}` + "`" + `*]|#[0-9]+;|<br/>|</?b>)+`
 	)
 	forms := []string{
@@ -73,7 +74,7 @@ var mermaidForms = func() []*regexp.Regexp {
 		` +` + id + ` : ` + text,
 		` +` + point + ` --> ` + point + `(?: : ` + text + `)?`,
 		` +note right of ` + id, ` +end note`, `    never to <b>[a-z0-9_]+</b>(?:#58; ` + text + `)?`,
-		`  classDef legend [a-z0-9:,#-]+`, `  class legend legend`, `  \}`,
+		`  classDef ` + class + ` [a-z0-9:,#-]+`, `  class ` + id + `(?:,` + id + `)* ` + class, `  \}`,
 	}
 	var compiled []*regexp.Regexp
 	for _, f := range forms {
@@ -151,7 +152,10 @@ func TestMermaidAnyNames(t *testing.T) {
 		}
 		m.Guards = []*spec.Guard{guard}
 		for i, name := range rapid.SliceOfNDistinct(names, 1, 6, rapid.ID).Draw(t, "operations") {
-			o := &spec.Operation{Index: i, Name: name, By: spec.ByCaller, From: []spec.StateRef{state("from")}}
+			o := &spec.Operation{Index: i, Name: name, By: spec.ByCaller}
+			for _, s := range rapid.SliceOfNDistinct(rapid.SampledFrom(m.States), 1, len(m.States), rapid.ID).Draw(t, "from") {
+				o.From = append(o.From, spec.StateRef{State: s})
+			}
 			if to := state("to"); rapid.Bool().Draw(t, "choose") {
 				o.Choose = []*spec.Branch{
 					{When: []*spec.Fact{{Text: "a " + rapid.String().Draw(t, "when")}}, Same: true},
@@ -168,13 +172,18 @@ func TestMermaidAnyNames(t *testing.T) {
 		m.Forbidden = []*spec.Forbidden{{
 			From: state("never"), To: state("to"), Reason: rapid.String().Draw(t, "reason"),
 		}}
-		text := Mermaid(Of(m))
+		text, brief := Mermaid(Of(m)), Mermaid(At(m, Brief))
 		checkMermaid(t, text)
+		checkMermaid(t, brief)
+		if diff := cmp.Diff(said(m), read(At(m, Brief))); diff != "" {
+			t.Errorf("moves (-machine +brief picture):\n%s", diff)
+		}
 		if samples != "" {
 			drawn++
 			name := filepath.Join(samples, strconv.Itoa(drawn)+".mmd")
 			flow := filepath.Join(samples, strconv.Itoa(drawn)+"-flow.mmd")
-			if err := errors.Join(os.WriteFile(name, text, 0o600), os.WriteFile(flow, MermaidFlow(Of(m)), 0o600)); err != nil {
+			short := filepath.Join(samples, strconv.Itoa(drawn)+"-brief.mmd")
+			if err := errors.Join(os.WriteFile(name, text, 0o600), os.WriteFile(short, brief, 0o600), os.WriteFile(flow, MermaidFlow(Of(m)), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 		}

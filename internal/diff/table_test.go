@@ -30,7 +30,7 @@ var changes = []struct {
 	{"state removed", "ingest", []swap{{"  - {from: pending, to: quarantined, reason: it has not failed}\n", ""},
 		{"  - {from: running, to: quarantined, reason: it fails first}\n", ""}, {"  - {from: quarantined, to: running, reason: only an operator leads it back}\n", ""},
 		{"  - {from: quarantined, to: succeeded, reason: only an operator leads it back}\n", ""}, {"  - {from: quarantined, to: failed, reason: only an operator leads it back}\n", ""},
-		{"  quarantined:                # 003:34\n    doc: Given up; only an operator leads it back.\n    invariant: [attempts >= 1]                     # 003:278 follows from it\n", ""},
+		{"  quarantined:                # 003:34\n    doc: Given up; only an operator leads it back.\n    invariant: [attempts >= 1]                     # 003:278 follows from it\n    kind: trouble\n", ""},
 		{"to: quarantined", "to: failed"}, {"record_only_in: [quarantined]                  # 003:58 (C14)", "doc: x"}, {"from: quarantined  ", "from: failed  "},
 		{"    doc: Gives a failed job up.\n", ""}},
 		[]string{"FSM701 DATA", "FSM705 BEHAVIOR", "FSM710 BEHAVIOR", "compatible"}, "`removed: {quarantined: {to: <state>}}`"},

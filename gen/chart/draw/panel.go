@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
@@ -131,7 +132,13 @@ func derivedPanel(c *chart.Chart) *scene {
 	}
 	for i, st := range d.States {
 		b := r.Nodes[i+1]
-		role := chart.RoleOf(st.Name, st.Ends, st.Name == d.Start).String()
+		role := chart.Normal.String()
+		switch {
+		case st.Ends:
+			role = chart.Terminal.String()
+		case st.Name == d.Start:
+			role = chart.Initial.String()
+		}
 		inside.rect("box-"+role, b, 9)
 		if st.Ends {
 			inside.rect("rim-"+role, layout.Rect{X: b.X + 3, Y: b.Y + 3, W: b.W - 6, H: b.H - 6}, 6.5)
@@ -160,41 +167,58 @@ func derivedPanel(c *chart.Chart) *scene {
 	return s
 }
 
-// legend explains the colours that are used.
-func legend(c *chart.Chart) *scene {
-	meaning := map[chart.Role]string{
-		chart.Initial: "begin", chart.Normal: "on the way", chart.Final: "finished, may be reopened",
-		chart.Done: "done", chart.Failed: "failed or in trouble",
-	}
-	s := &scene{h: 14}
-	x := 0.0
-	item := func(w float64, t string) {
-		s.text("summary", panelText, x+w+6, 0, true, t)
-		x += w + 6 + panelText.width(t) + 18
-	}
-	for _, r := range c.Roles() {
-		s.rect("box-"+r.String(), layout.Rect{X: x + 1, Y: 1, W: 20, H: 12}, 3.5)
-		item(22, meaning[r])
-	}
-	for _, n := range c.Nodes {
-		if n.State != nil && n.State.Terminal {
-			s.rect("box-normal", layout.Rect{X: x + 1, Y: 0, W: 20, H: 14}, 4)
-			s.rect("rim-normal", layout.Rect{X: x + 3.5, Y: 2.5, W: 15, H: 9}, 2.5)
-			item(22, "terminal: nothing leaves it")
-			break
+// meanings explain the colours.
+var meanings = map[chart.Role]string{
+	chart.Initial: "initial", chart.Normal: "active", chart.Timed: "left after a deadline", chart.Final: "final: may be reopened",
+	chart.Terminal: terminal, chart.Success: "success", chart.Trouble: "trouble",
+}
+
+const terminal = "terminal: nothing leaves it"
+
+// legend explains the colours and signs that occur, in rows of about width.
+func legend(c *chart.Chart, width float64) *scene {
+	const row, gap = 19.0, 18.0
+	s := &scene{}
+	x, y := 0.0, 0.0
+	item := func(w float64, t string, draw func()) {
+		if all := w + 6 + panelText.width(t); x > 0 && x+all > width {
+			x, y = 0, y+row
 		}
+		draw()
+		s.text("summary", panelText, x+w+6, y-1, true, t)
+		x += w + 6 + panelText.width(t) + gap
+		s.w, s.h = max(s.w, x-gap), y+row-4
+	}
+	box := func(role string, ends bool) func() {
+		return func() {
+			s.rect("box-"+role, layout.Rect{X: x + 1, Y: y + 1, W: 20, H: 13}, 3.5)
+			if ends {
+				s.rect("rim-"+role, layout.Rect{X: x + 3.5, Y: y + 3.5, W: 15, H: 8}, 2)
+			}
+		}
+	}
+	ends := false // in a colour of their own
+	for _, r := range c.Roles() {
+		ends = ends || r == chart.Terminal
+		item(22, meanings[r], box(r.String(), r == chart.Terminal || r == chart.Final))
+	}
+	if !ends && slices.ContainsFunc(c.Nodes, func(n *chart.Node) bool { return n.State != nil && n.State.Terminal }) {
+		item(22, terminal, box(chart.Normal.String(), true))
 	}
 	for _, n := range c.Nodes {
 		if n.Kind == chart.Choice {
-			s.node(n, layout.Rect{X: x, Y: 0, W: 14, H: 14})
-			item(14, "choice: the first condition that holds")
+			what := "choice: first match wins"
+			if c.Detail == chart.Brief {
+				what = "one of these"
+			}
+			item(14, what, func() { s.node(n, layout.Rect{X: x, Y: y, W: 14, H: 14}) })
 			break
 		}
 	}
 	if c.Weighed {
-		s.add(shape{class: "seldom", form: formLines, points: []layout.Point{{X: x, Y: 7}, {X: x + 24, Y: 7}}})
-		item(24, "never taken")
+		item(24, "never taken", func() {
+			s.add(shape{class: "seldom", form: formLines, points: []layout.Point{{X: x, Y: y + 7}, {X: x + 24, Y: y + 7}}})
+		})
 	}
-	s.w = max(0, x-18)
 	return s
 }

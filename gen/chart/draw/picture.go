@@ -26,8 +26,9 @@ func compose(c *chart.Chart) *scene {
 		body = b
 	}
 	heading, summary := chart.Heading(c.Machine)
-	lg := legend(c)
-	width := max(body.w, lg.w, headingText.width(heading), 340)
+	width := max(body.w, headingText.width(heading), 340)
+	lg := legend(c, width)
+	width = max(width, lg.w)
 	s := &scene{w: math.Ceil(width + 2*margin), title: c.Title, desc: describe(c)}
 	inside := &scene{}
 	y := margin - 4

@@ -6,7 +6,7 @@
 // seed in the folder. Exit code 1 when one fails.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accessible, eventually, folder, open, root, run, serve, shot, text } from "./harness.mjs";
 import { evil, kinds, outbox, small } from "./specs.mjs";
@@ -65,7 +65,7 @@ const tests = {
     await run1(page, "start", { "f-actor": "worker-2" });
     await eventually(async () => assert.equal(await outcome(page), "refused"));
     const why = await text(page, "#result .refusal");
-    for (const want of [/A guard says no/, /not_owner/, /owner == actor/, /actor would have to be "worker-1", not "worker-2"/, /specs\/lifecycle\.yaml:75:3/, /owner_only/]) assert.match(why, want);
+    for (const want of [/A guard says no/, /not_owner/, /owner == actor/, /actor would have to be "worker-1", not "worker-2"/, /specs\/lifecycle\.yaml:78:3/, /owner_only/]) assert.match(why, want);
     await shot(page, "light-refused");
     await page.click("#result .place");
     await eventually(async () => assert.equal(await page.locator("#tab-source").getAttribute("aria-selected"), "true"));
@@ -374,7 +374,12 @@ const tests = {
     await eventually(async () => assert.equal(await text(page, ".record .badge"), "busy"));
     writeFileSync(file, small.replace("to: shut", "to: shutt"));
     await eventually(async () => assert.match(await text(page, "#findings"), /state "shutt" is not declared/), "the finding");
-    await eventually(async () => assert.equal(await page.locator("#picture").isVisible(), false));
+    await eventually(async () => assert.ok(await page.locator("#picture.stale[inert] svg").isVisible(), "the last picture is kept, dimmed"));
+    await shot(page, "light-broken");
+    writeFileSync(file, small);
+    await eventually(async () => assert.equal(await page.locator("#picture:not(.stale):not([inert]) svg").count(), 1), "a valid file has its picture again");
+    writeFileSync(file, small.replace("to: shut", "to: shutt"));
+    await page.locator("#findings .finding").waitFor();
     await eventually(async () => assert.match(await text(page, "#findings .excerpt"), /job\.yaml:13:27[\s\S]*close: \{from: busy, to: shutt/));
     await eventually(async () => assert.equal(await text(page, "#findings mark"), "shutt"));
     await eventually(async () => assert.match(await text(page, "#machines"), /1 error/));
@@ -385,6 +390,40 @@ const tests = {
     writeFileSync(file, small.replace("take:", "grab:"));
     await announced(page, /Kept 1 of 2 steps: step 2: the machine has no operation "take"/);
     await eventually(async () => assert.equal(await text(page, ".record .badge"), "open"));
+  },
+
+  async "shows the tables at once, and the picture when it is ready"(t) {
+    const { address } = await serve(t, bin, [lifecycle, "specs/task.yaml"]);
+    const page = await open(t, address);
+    await page.locator("#picture .hit").first().waitFor();
+    let ready;
+    const gate = new Promise((resolve) => { ready = resolve; });
+    await page.route("**/picture.svg*", async (r) => { await gate; await r.continue(); });
+    await page.click("#machines a >> text=task");
+    await eventually(async () => assert.equal(await text(page, "h1"), "task"));
+    await page.click("#tab-states");
+    await page.locator("#state-pending").waitFor();
+    assert.equal(await page.getAttribute("#picture", "aria-busy"), "true");
+    assert.match(await text(page, "#picture"), /Drawing the picture/);
+    await page.click("#machines a >> text=lifecycle"); // and what comes late is not shown
+    await eventually(async () => assert.equal(await text(page, "h1"), "lifecycle"));
+    ready();
+    await eventually(async () => assert.equal(await page.locator("#picture .hit[data-state]").count(), 6), "the picture of the machine that is shown");
+    assert.equal(await page.getAttribute("#picture", "aria-busy"), null);
+  },
+
+  async "says so when the file is gone, and when it is back"(t) {
+    const dir = folder(t, { "job.yaml": small });
+    const file = join(dir, "job.yaml");
+    const { address } = await serve(t, bin, [file]);
+    const page = await open(t, address);
+    rmSync(file);
+    await eventually(async () => assert.equal(await text(page, "#link"), "file cannot be read"));
+    assert.match(await page.getAttribute("#link", "class"), /\boff\b/);
+    await announced(page, /The file cannot be read/);
+    writeFileSync(file, small);
+    await eventually(async () => assert.equal(await text(page, "#link"), "live"), "the file is back");
+    assert.match(await page.getAttribute("#link", "class"), /\bon\b/);
   },
 
   async "says so when the server is gone"(t) {

@@ -14,7 +14,7 @@ const keys = [
 ];
 
 const app = {
-  n: -1, file: null, machine: null, database: "", machines: [], tab: "step", hashes: [],
+  n: -1, problems: [], connected: false, file: null, machine: null, database: "", machines: [], tab: "step", hashes: [],
   role(state) { return this.machine?.states.find((s) => s.name === state)?.role; },
   operation(name) { return this.machine?.operations.find((o) => o.name === name); },
   openSource(at) { select("source"); goTo(app, at); },
@@ -99,12 +99,20 @@ async function draw() {
   byId("notes-summary").textContent = plural(file.findings.length, "remark") + " of fsmgen check";
   show(byId("notes-list"), m ? file.findings.map((f) => finding(app, f)) : []);
   byId("findings").hidden = !!m;
-  byId("picture").hidden = byId("zoom").hidden = !m;
-  byId("left-title").textContent = m ? "Picture" : plural(file.errors, "error");
+  const kept = !m && picture.stale(app.n);
+  byId("picture").hidden = !m && !kept;
+  byId("zoom").hidden = !m;
+  byId("left-title").textContent = m ? "Picture" : plural(file.errors, "error") + (kept ? "; the picture below is of the last valid version" : "");
   show(byId("findings"), m ? [] : file.findings.map((f) => finding(app, f)));
   const tab = app.tab;
   buildTabs();
-  if (m) await picture.draw(app.n, file);
+  if (m) {
+    picture.draw(app.n, file).then((drawn) => {
+      if (!drawn) return;
+      picture.mark();
+      if (app.tab !== "database") offered().find((t) => t.id === app.tab)?.shown?.();
+    }, (e) => announce(e.message));
+  }
   for (const t of offered()) await t.fill(byId("panel-" + t.id));
   select(m ? stored("fsmgen:tab") ?? tab : "source");
 }
@@ -126,17 +134,28 @@ async function route() {
   const to = Number.isInteger(n) && n >= 0 && n < app.machines.length ? n : 0;
   if (to === app.n) return;
   app.n = to;
+  linked();
   listMachines();
   await redraw();
+}
+
+/** linked says whether what is shown follows the file. */
+function linked() {
+  const gone = app.problems[app.n], on = app.connected && !gone;
+  byId("link").textContent = !app.connected ? "not connected" : gone ? "file cannot be read" : "live";
+  byId("link").title = app.connected && gone ? gone : "";
+  byId("link").className = "link-state " + (on ? "on" : "off");
 }
 
 /** follow draws again what has changed. */
 function follow() {
   const events = new EventSource("/api/events");
-  events.onopen = () => { byId("link").textContent = "live"; byId("link").className = "link-state on"; };
-  events.onerror = () => { byId("link").textContent = "not connected"; byId("link").className = "link-state off"; };
+  events.onopen = () => { app.connected = true; linked(); };
+  events.onerror = () => { app.connected = false; linked(); };
   events.addEventListener("change", async (e) => {
     const c = JSON.parse(e.data);
+    app.problems[c.machine] = c.problem;
+    linked();
     if (c.problem) { announce("The file cannot be read: " + c.problem); return; }
     if (app.hashes[c.machine] === undefined || app.hashes[c.machine] === c.hash) { app.hashes[c.machine] ??= c.hash; return; }
     app.hashes[c.machine] = c.hash;

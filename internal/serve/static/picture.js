@@ -1,5 +1,5 @@
 // The picture: made by the server, with rectangles over states and operations.
-import { byId, show } from "./dom.js";
+import { byId, el, show } from "./dom.js";
 
 /** load fetches the picture. It is a document of its own, not a text that is read as HTML. */
 function load(n, hash) {
@@ -21,6 +21,8 @@ export class Picture {
     this.app = app;
     this.box = byId("picture");
     this.svg = null;
+    this.n = -1; // the machine whose picture is here, or is awaited
+    this.turn = 0;
     byId("zoom").addEventListener("click", () => {
       const on = this.box.classList.toggle("actual");
       byId("zoom").setAttribute("aria-pressed", String(on));
@@ -28,8 +30,37 @@ export class Picture {
     });
   }
 
+  /** stale keeps the last picture of a machine whose file has errors now; false when there is none. */
+  stale(n) {
+    this.turn++;
+    const kept = this.svg !== null && this.n === n;
+    this.box.inert = kept;
+    this.box.classList.toggle("stale", kept);
+    this.box.removeAttribute("aria-busy");
+    return kept;
+  }
+
+  /** draw fetches the picture, which takes a while for a large machine; false when another one was asked for meanwhile. */
   async draw(n, file) {
-    const svg = document.importNode(await load(n, file.hash), true);
+    const turn = ++this.turn;
+    if (this.n !== n || !this.svg) {
+      this.svg = null;
+      show(this.box, el("p", { class: "muted wait" }, "Drawing the picture"));
+    }
+    this.n = n;
+    this.box.setAttribute("aria-busy", "true");
+    let drawn;
+    try { drawn = await load(n, file.hash); } catch (e) {
+      if (turn !== this.turn) return false;
+      this.box.removeAttribute("aria-busy");
+      if (!this.svg) show(this.box, el("p", { class: "muted wait" }, "There is no picture: " + e.message));
+      throw e;
+    }
+    if (turn !== this.turn) return false;
+    const svg = document.importNode(drawn, true);
+    this.box.inert = false;
+    this.box.classList.remove("stale");
+    this.box.removeAttribute("aria-busy");
     svg.setAttribute("role", "group");
     svg.setAttribute("aria-label", `Picture of ${file.name}: arrow keys move between states and operations, Enter opens one`);
     this.svg = svg;
@@ -44,6 +75,7 @@ export class Picture {
       hit.addEventListener("keydown", (e) => this.key(e, hit));
     });
     show(this.box, svg);
+    return true;
   }
 
   hits() { return this.svg ? [...this.svg.querySelectorAll(".hit")] : []; }
