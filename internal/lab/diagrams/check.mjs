@@ -70,7 +70,7 @@ async function draw({ text, id }) {
   }
   const decode = (s) => {
     const t = document.createElement("textarea");
-    t.innerHTML = s.replace(/<br\/>/g, "").replace(/#(\d+);/g, "&#$1;").replace(/#(\w+);/g, "&$1;");
+    t.innerHTML = s.replace(/<br\/>/g, "").replace(/#(\w+);/g, (_, code) => (/^\d/.test(code) ? `&#${code};` : `&${code};`));
     return t.value;
   };
   const shown = box.textContent.replace(/\s+/g, " ");
