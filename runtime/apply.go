@@ -22,7 +22,7 @@ func (m *Machine[R]) Apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Cal
 		m.batch.items = append(m.batch.items, fsmimpl.Item[R]{At: at, Call: c})
 		return Outcome[R]{}, nil
 	}
-	return watched(ctx, m, observed(&c, idOf[R](at)), func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c, false) }, seenOne)
+	return m.rung(watched(ctx, m, observed(&c, idOf[R](at)), func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c, false) }, seenOne))
 }
 
 func (m *Machine[R]) apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Call[R], engine bool) (Outcome[R], error) {
@@ -159,7 +159,7 @@ func (m *Machine[R]) ApplyMany(ctx context.Context, items []fsmimpl.Item[R]) ([]
 		return nil, nil
 	}
 	call := observedMany(&items[0].Call, len(items))
-	return watched(ctx, m, call, func(ctx context.Context) ([]Outcome[R], error) { return m.applyMany(ctx, items) }, seenMany)
+	return m.rungMany(watched(ctx, m, call, func(ctx context.Context) ([]Outcome[R], error) { return m.applyMany(ctx, items) }, seenMany))
 }
 
 func (m *Machine[R]) applyMany(ctx context.Context, items []fsmimpl.Item[R]) ([]Outcome[R], error) {

@@ -18,7 +18,7 @@ func (m *Machine[R]) Create(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R],
 		m.batch.made = append(m.batch.made, c)
 		return Outcome[R]{}, nil
 	}
-	return watched(ctx, m, observed(&c, c.ID), func(ctx context.Context) (Outcome[R], error) { return m.create(ctx, c) }, seenOne)
+	return m.rung(watched(ctx, m, observed(&c, c.ID), func(ctx context.Context) (Outcome[R], error) { return m.create(ctx, c) }, seenOne))
 }
 
 func (m *Machine[R]) create(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R], error) {
@@ -95,7 +95,7 @@ func (m *Machine[R]) CreateMany(ctx context.Context, calls []fsmimpl.Call[R]) ([
 		return nil, nil
 	}
 	call := observedMany(&calls[0], len(calls))
-	return watched(ctx, m, call, func(ctx context.Context) ([]Outcome[R], error) { return m.createMany(ctx, calls) }, seenMany)
+	return m.rungMany(watched(ctx, m, call, func(ctx context.Context) ([]Outcome[R], error) { return m.createMany(ctx, calls) }, seenMany))
 }
 
 func (m *Machine[R]) createMany(ctx context.Context, calls []fsmimpl.Call[R]) ([]Outcome[R], error) {

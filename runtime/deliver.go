@@ -401,20 +401,20 @@ func (m *Machine[R]) settle(ctx context.Context, d driver.Delivery, op *fsmimpl.
 	next := m.byName[op.Then]
 	requestID := systemID(next, d.Rev)
 	call := Observed{Operation: next.Name, ID: d.ID, RequestID: requestID, Actor: driver.SystemActor, Calls: 1}
-	_, err = watched(ctx, m, call, func(ctx context.Context) (events []driver.Event, err error) {
-		held, events, err = m.settleThen(ctx, d, op, next, requestID)
-		return events, err
-	}, func(events []driver.Event) Observation { return Observation{Events: events} })
+	_, err = m.rung(watched(ctx, m, call, func(ctx context.Context) (out Outcome[R], err error) {
+		held, out, err = m.settleThen(ctx, d, op, next, requestID)
+		return out, err
+	}, seenOne))
 	return held, err
 }
 
-// settleThen is settle for an op with a `then`. It returns the events of what
-// followed, none where the record has moved on or an earlier try had done it. The
+// settleThen is settle for an op with a `then`. It returns the outcome of what
+// followed, without events where the record has moved on or an earlier try had done it. The
 // record is locked before the delivery, as by every write.
-func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next *fsmimpl.Operation[R], requestID string) (held bool, events []driver.Event, err error) {
+func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next *fsmimpl.Operation[R], requestID string) (held bool, out Outcome[R], err error) {
 	u := m.unit(next, d.ID, requestID)
 	u.try = func(tx driver.Tx, _ bool) error {
-		held, events = false, nil
+		held, out = false, Outcome[R]{}
 		row, gone := tx.Row(d.ID)
 		if gone != nil && !errors.Is(gone, driver.ErrNotFound) {
 			return gone
@@ -443,7 +443,10 @@ func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next
 		if err != nil {
 			return err
 		}
-		_, events, err = m.follow(ctx, tx, s, at, false)
+		last, events, err := m.follow(ctx, tx, s, at, false)
+		if err == nil {
+			out = m.outcome(last.rec, &last.row, events...)
+		}
 		return err
 	}
 	u.find = func(r driver.Reader) (bool, error) {
@@ -452,7 +455,7 @@ func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next
 		return len(known) > 0, err
 	}
 	err = m.run(ctx, u)
-	return held, events, err
+	return held, out, err
 }
 
 // shortText makes a text that every store takes out of an error's.

@@ -22,6 +22,10 @@ type Store interface {
 	// Failed says why the store takes no more writes, since its database failed; nil
 	// while it takes them.
 	Failed() error
+	// Bell wakes idle workers: always the same one. The engine rings it after each commit
+	// that may have left something to claim. A store that connects it with no other process
+	// returns an empty one that it keeps.
+	Bell() *Bell
 	// Close ends the store; calls in flight end first.
 	Close() error
 }

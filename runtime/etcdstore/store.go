@@ -24,6 +24,8 @@ type Store struct {
 	prefix string
 	end    func() error // closes the client, where it is the store's own
 
+	bell driver.Bell
+
 	mu     sync.Mutex
 	ended  *sync.Cond
 	calls  int
@@ -186,6 +188,9 @@ const patience = 10 * time.Second
 
 // Patience is how long a call waits.
 func (s *Store) Patience() time.Duration { return patience }
+
+// Bell wakes the workers of this process.
+func (s *Store) Bell() *driver.Bell { return &s.bell }
 
 // Failed returns nil: what fails is one request, and another one may succeed.
 func (s *Store) Failed() error { return nil }

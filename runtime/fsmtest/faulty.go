@@ -72,6 +72,9 @@ func (f *Faults) Close() error { return f.store.Close() }
 // Patience is that of the store inside.
 func (f *Faults) Patience() time.Duration { return f.store.Patience() }
 
+// Bell is the store's.
+func (f *Faults) Bell() *driver.Bell { return f.store.Bell() }
+
 // Failed is that of the store inside.
 func (f *Faults) Failed() error { return f.store.Failed() }
 

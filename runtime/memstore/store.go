@@ -25,6 +25,7 @@ type Store struct {
 	values map[string]any
 	closed bool
 	faults atomic.Pointer[func(Point) error]
+	bell   driver.Bell
 }
 
 var _ driver.Transactional[*Tx] = (*Store)(nil)
@@ -82,6 +83,9 @@ func (s *Store) Patience() time.Duration { return patience }
 
 // Failed returns nil: memory takes writes as long as the program runs.
 func (s *Store) Failed() error { return nil }
+
+// Bell wakes the workers of this process.
+func (s *Store) Bell() *driver.Bell { return &s.bell }
 
 // Close waits for the call in flight; calls after it fail.
 func (s *Store) Close() error {

@@ -39,7 +39,8 @@ func (e *PoolerError) Unwrap() error { return e.Err }
 // pooler refuses: WithSchema names the schema; without it, it is the first one that the role
 // and the database have. A statement that only reads has no time limit of the server's, only
 // the deadline of the store; with WithReadOnly the store itself refuses writes, not the server.
-// A transaction of the caller's that is joined has the caller's time limits.
+// Other processes do not wake the workers of this one, since no session listens: they look by
+// themselves. A transaction of the caller's that is joined has the caller's time limits.
 func WithPooler() Option { return func(o *options) { o.pooler = true } }
 
 // direct asks whether the session is of the server that its number was given by: a pooler

@@ -20,6 +20,9 @@
 // call that had not come to its commit is refused with fsm.ErrBusy, and so is
 // one for which no connection was to be had.
 //
+// Workers that found nothing are woken by what other processes announce with NOTIFY:
+// after the commit, at most every 5 ms, never in a transaction that writes.
+//
 // Errors never hold the password of the address.
 //
 // A server that is not PostgreSQL by its own word is refused with sqlstore.ErrServer.
@@ -81,12 +84,16 @@ type options struct {
 	idle      time.Duration
 	readOnly  bool
 	pooler    bool
+	schema    string
+	log       *slog.Logger
 	dialect   []sqlstore.PostgresOption
 	store     []sqlstore.Option
 }
 
 // WithMaxSessions bounds how many connections the store opens, for reading and
-// writing together. The default is 8.
+// writing together. The default is 8. Beside them, a process that leaves work for
+// workers of others announces it over one connection, and one with workers hears of it
+// over another.
 func WithMaxSessions(n int) Option { return func(o *options) { o.sessions = max(n, 1) } }
 
 // WithDeadline sets how long the store waits for an answer of the server: see
@@ -112,12 +119,12 @@ func WithReadOnly() Option {
 
 // WithLogger sets where warnings about the server's settings go.
 func WithLogger(l *slog.Logger) Option {
-	return func(o *options) { o.dialect = append(o.dialect, sqlstore.WithLogger(l)) }
+	return func(o *options) { o.log, o.dialect = l, append(o.dialect, sqlstore.WithLogger(l)) }
 }
 
 // WithSchema names the schema of the tables: see sqlstore.WithSchema.
 func WithSchema(name string) Option {
-	return func(o *options) { o.dialect = append(o.dialect, sqlstore.WithSchema(name)) }
+	return func(o *options) { o.schema, o.dialect = name, append(o.dialect, sqlstore.WithSchema(name)) }
 }
 
 // WithEnforce lowers the level of enforcement, for tests that make up rows. See
@@ -139,7 +146,7 @@ func misread(dsn string) bool {
 // "key=value" pairs. It makes no tables: the generated Migrate does. The
 // context bounds the first connection only.
 func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, error) {
-	o := options{sessions: 8, deadline: 30 * time.Second, idle: time.Minute}
+	o := options{sessions: 8, deadline: 30 * time.Second, idle: time.Minute, log: slog.Default()}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -176,9 +183,11 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, err
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: connect: %w", o.refused(err)), db.Close())
 	}
-	store, err := sqlstore.New(db, sqlstore.Postgres(o.dialect...), append(o.store, sqlstore.WithRelease(db.Close))...)
+	h := newHerald(config, o.schema, !o.pooler, o.log)
+	store, err := sqlstore.New(db, sqlstore.Postgres(o.dialect...),
+		append(o.store, sqlstore.WithRelease(db.Close), sqlstore.WithRelease(h.close), sqlstore.WithBell(&h.bell))...)
 	if err != nil {
-		return nil, errors.Join(o.refused(err), db.Close())
+		return nil, errors.Join(o.refused(err), h.close(), db.Close())
 	}
 	return store, nil
 }

@@ -21,9 +21,10 @@ type Store struct {
 	readers  *pool // may be the same as writers
 	commits  *committer
 	enforce  string
-	reading  bool           // see WithReadOnly
-	file     string         // of the database; empty with a server
-	wait     time.Duration  // how long a call may wait
+	reading  bool          // see WithReadOnly
+	file     string        // of the database; empty with a server
+	wait     time.Duration // how long a call may wait
+	bell     *driver.Bell
 	release  []func() error // what Close undoes at the end, last first
 	poison   atomic.Pointer[error]
 	closing  sync.Once
@@ -49,6 +50,7 @@ type options struct {
 	enforce    string
 	readOnly   bool
 	wait       time.Duration
+	bell       *driver.Bell
 	release    []func() error
 }
 
@@ -70,6 +72,10 @@ func WithRelease(f func() error) Option {
 	return func(o *options) { o.release = append(o.release, f) }
 }
 
+// WithBell gives the store a Bell that is connected with other processes. Without it,
+// only workers of this process are woken.
+func WithBell(b *driver.Bell) Option { return func(o *options) { o.bell = b } }
+
 // WithWait sets how long a call waits, in all, before it is refused with
 // fsm.ErrBusy: for a connection, for a place in a batch, for the locks of other
 // programs and between its tries. The time counts from the call on. The default is
@@ -81,7 +87,7 @@ func WithWait(d time.Duration) Option { return func(o *options) { o.wait = d } }
 // connection of it for writing and a few for reading. A db that has but one
 // connection serves both, one after the other.
 func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
-	o := options{maxReaders: 4, enforce: "full", wait: d.patience()}
+	o := options{maxReaders: 4, enforce: "full", wait: d.patience(), bell: &driver.Bell{}}
 	if o.wait == 0 {
 		o.wait = 5 * time.Second
 	}
@@ -93,7 +99,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	default:
 		return nil, fmt.Errorf("sqlstore: unknown enforcement level %q; expected none, checks or full", o.enforce)
 	}
-	s := &Store{dialect: d, enforce: o.enforce, wait: o.wait, running: map[*sql.Tx]*txn{}}
+	s := &Store{dialect: d, enforce: o.enforce, wait: o.wait, bell: o.bell, running: map[*sql.Tx]*txn{}}
 	writers := d.writers()
 	switch most := db.Stats().MaxOpenConnections; {
 	case o.readOnly:
@@ -174,6 +180,9 @@ func (s *Store) Close() error {
 
 // Patience is how long a call waits: see WithWait.
 func (s *Store) Patience() time.Duration { return s.wait }
+
+// Bell wakes idle workers: see WithBell.
+func (s *Store) Bell() *driver.Bell { return s.bell }
 
 // Table returns the store's part for one machine.
 func (s *Store) Table(schema *driver.Schema) (driver.Table, error) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Options say how a worker runs. The zero value of each but Lease is a
@@ -25,8 +26,11 @@ type Options struct {
 	Beat time.Duration
 	// Concurrency is how many records are worked on at once; zero is 1.
 	Concurrency int
-	// Poll is the pause after a claim that found nothing, within a quarter of
-	// it by chance; zero is 100 ms.
+	// Poll is the longest pause after a claim that found nothing, within a quarter of
+	// it by chance; zero is 100 ms. Mostly the store wakes the worker before: at once in
+	// its own process, within milliseconds in others over PostgreSQL. Poll finds what
+	// nobody tells: a time that has come, and what was written by SQL or by a
+	// process that died.
 	Poll time.Duration
 	// Grace is how long work that has begun may go on once Run's context has
 	// ended; zero is Lease, below zero is no time at all.
@@ -93,6 +97,8 @@ type Worker[R any] struct {
 	machine *fsm.Machine[R]
 	now     func() time.Time // of the machine's clock
 	actor   string
+	bell    *driver.Bell // of the store
+	queue   string       // by its name
 	do      Funcs[R]
 	opt     Options
 }
@@ -128,7 +134,7 @@ func New[R any](m *fsm.Machine[R], actor string, do Funcs[R], opt Options) (*Wor
 		opt.Log = slog.Default()
 	}
 	opt.Log = opt.Log.With("machine", m.Schema().Machine, "actor", actor)
-	return &Worker[R]{machine: m, now: m.Engine().Now, actor: actor, do: do, opt: opt}, nil
+	return &Worker[R]{machine: m, now: m.Engine().Now, bell: m.Engine().Store.Bell(), queue: m.Schema().Table, actor: actor, do: do, opt: opt}, nil
 }
 
 // Run claims and works until ctx ends. Then it claims nothing more, lets what
@@ -170,7 +176,7 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 		if n == 0 {
 			return nil
 		}
-		asked := time.Now()
+		asked, mark := time.Now(), w.bell.Mark(w.queue)
 		outs, err := w.claimSome(ctx, n)
 		if time.Since(asked) >= w.opt.Lease { // somebody else may have them by now
 			for _, out := range outs {
@@ -196,8 +202,9 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 		default:
 			w.observe(Event{Kind: Error, Err: err})
 			w.opt.Log.ErrorContext(ctx, "claim", "error", err)
+			mark = w.bell.Mark(w.queue) // the store is to have its pause
 		}
-		w.pause(ctx)
+		w.bell.Wait(ctx, w.queue, mark, w.pause())
 	}
 	return nil
 }
@@ -226,19 +233,14 @@ func (w *Worker[R]) places(ctx context.Context, free chan struct{}) int {
 	}
 }
 
-// pause waits for the time of Poll, a quarter more or less by chance, so that
-// workers who started together do not ask together.
-func (w *Worker[R]) pause(ctx context.Context) {
+// pause returns the time of Poll, a quarter more or less by chance, so that workers
+// who started together do not ask together.
+func (w *Worker[R]) pause() time.Duration {
 	d := w.opt.Poll
 	if quarter := int64(d / 4); quarter > 0 {
 		d += time.Duration(rand.Int64N(2*quarter) - quarter)
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	return d
 }
 
 // work works on one record.
