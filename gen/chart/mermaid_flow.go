@@ -57,13 +57,13 @@ func (d *mermaidFlow) nodes() {
 	}
 	for _, e := range d.c.Edges {
 		if e.From.Kind == Start {
-			d.line("%s@{ shape: sm-circ }", e.From.ID)
+			d.line("%s((\" \")):::dot", e.From.ID)
 			break
 		}
 	}
 	for _, e := range d.c.Edges {
 		if e.To.Kind == End {
-			d.line("%s@{ shape: framed-circle }", e.To.ID)
+			d.line("%s(((\" \"))):::dot", e.To.ID)
 			break
 		}
 	}
@@ -133,6 +133,7 @@ func (d *mermaidFlow) classes() {
 	if slices.ContainsFunc(d.c.Nodes, func(n *Node) bool { return n.Kind == Group }) {
 		d.line("classDef group fill:none,stroke-dasharray:4")
 	}
+	d.line("classDef dot fill:#7d8695,stroke:#7d8695")
 	d.line("classDef note fill:#fff,stroke:#999,color:#333,stroke-dasharray:4,text-align:left")
 	if !d.c.Weighed {
 		return

@@ -1,12 +1,15 @@
 // Parses and draws every diagram of the repository with the real Mermaid in a
-// headless Chromium, so that no generated diagram is a guess.
+// headless Chromium, so that no generated diagram is a guess: with version 11,
+// which GitHub has, and with 10.9, which many wikis have, on a light page and on a
+// dark one.
 //
 //   node check.mjs [--png DIR] [FILE or FOLDER...]
 //
 // In a folder it takes every .mmd and the mermaid blocks of every .md; without
 // arguments, in the repository. For each one it
 // demands that Mermaid parses it, that the drawing holds every state and every
-// arrow that the text declares, and that no two boxes or labels lie on each other.
+// arrow that the text declares, that no two boxes or labels lie on each other, and
+// that the text in the boxes has a contrast of at least 4.5 to 1.
 // With --png the pictures are kept in DIR. Exit code 1 when a file fails.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -98,6 +101,21 @@ async function draw({ text, id }) {
       if (wide > 2 && high > 2) wrong.push(`"${a.name}" and "${b.name}" lie on each other`);
     }
   }
+
+  const colour = (s) => (s.match(/[\d.]+/g) ?? []).map(Number);
+  const light = ([r, g, b]) => {
+    const part = (v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  };
+  const ground = colour(getComputedStyle(document.body).backgroundColor);
+  for (const node of box.querySelectorAll("g.node")) {
+    const label = node.querySelector(".nodeLabel, text"), shape = node.querySelector("rect, path, polygon, circle");
+    if (!label?.textContent.trim() || !shape || node.closest(".statediagram-note")) continue; // notes have Mermaid's own colours
+    const style = getComputedStyle(shape), filled = style.fill !== "none" && colour(style.fill)[3] !== 0;
+    const a = light(colour(getComputedStyle(label).color)), b = light(filled ? colour(style.fill) : ground);
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) wrong.push(`"${label.textContent.trim()}" has a contrast of ${contrast.toFixed(1)}`);
+  }
   return { wrong, states: declared.length };
 }
 
@@ -119,41 +137,50 @@ if (diagrams.length === 0) {
 if (pngs) mkdirSync(pngs, { recursive: true });
 
 const require = createRequire(import.meta.url);
-const library = join(dirname(require.resolve("mermaid/package.json")), "dist/mermaid.min.js");
 const browser = await chromium.launch({ executablePath: browserPath(), args: ["--no-sandbox"] });
-let failed = 0;
+const bad = new Set();
 try {
-  const page = await browser.newPage({ viewport: { width: 1600, height: 1200 } });
-  await page.setContent('<body style="margin:0;background:#fff"><div id="drawing" style="display:inline-block;padding:16px"></div></body>');
-  await page.addScriptTag({ path: library });
-  await page.evaluate(() => globalThis.mermaid.initialize({ startOnLoad: false }));
+  for (const version of ["mermaid", "mermaid10"]) {
+    const library = join(dirname(require.resolve(version + "/package.json")), "dist/mermaid.min.js");
+    for (const theme of ["default", "dark"]) {
+      const page = await browser.newPage({ viewport: { width: 1600, height: 1200 } });
+      await page.setContent(`<body style="margin:0;background:${theme === "dark" ? "#0d1117" : "#fff"}"><div id="drawing" style="display:inline-block;padding:16px"></div></body>`);
+      await page.addScriptTag({ path: library });
+      await page.evaluate((t) => globalThis.mermaid.initialize({ startOnLoad: false, theme: t }), theme);
 
-  // The check itself must be able to fail.
-  const broken = await page.evaluate(draw, { text: "stateDiagram-v2\n  a --> --> b\n", id: "canary" });
-  if (broken.wrong.length === 0) throw new Error("Mermaid accepted a broken diagram: this check proves nothing");
+      // The check itself must be able to fail.
+      const broken = await page.evaluate(draw, { text: "stateDiagram-v2\n  a --> --> b\n", id: "canary" });
+      const faint = await page.evaluate(draw, { text: 'stateDiagram-v2\n  state "a" as a\n  classDef x fill:#fff,color:#eee\n  class a x\n', id: "faint" });
+      if (broken.wrong.length === 0 || faint.wrong.length === 0) throw new Error("a broken diagram was accepted: this check proves nothing");
 
-  for (const [i, { name, text }] of diagrams.entries()) {
-    const { wrong, states } = await page.evaluate(draw, { text, id: `d${i}` });
-    if (wrong.length > 0) {
-      failed++;
-      for (const w of wrong) console.error(`${name}: ${w}`);
-      continue;
-    }
-    if (!name.startsWith("..")) console.log(`${name}: ok, ${states} states`);
-    if (pngs) {
-      await page.evaluate(() => {
-        const svg = document.querySelector("#drawing svg");
-        const box = svg.viewBox.baseVal;
-        svg.style.maxWidth = "none";
-        svg.setAttribute("width", box.width);
-        svg.setAttribute("height", box.height);
-      });
-      const png = join(pngs, name.replace(/^(\.\.\/)+|\.mmd$/g, "").replace(/[^\w.-]+/g, "_") + ".png");
-      await page.locator("#drawing").screenshot({ path: png });
+      for (const [i, { name, text }] of diagrams.entries()) {
+        if (bad.has(name)) continue;
+        const { wrong, states } = await page.evaluate(draw, { text, id: `d${i}` });
+        if (wrong.length > 0) {
+          bad.add(name);
+          for (const w of wrong) console.error(`${name} (${version}, ${theme}): ${w}`);
+          continue;
+        }
+        if (version !== "mermaid" || theme !== "default") continue;
+        if (!name.startsWith("..")) console.log(`${name}: ok, ${states} states`);
+        if (pngs) {
+          await page.evaluate(() => {
+            const svg = document.querySelector("#drawing svg");
+            const box = svg.viewBox.baseVal;
+            svg.style.maxWidth = "none";
+            svg.setAttribute("width", box.width);
+            svg.setAttribute("height", box.height);
+          });
+          const png = join(pngs, name.replace(/^(\.\.\/)+|\.mmd$/g, "").replace(/[^\w.-]+/g, "_") + ".png");
+          await page.locator("#drawing").screenshot({ path: png });
+        }
+      }
+      await page.close();
     }
   }
 } finally {
   await browser.close();
 }
+const failed = bad.size;
 console.log(`${diagrams.length - failed} of ${diagrams.length} diagrams are sound`);
 process.exit(failed > 0 ? 1 : 0);
