@@ -235,7 +235,9 @@ func poolOf(m *spec.Machine, x tried, t spec.Type, in *spec.Input, is func(spec.
 			}
 		case interp.KindTime:
 			for d := -time.Microsecond; d <= time.Microsecond; d += time.Microsecond {
-				add(interp.Time(v.AsTime().Add(d)))
+				if at := v.AsTime().Add(d); at.Year() > 1 && at.Year() < 9999 { // the interpreter has the bounds of stores
+					add(interp.Time(at))
+				}
 			}
 		case interp.KindAbsent:
 		default:
@@ -387,7 +389,7 @@ func (x tried) features(m *spec.Machine) []string {
 	branch := slices.Index(o.Choose, x.done.Branch)
 	for i, f := range m.Fields {
 		was, is := x.before.Fields[i], x.done.Record.Fields[i]
-		add("branch %d: %s %t %t", branch, f.Name, was == is, is.IsPresent())
+		add("branch %d: %s %t %t %t", branch, f.Name, was == is, is.IsPresent(), is.Num == 0 && is.Text == "")
 		if f.Type.Kind == spec.KindEnum || f.Type.Kind == spec.KindBool {
 			add("branch %d: %s is %s", branch, f.Name, is)
 		}
@@ -465,12 +467,18 @@ func checksOf(m *spec.Machine, s *spec.State) []checked {
 	}
 	base := tried{before: soundRecord(m, s)}
 	try(base.before)
+	worst := base.before // breaks rules of several fields
 	for _, f := range m.Fields {
 		for _, v := range poolOf(m, base, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
-			if v.Kind != interp.KindAbsent || f.Type.Optional {
-				try(base.before.With(m, f.Name, v))
+			if v.Kind == interp.KindAbsent && !f.Type.Optional {
+				continue
+			}
+			try(base.before.With(m, f.Name, v))
+			if more := worst.With(m, f.Name, v); len(interp.Check(m, more)) > len(interp.Check(m, worst)) {
+				worst = more
 			}
 		}
 	}
+	try(worst)
 	return kept
 }

@@ -200,11 +200,11 @@ func (%[1]s %[2]s) MarshalText() ([]byte, error) {
 }`, r, t.name, names, t.noun)
 	put(`// UnmarshalText reads what MarshalText writes. An unknown name is an error.
 func (%[1]s *%[2]s) UnmarshalText(text []byte) error {
-	i := slices.Index(%[3]s[1:], string(text))
-	if i < 0 {
+	at := slices.Index(%[3]s[1:], string(text))
+	if at < 0 {
 		return fmt.Errorf("%%q is no %[4]s", text)
 	}
-	*%[1]s = %[2]s(i + 1)
+	*%[1]s = %[2]s(at + 1)
 	return nil
 }`, r, t.name, names, t.noun)
 }
@@ -304,7 +304,8 @@ func (a *purePackage) support(used map[string]bool) string {
 	var b strings.Builder
 	put := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	if list := a.causes(used); len(list) == 1 {
-		put("\n// Why operations are refused; errors.Is finds it in the *%s that a call returns.\nvar %s", a.n.refusal(), list[0])
+		name, _, _ := strings.Cut(list[0], " ")
+		put("\n// %s is why operations are refused; errors.Is finds it in the *%s that a\n// call returns.\nvar %s", name, a.n.refusal(), list[0])
 	} else if list != nil {
 		put("\n// Why operations are refused, whatever the machine; errors.Is finds them in the\n// *%s that a call returns.\nvar (\n%s\n)", a.n.refusal(), strings.Join(list, "\n"))
 	}

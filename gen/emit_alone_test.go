@@ -35,6 +35,9 @@ func aloneSpecs(t *testing.T) []string {
 func TestAloneGolden(t *testing.T) {
 	t.Parallel()
 	for _, f := range generate(t, parse(t, "testdata/alone/ticket.yaml"), Options{}) {
+		if !strings.HasSuffix(f.Name, ".go") {
+			continue // diagrams have goldens of their own
+		}
 		path := filepath.Join("testdata", "alone", "ticket", f.Name+".golden")
 		if *update {
 			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

@@ -285,6 +285,7 @@ func violations(list []interp.Violation) string {
 		}
 		rules = append(rules, rule)
 	}
+	slices.Sort(rules)
 	return strings.Join(rules, "; ")
 }
 
@@ -309,10 +310,10 @@ RECORDED	return e.Name + ": " + from + " -> " + to
 `
 	recorded := ""
 	if recordsOnly(e.m) {
-		recorded = "if e.RecordOnly {\nto = \"recorded\"\n}\n"
+		recorded = "if e.RecordOnly && e.To == e.From {\nto = \"recorded\"\n}\n"
 	}
 	if notesGuards(e.m) {
-		recorded = "if e.RecordOnly {\nto = \"recorded\"\n}\nif e.Guard != \"\" {\nto += \" for \" + e.Guard\n}\n"
+		recorded = "if e.RecordOnly && e.To == e.From {\nto = \"recorded\"\n}\nif e.Guard != \"\" {\nto += \" for \" + e.Guard\n}\n"
 	}
 	told = strings.Replace(told, "RECORDED", recorded, 1)
 	e.line("// testTold tells what came of a call in one line.%s", told)
@@ -422,6 +423,7 @@ RECORDED	return e.Name + ": " + from + " -> " + to
 			}
 			broken = append(broken, v.Rule)
 		}
+		slices.Sort(broken)
 		if got := strings.Join(broken, "; "); got != c.broken {
 			t.Errorf("%%+v breaks %%s, want %%s", c.record, got, c.broken)
 		}
@@ -440,12 +442,37 @@ RECORDED	return e.Name + ": " + from + " -> " + to
 }
 `, spec.GoName(e.m.Name), e.n.ours("package", "Check"), record)
 	}
+	if e.optional() {
+		e.line("// Test%sOptional looks at values that may be absent.", spec.GoName(e.m.Name))
+		e.line(strings.NewReplacer("Optional[", e.n.ours("package", "Optional")+"[", "Some(", e.n.ours("package", "Some")+"(").Replace(`func Test%sOptional(t *testing.T) {
+	for want, text := range map[Optional[int]]string{{}: "null", Some(7): "7"} {
+		got := Some(8)
+		b, err := json.Marshal(want)
+		if failed := json.Unmarshal([]byte(text), &got); err != nil || failed != nil || string(b) != text || got != want {
+			t.Errorf("%%+v is %%s (%%v) and %%s is %%+v (%%v)", want, b, err, text, got, failed)
+		}
+		v, ok := want.Get()
+		if there := text == "7"; ok != there || want.Present() != there || want.IsZero() == there || v != want.Or(0) || (want.Or(9) == 7) != there || (v == 7) != there {
+			t.Errorf("%%+v has %%d, %%t", want, v, ok)
+		}
+	}
+}
+`), spec.GoName(e.m.Name))
+	}
 	if uses(e.String(), "testTime(") || strings.Contains(e.String(), "testTime(") {
 		e.line(`func testTime(micros int64) time.Time {
 	return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(micros) * time.Microsecond)
 }
 `)
 	}
+}
+
+// optional reports whether the package has values that may be absent.
+func (e *aloneTests) optional() bool {
+	return slices.ContainsFunc(e.m.Fields, func(f *spec.Field) bool { return f.Type.Optional }) ||
+		slices.ContainsFunc(e.m.Operations, func(o *spec.Operation) bool {
+			return slices.ContainsFunc(o.Inputs, func(in *spec.Input) bool { return in.Type.Optional })
+		})
 }
 
 // eventPairs lists the events that are called otherwise than their operations.

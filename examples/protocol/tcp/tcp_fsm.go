@@ -82,11 +82,11 @@ func (s State) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads what MarshalText writes. An unknown name is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	i := slices.Index(stateNames[1:], string(text))
-	if i < 0 {
+	at := slices.Index(stateNames[1:], string(text))
+	if at < 0 {
 		return fmt.Errorf("%q is no state", text)
 	}
-	*s = State(i + 1)
+	*s = State(at + 1)
 	return nil
 }
 
@@ -129,7 +129,8 @@ const (
 	EventReset         = "reset"
 )
 
-// Why operations are refused; errors.Is finds it in the *Refusal that a call returns.
+// ErrWrongState is why operations are refused; errors.Is finds it in the *Refusal that a
+// call returns.
 var ErrWrongState = errors.New("not possible in this state")
 
 // Refusal says why an operation did not happen; what it was called on is as it was.

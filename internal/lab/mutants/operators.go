@@ -506,7 +506,7 @@ func (f *finder) elements(c *ast.CompositeLit, t types.Type, s *types.Slice) {
 	}
 	change := func(kind, what, to string) {
 		f.add(c, kind, "", func(number int, inner string) string {
-			if c.Type == nil {
+			if c.Type == nil && strings.HasPrefix(inner, "{") { // not a mutant of the same list
 				inner = name + inner
 			}
 			return fmt.Sprintf("fsmMutated[%s](%d, %s, %s)", name, number, to, inner)
