@@ -60,7 +60,7 @@ cost-table: ## processor time of check, gen, build and generated tests for machi
 
 .PHONY: portable
 portable: ## type-check everything for Linux, macOS and Windows on amd64 and arm64
-	$(GO) run ./internal/lab/portable . cmd/fsmctl runtime/etcdstore runtime/fsmotel examples/downstream internal/lab/schemacheck internal/lab/bench
+	$(GO) run ./internal/lab/portable . cmd/fsmctl runtime/etcdstore runtime/fsmotel examples/downstream internal/lab/schemacheck internal/lab/bench internal/lab/tools/site
 
 .PHONY: empty-machine
 empty-machine: ## make demo and make test in fresh clones, nothing cached, with and without PostgreSQL, as root and not, in odd folders (ONLY=user,blank)
@@ -83,6 +83,14 @@ e2e-short: ## the conformance suites over etcd and other SQLite drivers, and a s
 .PHONY: e2e
 e2e: ## use the page of fsmgen serve in Chromium (needs Node; installs Chromium when missing; ONLY=words of tests; pictures in internal/lab/browser/shots)
 	internal/lab/browser/check.sh $(ONLY)
+
+.PHONY: site
+site: ## the documents as pages with a search, in internal/lab/tools/site/public (needs Node)
+	@internal/lab/tools/site/build.sh
+
+.PHONY: site-check
+site-check: ## build the site and read every page in Chromium: links, widths, axe-core, search (needs Node; installs Chromium when missing)
+	internal/lab/tools/site/check.sh
 
 .PHONY: race
 race: ## every test under the race detector (needs a C compiler)
