@@ -36,7 +36,9 @@ type sqlDialect struct {
 	time        string
 	document    string // type of a JSON text and of a set
 	yes, no     string // the truth values
-	tableEnd    string // what follows the closing parenthesis of a table
+	tableEnd    string // what ends a table
+	recordEnd   string // what ends the table of the records
+	computes    bool   // indexes name columns that the database works out of a row: see computed
 	maxName     int    // bytes an identifier may have; 0: any number
 	setsInCheck bool   // a CHECK can look into a set
 	oneCheck    bool   // the rules of a state are one CHECK: the server reads the text of each one for every statement

@@ -11,7 +11,7 @@ import (
 func postgresDialect() sqlDialect {
 	return sqlDialect{
 		name: "postgres", text: `text COLLATE "C"`, integer: "bigint", boolean: "boolean", time: "timestamptz", document: "json",
-		yes: "true", no: "false", tableEnd: ");", maxName: 63, setsInCheck: true, oneCheck: true, sparse: true,
+		yes: "true", no: "false", tableEnd: ");", recordEnd: ") WITH (fillfactor = 70);", computes: true, maxName: 63, setsInCheck: true, oneCheck: true, sparse: true,
 		present:    func(c string) string { return "(json_array_length(" + c + ") > 0)" },
 		has:        func(set, item string) string { return "(" + set + "::jsonb ? " + item + ")" },
 		covers:     func(set, part string) string { return "(" + set + "::jsonb @> " + part + "::jsonb)" },
@@ -55,12 +55,13 @@ func postgresSchema(m *spec.Machine, enforce string) []byte {
 	s.postgresSet()
 	s.recordTable()
 	s.eventTable(`"xid" xid8 NOT NULL DEFAULT pg_current_xact_id()`, "the transaction, or a later one that the record's event before has: readers of the log follow it below the oldest one that is open", ");")
-	s.line("-- the order of the log of all records")
-	s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"xid\", \"id\", \"rev\", \"n\");", s.object("events", "log"), s.table("_events"))
+	s.line("-- the log of all records, in its order but for the events of one transaction")
+	s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"xid\");", s.object("events", "log"), s.table("_events"))
 	s.sideTables()
 	s.indexes()
 	s.view("CREATE OR REPLACE VIEW")
 	s.parkingTriggers()
+	s.keepComputed()
 	s.postgresUnchained()
 	if s.checks() {
 		s.section("checks", "The log is append-only.")

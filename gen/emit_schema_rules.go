@@ -119,6 +119,7 @@ type lookup struct {
 	// that absent values need no place in it.
 	present []*spec.Field
 	parking *parking // of `next`; nil where it passes over nothing
+	due     bool     // the sweeper's
 }
 
 // lookups returns the indexes for deadlines, `next`, groups and the
@@ -136,7 +137,7 @@ func lookups(m *spec.Machine) []lookup {
 					name = append(name, t.After.Name)
 				}
 				all = append(all, lookup{why: "the sweeper asks what is due for " + o.Name, name: name,
-					order: []spec.Order{{FieldRef: spec.FieldRef{Field: t.After}}}, states: from, present: []*spec.Field{t.After}})
+					order: []spec.Order{{FieldRef: spec.FieldRef{Field: t.After}}}, states: from, present: []*spec.Field{t.After}, due: true})
 			}
 		}
 		if o.Next != nil {

@@ -56,6 +56,9 @@ func (s *schemaText) recordTable() {
 	}
 	items = append(items, tableItem{comment: "that of the record's last event, for the engine alone; 0: the log has it",
 		text: quoteName(chainColumn) + " " + s.d.integer + " NOT NULL DEFAULT 0"})
+	for _, c := range s.computed() {
+		items = append(items, tableItem{c.comment, quoteName(c.name) + " " + c.kind})
+	}
 	if s.checks() {
 		checks := []sqlCheck{
 			{"id is not empty", `"id" <> ''`},
@@ -77,7 +80,7 @@ func (s *schemaText) recordTable() {
 		items = append(items, s.checkItems(checks)...)
 	}
 	s.tableItems(items)
-	s.line("%s", s.d.tableEnd)
+	s.line("%s", s.d.recordEnd)
 }
 
 func (s *schemaText) stateList() string {
@@ -232,17 +235,21 @@ func (s *schemaText) indexes() {
 	}
 	s.line("")
 	s.comment("", "What queries look for.")
-	s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"state\", \"id\");", s.object("state"), t)
+	s.listing()
 	for _, l := range lookups(s.m) {
 		var keys []string
 		for _, f := range l.fields {
 			keys = append(keys, column(f))
 		}
-		for _, o := range l.order {
-			keys = append(keys, s.orderKeys(o, slices.Contains(l.present, o.Field))...)
-		}
-		if len(l.order) > 0 {
-			keys = append(keys, `"id"`)
+		if l.due && s.d.computes {
+			keys = append(keys, quoteName(s.minuteColumn(l.order[0].Field)))
+		} else {
+			for _, o := range l.order {
+				keys = append(keys, s.orderKeys(o, slices.Contains(l.present, o.Field))...)
+			}
+			if len(l.order) > 0 {
+				keys = append(keys, `"id"`)
+			}
 		}
 		if l.parking != nil {
 			s.parkingIndexes(l.parking, &l, keys)
@@ -293,7 +300,7 @@ func (s *schemaText) mayLack(u uniqueRule) []*spec.Field {
 func (s *schemaText) partial(states []*spec.State, present ...*spec.Field) string {
 	var parts []string
 	if len(states) > 0 && !s.allStates(states) {
-		parts = append(parts, inStates(`"state"`, states))
+		parts = append(parts, s.among(states))
 	}
 	for _, f := range present {
 		parts = append(parts, column(f)+" IS NOT NULL")

@@ -246,13 +246,17 @@ func (s *schemaText) parkingIndexes(p *parking, l *lookup, keys []string) {
 	if len(keys) == 0 {
 		keys = []string{`"id"`}
 	}
-	states := inStates(`"state"`, l.states)
+	states := s.among(l.states)
 	write := func(keys []string, where string, name ...string) {
 		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (%s) WHERE %s;", s.object(name...), t, strings.Join(keys, ", "), where)
 	}
 	s.line("-- %s: what none has parked, what waits for a time, and for others", l.why)
 	s.line("DROP INDEX IF EXISTS %s;", s.object(l.name...))
-	write(keys, states+" AND "+col+" IS NULL", "ready", p.op.Name)
+	if s.d.computes && s.allStates(l.states) {
+		write(keys, col+" IS NULL", "ready", p.op.Name)
+	} else {
+		write(keys, states+" AND "+col+" IS NULL", "ready", p.op.Name)
+	}
 	if len(p.due) > 0 {
 		write([]string{col}, col+" > 0", "parked", p.op.Name)
 	}

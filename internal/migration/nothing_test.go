@@ -146,13 +146,13 @@ func TestMigrateMakesWhatIsMissing(t *testing.T) {
 			`DROP TRIGGER "execution_guard" ON "execution"`,
 			`DROP TRIGGER "execution_has_event" ON "execution"; CREATE TRIGGER "execution_has_event" AFTER INSERT ON "execution" FOR EACH ROW EXECUTE FUNCTION "execution_has_event"()`,
 			`CREATE OR REPLACE FUNCTION "execution_guard"() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
-			`DROP INDEX "execution_state"; CREATE INDEX "execution_state" ON "execution" ("attempt")`,
+			`DROP INDEX "execution_open"; CREATE INDEX "execution_open" ON "execution" ("attempt")`,
 			`DROP INDEX "execution_unique_one_lease_per_job"; CREATE UNIQUE INDEX "execution_unique_one_lease_per_job" ON "execution" ("job_id")`,
 			`DROP INDEX "execution_unique_one_lease_per_job"; CREATE INDEX "execution_unique_one_lease_per_job" ON "execution" ("job_id") WHERE "state" IN ('leased', 'in_progress')`,
-			`DROP INDEX "execution_due_finish"; CREATE INDEX "execution_due_finish" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('done')`,
-			`DROP INDEX "execution_due_finish"; CREATE INDEX "execution_due_finish" ON "execution" ("lease_expires_at" DESC, "id") WHERE "state" IN ('committed')`,
+			`DROP INDEX "execution_due_finish"; CREATE INDEX "execution_due_finish" ON "execution" ("_minute_lease_expires_at") WHERE "state" IN ('done')`,
+			`DROP INDEX "execution_due_finish"; CREATE INDEX "execution_due_finish" ON "execution" ("_minute_lease_expires_at" DESC) WHERE "_in_committed"`,
 			`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'execution_events_log'::regclass`,
-			`DROP INDEX "execution_state"`, `DROP VIEW "execution_job"`, `ALTER TABLE "execution_events" DROP COLUMN "chain" CASCADE`, `ALTER TABLE "execution" DROP COLUMN "started_at" CASCADE`,
+			`DROP INDEX "execution_open"`, `DROP VIEW "execution_job"`, `ALTER TABLE "execution_events" DROP COLUMN "chain" CASCADE`, `ALTER TABLE "execution" DROP COLUMN "started_at" CASCADE`,
 		} {
 			execute(t, db, harm)
 			if err := migrates(t, store, s); err != nil {
@@ -182,14 +182,14 @@ func TestMigrateMakesWhatIsMissing(t *testing.T) {
 		s := described(t, m, migration.Postgres, "full")
 		execute(t, db, s.SQL[migration.Postgres])
 		for _, harm := range []string{
-			`DROP INDEX "execution_state"; CREATE UNIQUE INDEX "execution_state" ON "execution" ("lease_owner")`,
-			`DROP INDEX "execution_state"; CREATE TABLE "own" ("n" int); CREATE INDEX "execution_state" ON "own" ("n")`,
+			`DROP INDEX "execution_open"; CREATE UNIQUE INDEX "execution_open" ON "execution" ("lease_owner")`,
+			`DROP INDEX "execution_open"; CREATE TABLE "own" ("n" int); CREATE INDEX "execution_open" ON "own" ("n")`,
 		} {
 			execute(t, db, harm)
 			before := rowsOf(t, db, catalog)
 			err := migrates(t, store, s)
 			var other *sqlstore.UserObjectError
-			if !errors.As(err, &other) || other.Kind != "index" || other.Name != "execution_state" {
+			if !errors.As(err, &other) || other.Kind != "index" || other.Name != "execution_open" {
 				t.Errorf("%s: got %v, want a refusal that names the index", harm, err)
 			}
 			if diff := cmp.Diff(before, rowsOf(t, db, catalog)); diff != "" {

@@ -59,6 +59,18 @@ func (p *plan) postgres() {
 	if len(p.moved) > 0 {
 		p.postgresMoves()
 	}
+	if i := slices.IndexFunc(p.next.columns, column.computed); i >= 0 {
+		p.line("")
+		p.line("-- Tables of before have an index that each move wrote, and no computed columns.")
+		p.line("DO $fsm$")
+		p.line("BEGIN")
+		p.line("    IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = %s::regclass AND attname IN (%s)) THEN", quoteText(t),
+			strings.Join(mapped(p.computedNames(), quoteText), ", "))
+		p.line("        DROP INDEX IF EXISTS %s;", quoteName(p.next.m.Name+"_state"))
+		p.line("    END IF;")
+		p.line("END")
+		p.line("$fsm$;")
+	}
 	added := p.alterations()
 	p.line("")
 	p.line("%s", p.next.script())
@@ -74,6 +86,17 @@ func (p *plan) postgres() {
 	if len(p.moved) > 0 {
 		p.line("DROP FUNCTION pg_temp.fsm_sum(text[]);")
 	}
+}
+
+// computedNames returns the columns that the server works out, of both versions.
+func (p *plan) computedNames() []string {
+	var names []string
+	for _, c := range slices.Concat(p.old.columns, p.next.columns) {
+		if c.computed() && !slices.Contains(names, c.name) {
+			names = append(names, c.name)
+		}
+	}
+	return names
 }
 
 // retyped reports whether a column gets another type: no view may look at it then.
@@ -215,13 +238,19 @@ func (p *plan) alterations() []string {
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	for _, c := range p.old.columns {
-		if p.next.column(c.name) == nil {
+		switch n := p.next.column(c.name); {
+		case c.computed() && n == nil: // tables of before lack it
+			add("DROP COLUMN IF EXISTS %s", quoteName(c.name))
+		case n == nil:
 			add("DROP COLUMN %s", quoteName(c.name))
 		}
 	}
+	var computed []string
 	for _, c := range p.next.columns {
 		name, before := quoteName(c.name), p.old.column(c.name)
 		switch {
+		case c.computed():
+			computed = append(computed, fmt.Sprintf("ADD COLUMN IF NOT EXISTS %s %s", name, c.def))
 		case before == nil && c.mandatory() && c.standard() == "" && !p.unset(c):
 			add("ADD COLUMN %s %s DEFAULT %s", name, c.def, p.valueAfter(c))
 			add("ALTER COLUMN %s DROP DEFAULT", name)
@@ -245,6 +274,19 @@ func (p *plan) alterations() []string {
 				add("ALTER COLUMN %s SET DEFAULT %s", name, c.standard())
 			}
 		}
+	}
+	if computed != nil {
+		add("%s", strings.Join(computed, ", "))
+	}
+	if p.next.computed != nil {
+		var set, wrong []string
+		for _, c := range p.next.computed {
+			set = append(set, quoteName(c.name)+" = "+c.def)
+			wrong = append(wrong, quoteName(c.name)+" IS DISTINCT FROM ("+c.def+")")
+		}
+		defer func() {
+			p.line("UPDATE %s SET %s WHERE %s;", p.table(""), strings.Join(set, ", "), strings.Join(wrong, " OR "))
+		}()
 	}
 	var added []string
 	for _, k := range p.next.checks {

@@ -24,7 +24,7 @@ func (p *plan) queries() []Query {
 	}
 	for _, c := range p.next.columns {
 		before := p.old.column(c.name)
-		if c.mandatory() && (p.unset(c) || before != nil && !before.mandatory()) {
+		if c.mandatory() && !c.computed() && (p.unset(c) || before != nil && !before.mandatory()) {
 			add(c.name+" is mandatory", p.broken(quoteName(c.name)+" IS NULL"))
 		}
 	}
@@ -111,7 +111,7 @@ func (p *plan) after(condition string) string {
 	var list []string
 	for _, c := range p.next.columns {
 		name := quoteName(c.name)
-		if c.name != "id" && c.name != "state" && !strings.Contains(condition, name) {
+		if c.computed() || c.name != "id" && c.name != "state" && !strings.Contains(condition, name) {
 			continue
 		}
 		text := p.valueAfter(c)

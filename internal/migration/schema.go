@@ -16,6 +16,7 @@ type schema struct {
 	sections map[string]string
 	create   string // the statement that makes the table of the records
 	columns  []column
+	computed []column // what columns are that indexes name: see gen.schemaText
 	checks   []check
 	indexes  []index // of the table of the records
 	triggers []object
@@ -28,6 +29,11 @@ type schema struct {
 type column struct{ name, def string }
 
 func (c column) mandatory() bool { return strings.HasSuffix(c.bare(), "NOT NULL") }
+
+// computed reports whether the column is worked out of others, for indexes alone.
+func (c column) computed() bool {
+	return c.name == "_open" || strings.HasPrefix(c.name, "_in_") || strings.HasPrefix(c.name, "_minute_")
+}
 
 // bare is the definition without the default.
 func (c column) bare() string {
@@ -62,14 +68,15 @@ type index struct {
 type object struct{ name, table, text string }
 
 var (
-	quoted      = `"((?:[^"]|"")+)"`
-	columnLine  = regexp.MustCompile(`^` + quoted + ` (.+)$`)
-	checkLine   = regexp.MustCompile(`^CONSTRAINT ` + quoted + ` CHECK \((.*)\)$`)
-	indexLine   = regexp.MustCompile(`^CREATE (UNIQUE )?INDEX IF NOT EXISTS ` + quoted + ` ON ` + quoted + ` (\(.*)$`)
-	triggerLine = regexp.MustCompile(`^CREATE (?:OR REPLACE |CONSTRAINT )*TRIGGER (?:IF NOT EXISTS )?` + quoted + ` .* ON ` + quoted)
-	viewLine    = regexp.MustCompile(`^CREATE (?:OR REPLACE )?VIEW (?:IF NOT EXISTS )?` + quoted)
-	setFunction = regexp.MustCompile(`(?s)CREATE OR REPLACE FUNCTION "fsm_is_set".*?\n\$fsm\$;`)
-	setRule     = regexp.MustCompile(`(?s)SELECT RAISE\(ABORT, '((?:[^']|'')*)'\)\n    WHERE (.*?);\n`)
+	quoted       = `"((?:[^"]|"")+)"`
+	columnLine   = regexp.MustCompile(`^` + quoted + ` (.+)$`)
+	checkLine    = regexp.MustCompile(`^CONSTRAINT ` + quoted + ` CHECK \((.*)\)$`)
+	indexLine    = regexp.MustCompile(`^CREATE (UNIQUE )?INDEX IF NOT EXISTS ` + quoted + ` ON ` + quoted + ` (\(.*)$`)
+	triggerLine  = regexp.MustCompile(`^CREATE (?:OR REPLACE |CONSTRAINT )*TRIGGER (?:IF NOT EXISTS )?` + quoted + ` .* ON ` + quoted)
+	viewLine     = regexp.MustCompile(`^CREATE (?:OR REPLACE )?VIEW (?:IF NOT EXISTS )?` + quoted)
+	computedLine = regexp.MustCompile(`(?m)^    NEW\."(_open|_in_[^"]+|_minute_[^"]+)" := (.*);$`)
+	setFunction  = regexp.MustCompile(`(?s)CREATE OR REPLACE FUNCTION "fsm_is_set".*?\n\$fsm\$;`)
+	setRule      = regexp.MustCompile(`(?s)SELECT RAISE\(ABORT, '((?:[^']|'')*)'\)\n    WHERE (.*?);\n`)
 )
 
 // generated returns the schema of a machine in a dialect, taken apart.
@@ -109,6 +116,13 @@ func takeApart(m *spec.Machine, text string) (*schema, error) {
 			s.tableLine(strings.TrimSuffix(strings.TrimSpace(bare), ","))
 		default:
 			s.objectLine(bare, strings.Join(lines[i:], ""))
+		}
+	}
+	for _, m := range computedLine.FindAllStringSubmatch(text, -1) {
+		c := column{m[1], strings.ReplaceAll(m[2], "NEW.", "")}
+		s.computed = append(s.computed, c)
+		for i := range s.indexes { // queries look at rows that lack them yet
+			s.indexes[i].where = strings.ReplaceAll(s.indexes[i].where, quoteName(c.name), c.def)
 		}
 	}
 	if len(s.columns) < 5 || s.sections["tables"] == "" {

@@ -57,9 +57,11 @@ var planWords = map[string]struct {
 	index, state, counted string // an index is used; its part of one state is, for rows and for their number
 	until                 string // behind a column: an index is used up to a value
 	sorts, filters        string // what it reads is sorted; what it counts is looked at one by one
+	minute                string // before a deadline: the column that the sweeper's index names
+	open                  string // behind the table: the only index by states, of those that are not terminal
 }{
-	"sqlite":   {index: "USING INDEX ", state: "(state=?", counted: "(state=?", until: "<?", sorts: "TEMP B-TREE", filters: "TEMP B-TREE"},
-	"postgres": {index: "Index Scan using ", state: "Index Cond: (state = ", counted: "Index Only Scan using ", until: " <= ", sorts: "Sort", filters: "Filter"},
+	"sqlite":   {minute: "(", index: "USING INDEX ", state: "(state=?", counted: "(state=?", until: "<?", sorts: "TEMP B-TREE", filters: "TEMP B-TREE"},
+	"postgres": {minute: "Index Cond: (_minute_", open: "_open", index: "Index Scan using ", until: " <= ", sorts: "Sort", filters: "Filter"},
 }
 
 // plans looks at how the database finds what the machine asks for again and
@@ -104,13 +106,14 @@ func plans[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 	if h.D.Sweep != nil {
 		plans := ask(func() error { _, err := h.D.Sweep(h.Ctx); return err })
 		for _, column := range deadlines(s.M) {
-			demand(plans, quoteName(column)+" <= ", "("+column+words.until, "", 1)
+			demand(plans, quoteName(column)+" <= ", words.minute+column+words.until, "", 1)
 		}
 	}
 	if h.D.Deliver != nil {
 		plans := ask(func() error { _, err := h.D.Deliver(h.Ctx); return err })
 		demand(plans, quoteName(s.M.Machine+"_outbox"), "(due"+words.until, words.sorts, 1)
 	}
+	ends := slices.ContainsFunc(s.M.StateOrder, func(x *oracle.StateInfo) bool { return x.Terminal })
 	for _, st := range s.M.StateOrder {
 		list := ask(func() error {
 			for _, err := range h.D.List(h.Ctx, st.Name) {
@@ -118,9 +121,18 @@ func plans[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 			}
 			return nil
 		})
-		demand(list, `"state" IN (`, words.state, words.sorts, 1)
+		if words.open == "" {
+			demand(list, `"state" IN (`, words.state, words.sorts, 1)
+		} else { // in the order of the ids
+			demand(list, `SELECT "id", "state"`, words.index, words.sorts, 1)
+		}
 		count := ask(func() error { _, err := h.D.Count(h.Ctx, st.Name); return err })
-		demand(count, `"state" IN (`, words.counted, words.filters, 1)
+		switch {
+		case words.open == "":
+			demand(count, `"state" IN (`, words.counted, words.filters, 1)
+		case !st.Terminal && ends:
+			demand(count, "_open", words.index+s.M.Machine+words.open, words.sorts, 1)
+		}
 	}
 	for _, o := range s.M.Ops {
 		if !o.Picks || o.Order == "" || h.D.Operations[o.Name].Pick == nil {

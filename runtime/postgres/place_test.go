@@ -286,9 +286,14 @@ func TestTemporaryTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer forge.Rollback()
+	var columns string
+	if err := forge.QueryRow(`SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute
+		WHERE attrelid = 'public."parcel"'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`).Scan(&columns); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := forge.Exec(`CREATE TEMP TABLE "parcel_events" ON COMMIT DROP AS SELECT * FROM public."parcel_events";
 		UPDATE pg_temp."parcel_events" SET "id" = 'forged';
-		INSERT INTO public."parcel" SELECT (jsonb_populate_record(p, '{"id": "forged"}')).* FROM public."parcel" p`); err != nil {
+		INSERT INTO public."parcel" (` + columns + `) SELECT ` + columns + ` FROM (SELECT (jsonb_populate_record(p, '{"id": "forged"}')).* FROM public."parcel" p) AS f`); err != nil {
 		t.Fatal(err)
 	}
 	if err := forge.Commit(); err == nil {

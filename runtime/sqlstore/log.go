@@ -104,7 +104,7 @@ func (d sqlite) ordered(table string) logOrder {
 func (p *postgres) ordered(table string) logOrder {
 	return logOrder{
 		place: `"xid"::text AS "place"`, // under its own name, ORDER BY would take the text
-		query: " FROM " + p.qualified(table) + ` WHERE ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)
+		query: " FROM " + p.qualified(table) + ` WHERE "xid" >= $1::text::xid8 AND ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)
 			AND "xid" < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY "xid", "id", "rev", "n" LIMIT $5`,
 		first: []any{"0", "", int64(0), int64(0)},
 		parse: func(c driver.Cursor) ([]any, bool) {

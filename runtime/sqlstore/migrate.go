@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -117,7 +118,7 @@ func (t *table) Check(ctx context.Context) (err error) {
 		if err := t.checkBeside(ctx, s, m); err != nil {
 			return err
 		}
-		return t.settle(ctx, s)
+		return t.settle(ctx, s, false)
 	case m.dialect != t.dialect.Name():
 		return t.mismatch("the tables were made for %s", m.dialect)
 	case m.enforce != t.enforce():
@@ -137,17 +138,100 @@ func (t *table) Check(ctx context.Context) (err error) {
 			return t.mismatch("%q is missing in the database", name)
 		}
 	}
-	return t.settle(ctx, s)
+	return t.settle(ctx, s, true)
 }
 
 // settle notes which tables these are, and writes the texts that compare them. The machine asks for it
 // before anybody else has the table.
-func (t *table) settle(ctx context.Context, q querier) error {
+func (t *table) settle(ctx context.Context, q querier, own bool) error {
 	if err := t.dialect.reached(ctx, q, []string{"fsm_meta", t.schema.Table, t.schema.Table + "_events", t.schema.Table + "_outbox", t.schema.Table + "_groups"}); err != nil {
 		return t.fault("note which tables these are", err)
 	}
+	names, err := column(ctx, q, t.dialect.columns(t.schema.Table))
+	if err != nil {
+		return t.fault("read the schema", err)
+	}
+	t.computed = computedColumns(t.schema.SQL[t.dialect.Name()], names)
+	if !own { // what is open is what those tables say
+		maps.DeleteFunc(t.computed, func(_, name string) bool { return name == `"_open"` })
+	}
 	t.build()
 	return nil
+}
+
+// worked is a column that is worked out of the state, or of another column: value has a ? in
+// its place.
+type worked struct {
+	name, value string
+	column      int // -1: the state
+}
+
+// worksOf returns how the columns that indexes name are worked out.
+func (t *table) worksOf() (list []worked) {
+	for value, name := range t.computed {
+		if rest, ok := strings.CutPrefix(value, `"state"`); ok {
+			list = append(list, worked{name, "(?" + rest + ")", -1})
+			continue
+		}
+		for i := range t.schema.Columns {
+			if c := quote(t.schema.Columns[i].Stored); strings.HasSuffix(value, ", "+c+")") {
+				list = append(list, worked{name, strings.TrimSuffix(value, c+")") + "?)", i})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b worked) int { return strings.Compare(a.name, b.name) })
+	return list
+}
+
+// computedLine is a line of the trigger that keeps the columns right which indexes name.
+var computedLine = regexp.MustCompile(`(?m)^    NEW\."(_open|_in_[^"]+|_minute_[^"]+)" := (.*);$`)
+
+// computedColumns returns the columns of the generated schema that are worked out of a row,
+// by what they are; those that the database has. Tables of before lack them, and have indexes
+// over what they are made of.
+func computedColumns(schema string, have []string) map[string]string {
+	list := map[string]string{}
+	for _, m := range computedLine.FindAllStringSubmatch(schema, -1) {
+		if slices.Contains(have, m[1]) {
+			list[strings.ReplaceAll(m[2], "NEW.", "")] = quote(m[1])
+		}
+	}
+	return list
+}
+
+// among is the condition that a row, whose columns begin with prefix, is in some states, in
+// the words by which an index is found.
+func (t *table) among(prefix string, words []string) string {
+	states := t.states(words)
+	if c := t.computed[states]; c != "" {
+		return prefix + c
+	}
+	if strings.HasPrefix(states, `"state"`) {
+		return prefix + states
+	}
+	return states
+}
+
+// open is the condition that a row is in no terminal state, where an index has those rows and
+// all the states are of them; else it is empty.
+func (t *table) open(words []string) string {
+	var open []string
+	for _, st := range t.schema.States {
+		if !st.Terminal {
+			open = append(open, st.Stored)
+		} else if slices.Contains(words, st.Stored) {
+			return ""
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return t.computed[t.states(open)]
+}
+
+// minute returns the column that has the minute of a column; empty where there is none.
+func (t *table) minute(column string) string {
+	return t.computed["date_trunc('minute', "+quote(column)+")"]
 }
 
 // hasChain reports whether the log has the column that older logs lack.

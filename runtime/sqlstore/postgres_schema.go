@@ -23,6 +23,7 @@ func (p *postgres) work(ctx context.Context, q querier, t *table, m *meta, want 
 		return nil, err
 	}
 	var steps []stage
+	var last []string // once the triggers are these
 	for _, w := range want {
 		if text, there := have["index "+w.name]; there && w.kind == "index" {
 			other, err := p.otherIndex(t, w, text, m == nil)
@@ -34,18 +35,23 @@ func (p *postgres) work(ctx context.Context, q querier, t *table, m *meta, want 
 			}
 			continue
 		}
-		texts, err := p.compare(ctx, q, t, w, have, m == nil)
+		texts, err := p.compare(ctx, q, t, w, have, m == nil, &last)
 		if err != nil {
 			return nil, err
 		}
-		for _, text := range texts {
-			steps = append(steps, func(ctx context.Context, q querier) error {
-				_, err := q.exec(ctx, text)
-				return err
-			})
-		}
+		steps = append(steps, executed(texts)...)
 	}
-	return steps, nil
+	return append(steps, executed(last)...), nil
+}
+
+func executed(texts []string) (steps []stage) {
+	for _, text := range texts {
+		steps = append(steps, func(ctx context.Context, q querier) error {
+			_, err := q.exec(ctx, text)
+			return err
+		})
+	}
+	return steps
 }
 
 // catalog returns what the schema holds, by kind and name, with its text as far as
@@ -79,8 +85,9 @@ func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string
 	return have, rows.Err()
 }
 
-// compare returns the statements that make one wanted object.
-func (p *postgres) compare(ctx context.Context, q querier, t *table, w piece, have map[string]string, first bool) ([]string, error) {
+// compare returns the statements that make one wanted object, and adds to last what is to
+// be done when all are made.
+func (p *postgres) compare(ctx context.Context, q querier, t *table, w piece, have map[string]string, first bool, last *[]string) ([]string, error) {
 	text, there := have[w.kind+" "+w.name]
 	switch w.kind {
 	case "drop":
@@ -115,29 +122,56 @@ func (p *postgres) compare(ctx context.Context, q querier, t *table, w piece, ha
 	case !there:
 		return []string{w.text}, nil
 	case w.kind == "table" && w.name != "fsm_meta":
-		return p.additions(ctx, q, t, w, first)
+		return p.additions(ctx, q, t, w, first, last)
 	}
 	return nil, nil
 }
 
 // additions returns what adds the columns that a table lacks.
-func (p *postgres) additions(ctx context.Context, q querier, t *table, w piece, first bool) ([]string, error) {
+func (p *postgres) additions(ctx context.Context, q querier, t *table, w piece, first bool, last *[]string) ([]string, error) {
 	names, err := column(ctx, q, p.columns(w.name))
 	if err != nil {
 		return nil, err
 	}
-	columns, _, _ := tableItems(w.text)
-	var statements []string
+	columns, _, tail := tableItems(w.text)
+	var added []string
+	computed := false
 	for _, c := range columns {
 		switch {
 		case slices.Contains(names, c.name):
 		case first:
 			return nil, &UserObjectError{"table", w.name, fmt.Sprintf("has the name of a table that the machine %s needs, and no column %q; rename it", t.schema.Machine, c.name)}
 		default:
-			statements = append(statements, "ALTER TABLE "+quote(w.name)+" ADD COLUMN "+c.text)
+			added = append(added, "ADD COLUMN "+c.text)
+			computed = computed || computedName(c.name)
 		}
 	}
-	return statements, nil
+	if options, with := strings.CutPrefix(tail, "WITH "); with && computed {
+		added = append(added, "SET "+options)
+	}
+	if added == nil {
+		return nil, nil
+	}
+	if computed { // the index that each move wrote goes; one of that name that is made later is the user's
+		*last = append(*last, compute(w.name, t.schema.SQL[p.Name()]), "DROP INDEX IF EXISTS "+quote(w.name+"_state"))
+	}
+	return []string{"ALTER TABLE " + quote(w.name) + " " + strings.Join(added, ", ")}, nil
+}
+
+// computedName reports whether a column is one of those that only indexes name.
+func computedName(column string) bool {
+	return column == "_open" || strings.HasPrefix(column, "_in_") || strings.HasPrefix(column, "_minute_")
+}
+
+// compute returns the statement that fills those columns of rows that are there.
+func compute(table, schema string) string {
+	var set, wrong []string
+	for _, m := range computedLine.FindAllStringSubmatch(schema, -1) {
+		value := strings.ReplaceAll(m[2], "NEW.", "")
+		set = append(set, quote(m[1])+" = "+value)
+		wrong = append(wrong, quote(m[1])+" IS DISTINCT FROM ("+value+")")
+	}
+	return "UPDATE " + quote(table) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(wrong, " OR ")
 }
 
 // bare takes the quotes off the schema that a function looks into: the catalog has
@@ -163,7 +197,7 @@ func functionForm(text string) string {
 var (
 	functionSetting = regexp.MustCompile(`(?i)\bSET (\w+) (?:=|TO) ((?:[\w"$.]+, )*[\w"$.]+)`)
 	triggerHead     = regexp.MustCompile(`(?i)\b(BEFORE|AFTER|INSTEAD OF)\s+(.*?)\s+ON\s`)
-	triggerWords    = regexp.MustCompile(`::[a-z]+(?: varying)?|[\s()",]+`)
+	triggerWords    = regexp.MustCompile(`::[a-z]+(?: varying)?|\b(?:IN|ANY|ARRAY)\b|=|[\s()",\[\]]+`)
 )
 
 // triggerForm brings the text of a trigger, ours or the catalog's, into one form:
@@ -176,7 +210,7 @@ func triggerForm(text string) string {
 		slices.Sort(events)
 		text = text[:m[4]] + strings.Join(events, " OR ") + text[m[5]:]
 	}
-	list := strings.Fields(triggerWords.ReplaceAllString(text, " "))
+	list := strings.Fields(triggerWords.ReplaceAllString(strings.ReplaceAll(text, `."`, "."), " "))
 	for i, w := range list {
 		if at := strings.LastIndexByte(w, '.'); at >= 0 && i > 0 && strings.EqualFold(list[i-1], "ON") || strings.EqualFold(list[max(i-1, 0)], "FUNCTION") {
 			list[i] = w[at+1:] // the table and the function, without their schema

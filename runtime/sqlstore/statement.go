@@ -94,7 +94,7 @@ func (t *table) build() {
 		row = append(row, s.Columns[i].Stored)
 	}
 	rows, events, outbox, groups := t.part(""), t.part("_events"), t.part("_outbox"), t.part("_groups")
-	t.same = t.checked()
+	t.same, t.works = t.checked(), t.worksOf()
 	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered(s.Table+"_events")
 	limit := t.dialect.limit("?")
 	places := func(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
@@ -195,11 +195,14 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 	var parts []string
 	first, ranged := firstKey(q), false
 	if q.States != nil {
-		states := t.states(q.States)
+		states := t.among("", q.States)
 		if len(q.States) > 0 && len(q.Where)+len(q.Order) > 0 {
 			states = t.dialect.often(states)
 		}
 		parts = append(parts, states)
+		if open := t.open(q.States); open != "" && open != states {
+			parts = append(parts, open)
+		}
 	}
 	for _, c := range q.Where {
 		kind, err := t.kind(c.Column)
@@ -221,7 +224,11 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 		case comparisons[c.Op] == "":
 			return fmt.Errorf("sqlstore: unknown comparison %d of column %q", c.Op, c.Column)
 		default:
-			condition := t.dialect.operand(col, kind) + " " + comparisons[c.Op] + " " + b.arg(t.bind(c.Value))
+			value := b.arg(t.bind(c.Value))
+			condition := t.dialect.operand(col, kind) + " " + comparisons[c.Op] + " " + value
+			if minute := t.minute(c.Column); minute != "" && (c.Op == driver.OpLe || c.Op == driver.OpLt) {
+				condition += " AND " + minute + " <= " + value
+			}
 			if c.Op != driver.OpEq && c.Op != driver.OpNe && (c.Column == first || first == "" && kind == driver.KindTime) {
 				condition, ranged = t.dialect.seldom(condition), true // a deadline: few are past it
 			}

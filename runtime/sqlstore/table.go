@@ -26,6 +26,9 @@ type table struct {
 	same    string       // ends a condition: see checked; empty: not needed, or not known yet
 	texts   sync.Map     // shape -> the text of a write
 	kept    atomic.Int64 // texts of them that are one operation's
+
+	computed map[string]string // what is worked out of a row, for indexes -> the column, quoted: see settle
+	works    []worked          // the same, for writes
 }
 
 var _ driver.Table = (*table)(nil)

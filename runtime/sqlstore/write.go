@@ -443,6 +443,7 @@ func (b *builder) putMove(c *cells) {
 			b.put(", ", quote(t.schema.Columns[j].Stored), " = ", c.values[j])
 		}
 	}
+	b.putComputed(c)
 	b.put(`, "_chain" = `, linked(t.part("_events"), "r", c.sum))
 	if k.many {
 		b.put(" FROM l AS i")
@@ -473,6 +474,23 @@ func (b *builder) putMove(c *cells) {
 	b.put(end)
 }
 
+// putComputed writes what a move changes of the columns that indexes name. What a statement
+// does not say, a trigger works out.
+func (b *builder) putComputed(c *cells) {
+	for _, x := range b.t.works {
+		value := c.state
+		if x.column >= 0 {
+			if b.key.changed[x.column] == 0 {
+				continue
+			}
+			value = c.values[x.column]
+		} else if !b.key.state {
+			continue
+		}
+		b.put(", ", x.name, " = ", strings.Replace(x.value, "?", value, 1))
+	}
+}
+
 // putCreation writes new rows. One whose id or place is taken is no error but no row. Of
 // several, what is known to be taken is left out before, and so is what another one is about to
 // take; what is taken by others at the same time fails the statement. OFFSET 0 makes the planner
@@ -481,8 +499,17 @@ func (b *builder) putMove(c *cells) {
 func (b *builder) putCreation(c *cells) {
 	t := b.t
 	row := strings.Join(append([]string{c.sum, c.id, c.state, "1", c.created, c.updated}, c.values...), ", ")
+	columns := `"_chain", ` + t.columns
+	for _, x := range t.works {
+		value := c.state
+		if x.column >= 0 {
+			value = c.values[x.column]
+		}
+		columns += ", " + x.name
+		row += ", " + strings.Replace(x.value, "?", value, 1)
+	}
 	if !b.key.many {
-		b.put("w AS (INSERT INTO ", t.name, ` ("_chain", `, t.columns, ") VALUES (", row, ") ON CONFLICT DO NOTHING RETURNING 1)")
+		b.put("w AS (INSERT INTO ", t.name, " (", columns, ") VALUES (", row, ") ON CONFLICT DO NOTHING RETURNING 1)")
 		return
 	}
 	b.put("w AS MATERIALIZED (SELECT * FROM ")
@@ -500,7 +527,7 @@ func (b *builder) putCreation(c *cells) {
 		b.put(" AND (SELECT bool_and(pg_try_advisory_xact_lock", placeLock(t.name),
 			`) FROM unnest(`, c.places, `::int[]) AS n(k)) IS NOT FALSE`)
 	}
-	b.put("), r AS (INSERT INTO ", t.name, ` ("_chain", `, t.columns, ") SELECT ", row, " FROM w AS i)")
+	b.put("), r AS (INSERT INTO ", t.name, " (", columns, ") SELECT ", row, " FROM w AS i)")
 }
 
 // putFree writes the condition that nobody has the place of a new row under a rule.
@@ -512,8 +539,8 @@ func (b *builder) putFree(c *cells, rule *driver.UniqueRule) {
 	}
 	counted, among := "", ""
 	if rule.States != nil {
-		in := strings.TrimPrefix(t.states(rule.States), `"state"`)
-		counted, among = c.state+in+" AND ", ` AND r."state"`+in
+		counted = c.state + strings.TrimPrefix(t.states(rule.States), `"state"`) + " AND "
+		among = " AND " + t.among("r.", rule.States)
 	}
 	b.put(" AND NOT (", counted, "EXISTS (SELECT 1 FROM ", t.name, " AS r WHERE true", among)
 	for _, name := range rule.Columns {

@@ -41,6 +41,12 @@ CREATE TABLE IF NOT EXISTS "job" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
+    "_in_queued" boolean NOT NULL DEFAULT false,
+    "_in_running" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of lease, which a heartbeat seldom changes
+    "_minute_lease" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('queued', 'running', 'done', 'failed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -49,7 +55,7 @@ CREATE TABLE IF NOT EXISTS "job" (
     CONSTRAINT "running: present owner, lease; absent problem; attempts >= 1" CHECK ("state" <> 'running' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "problem" IS NULL AND "attempts" >= 1)),
     CONSTRAINT "done: problem is absent" CHECK ("state" <> 'done' OR "problem" IS NULL),
     CONSTRAINT "failed: problem is present" CHECK ("state" <> 'failed' OR "problem" IS NOT NULL)
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -107,8 +113,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "job_events_batch" ON "job_events" ("request_i
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "job_events_purged" ON "job_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "job_events_log" ON "job_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "job_events_log" ON "job_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "job_outbox" (
@@ -142,11 +148,24 @@ CREATE TABLE IF NOT EXISTS "job_groups" (
 -- This machine has none.
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "job_state" ON "job" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "job_open" ON "job" ("id") WHERE "_open";
 -- the order in which claim picks
-CREATE INDEX IF NOT EXISTS "job_next_claim" ON "job" ("created_at", "id") WHERE "state" IN ('queued');
+CREATE INDEX IF NOT EXISTS "job_next_claim" ON "job" ("created_at", "id") WHERE "_in_queued";
 -- the sweeper asks what is due for reclaim
-CREATE INDEX IF NOT EXISTS "job_due_reclaim" ON "job" ("lease", "id") WHERE "state" IN ('running');
+CREATE INDEX IF NOT EXISTS "job_due_reclaim" ON "job" ("_minute_lease") WHERE "_in_running";
+
+CREATE OR REPLACE FUNCTION "job_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('queued', 'running');
+    NEW."_in_queued" := NEW."state" IN ('queued');
+    NEW."_in_running" := NEW."state" IN ('running');
+    NEW."_minute_lease" := date_trunc('minute', NEW."lease");
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "job_computed" BEFORE INSERT OR UPDATE ON "job"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('queued', 'running')) OR NEW."_in_queued" IS DISTINCT FROM (NEW."state" IN ('queued')) OR NEW."_in_running" IS DISTINCT FROM (NEW."state" IN ('running')) OR NEW."_minute_lease" IS DISTINCT FROM (date_trunc('minute', NEW."lease"))) EXECUTE FUNCTION "job_computed"();
 
 CREATE OR REPLACE FUNCTION "job_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -58,6 +58,8 @@ CREATE TABLE IF NOT EXISTS "jobstate" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('created', 'running', 'compensating', 'done', 'failed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -65,7 +67,7 @@ CREATE TABLE IF NOT EXISTS "jobstate" (
     CONSTRAINT "satisfied is a set" CHECK ("fsm_is_set"("satisfied")),
     CONSTRAINT "created: expected is present" CHECK ("state" <> 'created' OR (json_array_length("expected") > 0)),
     CONSTRAINT "compensating: compensation_policy is present" CHECK ("state" <> 'compensating' OR "compensation_policy" IS NOT NULL)
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -123,8 +125,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "jobstate_events_batch" ON "jobstate_events" (
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "jobstate_events_purged" ON "jobstate_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "jobstate_events_log" ON "jobstate_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "jobstate_events_log" ON "jobstate_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "jobstate_outbox" (
@@ -158,7 +160,17 @@ CREATE TABLE IF NOT EXISTS "jobstate_groups" (
 -- This machine has none.
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "jobstate_state" ON "jobstate" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "jobstate_open" ON "jobstate" ("id") WHERE "_open";
+
+CREATE OR REPLACE FUNCTION "jobstate_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('created', 'running', 'compensating');
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "jobstate_computed" BEFORE INSERT OR UPDATE ON "jobstate"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('created', 'running', 'compensating'))) EXECUTE FUNCTION "jobstate_computed"();
 
 CREATE OR REPLACE FUNCTION "jobstate_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

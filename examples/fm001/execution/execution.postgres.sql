@@ -50,6 +50,15 @@ CREATE TABLE IF NOT EXISTS "execution" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
+    "_in_leased_or_in_progress" boolean NOT NULL DEFAULT false,
+    "_in_committed_or_done" boolean NOT NULL DEFAULT false,
+    "_in_committed" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of lease_expires_at, which a heartbeat seldom
+    -- changes
+    "_minute_lease_expires_at" timestamptz,
+    "_in_aborted" boolean NOT NULL DEFAULT false,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('leased', 'in_progress', 'committed', 'done', 'aborted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -59,7 +68,7 @@ CREATE TABLE IF NOT EXISTS "execution" (
     CONSTRAINT "committed: present started_at; absent finished_at" CHECK ("state" <> 'committed' OR ("started_at" IS NOT NULL AND "finished_at" IS NULL)),
     CONSTRAINT "done: present started_at, finished_at" CHECK ("state" <> 'done' OR ("started_at" IS NOT NULL AND "finished_at" IS NOT NULL)),
     CONSTRAINT "aborted: finished_at is present" CHECK ("state" <> 'aborted' OR "finished_at" IS NOT NULL)
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -117,8 +126,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "execution_events_batch" ON "execution_events"
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "execution_events_purged" ON "execution_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "execution_events_log" ON "execution_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "execution_events_log" ON "execution_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "execution_outbox" (
@@ -149,18 +158,19 @@ CREATE TABLE IF NOT EXISTS "execution_groups" (
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.
-CREATE UNIQUE INDEX IF NOT EXISTS "execution_unique_one_lease_per_job" ON "execution" ("job_id") WHERE "state" IN ('leased', 'in_progress');
-CREATE UNIQUE INDEX IF NOT EXISTS "execution_unique_one_committed_per_job" ON "execution" ("job_id") WHERE "state" IN ('committed', 'done');
+CREATE UNIQUE INDEX IF NOT EXISTS "execution_unique_one_lease_per_job" ON "execution" ("job_id") WHERE "_in_leased_or_in_progress";
+CREATE UNIQUE INDEX IF NOT EXISTS "execution_unique_one_committed_per_job" ON "execution" ("job_id") WHERE "_in_committed_or_done";
 CREATE UNIQUE INDEX IF NOT EXISTS "execution_unique_sequence_attempt" ON "execution" ("job_id", "attempt");
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "execution_state" ON "execution" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "execution_open" ON "execution" ("id") WHERE "_open";
 -- the sweeper asks what is due for finish
-CREATE INDEX IF NOT EXISTS "execution_due_finish" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('committed');
+CREATE INDEX IF NOT EXISTS "execution_due_finish" ON "execution" ("_minute_lease_expires_at") WHERE "_in_committed";
 -- the sweeper asks what is due for expire
-CREATE INDEX IF NOT EXISTS "execution_due_expire" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('leased', 'in_progress');
+CREATE INDEX IF NOT EXISTS "execution_due_expire" ON "execution" ("_minute_lease_expires_at") WHERE "_in_leased_or_in_progress";
 -- the group of guard attempts_left
-CREATE INDEX IF NOT EXISTS "execution_peers_attempts_left" ON "execution" ("job_id") WHERE "state" IN ('aborted');
+CREATE INDEX IF NOT EXISTS "execution_peers_attempts_left" ON "execution" ("job_id") WHERE "_in_aborted";
 
 -- The Job of each group of execution records, computed from them: the first
 -- rule that holds wins.
@@ -182,6 +192,20 @@ SELECT
     max("updated_at") AS "updated"
 FROM "execution"
 GROUP BY "job_id";
+
+CREATE OR REPLACE FUNCTION "execution_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('leased', 'in_progress', 'committed');
+    NEW."_in_leased_or_in_progress" := NEW."state" IN ('leased', 'in_progress');
+    NEW."_in_committed_or_done" := NEW."state" IN ('committed', 'done');
+    NEW."_in_committed" := NEW."state" IN ('committed');
+    NEW."_minute_lease_expires_at" := date_trunc('minute', NEW."lease_expires_at");
+    NEW."_in_aborted" := NEW."state" IN ('aborted');
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "execution_computed" BEFORE INSERT OR UPDATE ON "execution"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('leased', 'in_progress', 'committed')) OR NEW."_in_leased_or_in_progress" IS DISTINCT FROM (NEW."state" IN ('leased', 'in_progress')) OR NEW."_in_committed_or_done" IS DISTINCT FROM (NEW."state" IN ('committed', 'done')) OR NEW."_in_committed" IS DISTINCT FROM (NEW."state" IN ('committed')) OR NEW."_minute_lease_expires_at" IS DISTINCT FROM (date_trunc('minute', NEW."lease_expires_at")) OR NEW."_in_aborted" IS DISTINCT FROM (NEW."state" IN ('aborted'))) EXECUTE FUNCTION "execution_computed"();
 
 CREATE OR REPLACE FUNCTION "execution_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

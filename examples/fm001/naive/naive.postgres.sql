@@ -37,6 +37,13 @@ CREATE TABLE IF NOT EXISTS "naive" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
+    "_in_committed" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of lease_expires_at, which a heartbeat seldom
+    -- changes
+    "_minute_lease_expires_at" timestamptz,
+    "_in_leased_or_in_progress" boolean NOT NULL DEFAULT false,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('leased', 'in_progress', 'committed', 'done', 'aborted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -46,7 +53,7 @@ CREATE TABLE IF NOT EXISTS "naive" (
     CONSTRAINT "committed: present started_at; absent finished_at" CHECK ("state" <> 'committed' OR ("started_at" IS NOT NULL AND "finished_at" IS NULL)),
     CONSTRAINT "done: present started_at, finished_at" CHECK ("state" <> 'done' OR ("started_at" IS NOT NULL AND "finished_at" IS NOT NULL)),
     CONSTRAINT "aborted: finished_at is present" CHECK ("state" <> 'aborted' OR "finished_at" IS NOT NULL)
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -104,8 +111,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "naive_events_batch" ON "naive_events" ("reque
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "naive_events_purged" ON "naive_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "naive_events_log" ON "naive_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "naive_events_log" ON "naive_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "naive_outbox" (
@@ -139,11 +146,24 @@ CREATE TABLE IF NOT EXISTS "naive_groups" (
 CREATE UNIQUE INDEX IF NOT EXISTS "naive_unique_sequence_attempt" ON "naive" ("job_id", "attempt");
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "naive_state" ON "naive" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "naive_open" ON "naive" ("id") WHERE "_open";
 -- the sweeper asks what is due for finish
-CREATE INDEX IF NOT EXISTS "naive_due_finish" ON "naive" ("lease_expires_at", "id") WHERE "state" IN ('committed');
+CREATE INDEX IF NOT EXISTS "naive_due_finish" ON "naive" ("_minute_lease_expires_at") WHERE "_in_committed";
 -- the sweeper asks what is due for expire
-CREATE INDEX IF NOT EXISTS "naive_due_expire" ON "naive" ("lease_expires_at", "id") WHERE "state" IN ('leased', 'in_progress');
+CREATE INDEX IF NOT EXISTS "naive_due_expire" ON "naive" ("_minute_lease_expires_at") WHERE "_in_leased_or_in_progress";
+
+CREATE OR REPLACE FUNCTION "naive_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('leased', 'in_progress', 'committed');
+    NEW."_in_committed" := NEW."state" IN ('committed');
+    NEW."_minute_lease_expires_at" := date_trunc('minute', NEW."lease_expires_at");
+    NEW."_in_leased_or_in_progress" := NEW."state" IN ('leased', 'in_progress');
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "naive_computed" BEFORE INSERT OR UPDATE ON "naive"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('leased', 'in_progress', 'committed')) OR NEW."_in_committed" IS DISTINCT FROM (NEW."state" IN ('committed')) OR NEW."_minute_lease_expires_at" IS DISTINCT FROM (date_trunc('minute', NEW."lease_expires_at")) OR NEW."_in_leased_or_in_progress" IS DISTINCT FROM (NEW."state" IN ('leased', 'in_progress'))) EXECUTE FUNCTION "naive_computed"();
 
 CREATE OR REPLACE FUNCTION "naive_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -74,6 +74,11 @@ CREATE TABLE IF NOT EXISTS "batchjob" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
+    "_in_running" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of timeout_at, which a heartbeat seldom changes
+    "_minute_timeout_at" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('submitted', 'pending', 'runnable', 'starting', 'running', 'succeeded', 'failed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -89,7 +94,7 @@ CREATE TABLE IF NOT EXISTS "batchjob" (
     CONSTRAINT "running: present started_at; absent stopped_at; attemp_c213cb64" CHECK ("state" <> 'running' OR ("started_at" IS NOT NULL AND "stopped_at" IS NULL AND "attempt" >= 1 AND ("satisfied"::jsonb @> "depends_on"::jsonb))),
     CONSTRAINT "succeeded: present stopped_at, started_at, exit_code; _0d14b75b" CHECK ("state" <> 'succeeded' OR ("stopped_at" IS NOT NULL AND "started_at" IS NOT NULL AND "exit_code" IS NOT NULL AND "timeout_at" IS NULL AND ("exit_code" IS NOT NULL AND "exit_code" = 0) AND "attempt" >= 1)),
     CONSTRAINT "failed: present stopped_at; absent timeout_at" CHECK ("state" <> 'failed' OR ("stopped_at" IS NOT NULL AND "timeout_at" IS NULL))
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -147,8 +152,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "batchjob_events_batch" ON "batchjob_events" (
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "batchjob_events_purged" ON "batchjob_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "batchjob_events_log" ON "batchjob_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "batchjob_events_log" ON "batchjob_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "batchjob_outbox" (
@@ -182,9 +187,10 @@ CREATE TABLE IF NOT EXISTS "batchjob_groups" (
 -- This machine has none.
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "batchjob_state" ON "batchjob" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "batchjob_open" ON "batchjob" ("id") WHERE "_open";
 -- the sweeper asks what is due for time_out
-CREATE INDEX IF NOT EXISTS "batchjob_due_time_out" ON "batchjob" ("timeout_at", "id") WHERE "state" IN ('running');
+CREATE INDEX IF NOT EXISTS "batchjob_due_time_out" ON "batchjob" ("_minute_timeout_at") WHERE "_in_running";
 -- the key of the projection
 CREATE INDEX IF NOT EXISTS "batchjob_projection" ON "batchjob" ("array_job");
 
@@ -208,6 +214,17 @@ SELECT
     max("attempt") AS "attempt"
 FROM "batchjob"
 GROUP BY "array_job";
+
+CREATE OR REPLACE FUNCTION "batchjob_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('submitted', 'pending', 'runnable', 'starting', 'running');
+    NEW."_in_running" := NEW."state" IN ('running');
+    NEW."_minute_timeout_at" := date_trunc('minute', NEW."timeout_at");
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "batchjob_computed" BEFORE INSERT OR UPDATE ON "batchjob"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('submitted', 'pending', 'runnable', 'starting', 'running')) OR NEW."_in_running" IS DISTINCT FROM (NEW."state" IN ('running')) OR NEW."_minute_timeout_at" IS DISTINCT FROM (date_trunc('minute', NEW."timeout_at"))) EXECUTE FUNCTION "batchjob_computed"();
 
 CREATE OR REPLACE FUNCTION "batchjob_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -49,6 +49,10 @@ CREATE TABLE IF NOT EXISTS "checkrun" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_in_requested_or_waiting_or_pending_or_queued_or_in_progress" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of created_at, which a heartbeat seldom changes
+    "_minute_created_at" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('requested', 'waiting', 'pending', 'queued', 'in_progress', 'completed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -59,7 +63,7 @@ CREATE TABLE IF NOT EXISTS "checkrun" (
     CONSTRAINT "queued: absent conclusion, completed_at, started_at" CHECK ("state" <> 'queued' OR ("conclusion" IS NULL AND "completed_at" IS NULL AND "started_at" IS NULL)),
     CONSTRAINT "in_progress: present started_at; absent conclusion, co_2ecbacfd" CHECK ("state" <> 'in_progress' OR ("started_at" IS NOT NULL AND "conclusion" IS NULL AND "completed_at" IS NULL)),
     CONSTRAINT "completed: present conclusion, completed_at" CHECK ("state" <> 'completed' OR ("conclusion" IS NOT NULL AND "completed_at" IS NOT NULL))
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -117,8 +121,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "checkrun_events_batch" ON "checkrun_events" (
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "checkrun_events_purged" ON "checkrun_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "checkrun_events_log" ON "checkrun_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "checkrun_events_log" ON "checkrun_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "checkrun_outbox" (
@@ -152,9 +156,8 @@ CREATE TABLE IF NOT EXISTS "checkrun_groups" (
 -- This machine has none.
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "checkrun_state" ON "checkrun" ("state", "id");
 -- the sweeper asks what is due for make_stale
-CREATE INDEX IF NOT EXISTS "checkrun_due_make_stale" ON "checkrun" ("created_at", "id") WHERE "state" IN ('requested', 'waiting', 'pending', 'queued', 'in_progress');
+CREATE INDEX IF NOT EXISTS "checkrun_due_make_stale" ON "checkrun" ("_minute_created_at") WHERE "_in_requested_or_waiting_or_pending_or_queued_or_in_progress";
 -- the key of the projection
 CREATE INDEX IF NOT EXISTS "checkrun_projection" ON "checkrun" ("suite");
 
@@ -175,6 +178,16 @@ SELECT
     count(*) AS "check_runs"
 FROM "checkrun"
 GROUP BY "suite";
+
+CREATE OR REPLACE FUNCTION "checkrun_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_in_requested_or_waiting_or_pending_or_queued_or_in_progress" := NEW."state" IN ('requested', 'waiting', 'pending', 'queued', 'in_progress');
+    NEW."_minute_created_at" := date_trunc('minute', NEW."created_at");
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "checkrun_computed" BEFORE INSERT OR UPDATE ON "checkrun"
+    FOR EACH ROW WHEN (NEW."_in_requested_or_waiting_or_pending_or_queued_or_in_progress" IS DISTINCT FROM (NEW."state" IN ('requested', 'waiting', 'pending', 'queued', 'in_progress')) OR NEW."_minute_created_at" IS DISTINCT FROM (date_trunc('minute', NEW."created_at"))) EXECUTE FUNCTION "checkrun_computed"();
 
 CREATE OR REPLACE FUNCTION "checkrun_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

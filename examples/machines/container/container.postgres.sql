@@ -43,6 +43,8 @@ CREATE TABLE IF NOT EXISTS "container" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('creating', 'created', 'running', 'stopped', 'deleted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -52,7 +54,7 @@ CREATE TABLE IF NOT EXISTS "container" (
     CONSTRAINT "running: present pid; absent exit_code" CHECK ("state" <> 'running' OR ("pid" IS NOT NULL AND "exit_code" IS NULL)),
     CONSTRAINT "stopped: pid is absent" CHECK ("state" <> 'stopped' OR "pid" IS NULL),
     CONSTRAINT "deleted: pid is absent" CHECK ("state" <> 'deleted' OR "pid" IS NULL)
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -110,8 +112,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "container_events_batch" ON "container_events"
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "container_events_purged" ON "container_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "container_events_log" ON "container_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "container_events_log" ON "container_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "container_outbox" (
@@ -142,10 +144,20 @@ CREATE TABLE IF NOT EXISTS "container_groups" (
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.
-CREATE UNIQUE INDEX IF NOT EXISTS "container_unique_one_per_id" ON "container" ("container_id") WHERE "state" IN ('creating', 'created', 'running', 'stopped');
+CREATE UNIQUE INDEX IF NOT EXISTS "container_unique_one_per_id" ON "container" ("container_id") WHERE "_open";
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "container_state" ON "container" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "container_open" ON "container" ("id") WHERE "_open";
+
+CREATE OR REPLACE FUNCTION "container_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('creating', 'created', 'running', 'stopped');
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "container_computed" BEFORE INSERT OR UPDATE ON "container"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('creating', 'created', 'running', 'stopped'))) EXECUTE FUNCTION "container_computed"();
 
 CREATE OR REPLACE FUNCTION "container_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

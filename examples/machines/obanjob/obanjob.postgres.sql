@@ -61,6 +61,16 @@ CREATE TABLE IF NOT EXISTS "obanjob" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_in_available" boolean NOT NULL DEFAULT false,
+    "_in_scheduled_or_retryable" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of scheduled_at, which a heartbeat seldom
+    -- changes
+    "_minute_scheduled_at" timestamptz,
+    "_in_executing" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of attempted_at, which a heartbeat seldom
+    -- changes
+    "_minute_attempted_at" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('scheduled', 'available', 'executing', 'retryable', 'completed', 'cancelled', 'discarded')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -76,7 +86,7 @@ CREATE TABLE IF NOT EXISTS "obanjob" (
     CONSTRAINT "completed: present attempted_at, completed_at; absent _aa6c9729" CHECK ("state" <> 'completed' OR ("attempted_at" IS NOT NULL AND "completed_at" IS NOT NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL)),
     CONSTRAINT "cancelled: present cancelled_at; absent completed_at, _58bb06dc" CHECK ("state" <> 'cancelled' OR ("cancelled_at" IS NOT NULL AND "completed_at" IS NULL AND "discarded_at" IS NULL)),
     CONSTRAINT "discarded: present discarded_at; absent completed_at, _b8765248" CHECK ("state" <> 'discarded' OR ("discarded_at" IS NOT NULL AND "completed_at" IS NULL AND "cancelled_at" IS NULL))
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -134,8 +144,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "obanjob_events_batch" ON "obanjob_events" ("r
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "obanjob_events_purged" ON "obanjob_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "obanjob_events_log" ON "obanjob_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "obanjob_events_log" ON "obanjob_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "obanjob_outbox" (
@@ -169,14 +179,13 @@ CREATE TABLE IF NOT EXISTS "obanjob_groups" (
 -- This machine has none.
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "obanjob_state" ON "obanjob" ("state", "id");
 -- the sweeper asks what is due for stage
-CREATE INDEX IF NOT EXISTS "obanjob_due_stage" ON "obanjob" ("scheduled_at", "id") WHERE "state" IN ('scheduled', 'retryable');
+CREATE INDEX IF NOT EXISTS "obanjob_due_stage" ON "obanjob" ("_minute_scheduled_at") WHERE "_in_scheduled_or_retryable";
 -- the order in which fetch picks: what none has parked, what waits for a time, and for others
 DROP INDEX IF EXISTS "obanjob_next_fetch";
-CREATE INDEX IF NOT EXISTS "obanjob_ready_fetch" ON "obanjob" ("queue", "priority", "scheduled_at", "id") WHERE "state" IN ('available') AND "_parked_fetch" IS NULL;
+CREATE INDEX IF NOT EXISTS "obanjob_ready_fetch" ON "obanjob" ("queue", "priority", "scheduled_at", "id") WHERE "_in_available" AND "_parked_fetch" IS NULL;
 -- the sweeper asks what is due for rescue
-CREATE INDEX IF NOT EXISTS "obanjob_due_rescue" ON "obanjob" ("attempted_at", "id") WHERE "state" IN ('executing');
+CREATE INDEX IF NOT EXISTS "obanjob_due_rescue" ON "obanjob" ("_minute_attempted_at") WHERE "_in_executing";
 
 -- A change of a record shows it again to picks that had parked it; one that
 -- may have made room for others says so to the next pick.
@@ -199,6 +208,19 @@ BEGIN
     EXECUTE format('ALTER FUNCTION %1$I."obanjob_parked"() SET search_path = %1$I, pg_temp', current_schema());
 END
 $fsm$;
+
+CREATE OR REPLACE FUNCTION "obanjob_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_in_available" := NEW."state" IN ('available');
+    NEW."_in_scheduled_or_retryable" := NEW."state" IN ('scheduled', 'retryable');
+    NEW."_minute_scheduled_at" := date_trunc('minute', NEW."scheduled_at");
+    NEW."_in_executing" := NEW."state" IN ('executing');
+    NEW."_minute_attempted_at" := date_trunc('minute', NEW."attempted_at");
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "obanjob_computed" BEFORE INSERT OR UPDATE ON "obanjob"
+    FOR EACH ROW WHEN (NEW."_in_available" IS DISTINCT FROM (NEW."state" IN ('available')) OR NEW."_in_scheduled_or_retryable" IS DISTINCT FROM (NEW."state" IN ('scheduled', 'retryable')) OR NEW."_minute_scheduled_at" IS DISTINCT FROM (date_trunc('minute', NEW."scheduled_at")) OR NEW."_in_executing" IS DISTINCT FROM (NEW."state" IN ('executing')) OR NEW."_minute_attempted_at" IS DISTINCT FROM (date_trunc('minute', NEW."attempted_at"))) EXECUTE FUNCTION "obanjob_computed"();
 
 CREATE OR REPLACE FUNCTION "obanjob_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

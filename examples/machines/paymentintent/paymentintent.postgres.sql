@@ -58,6 +58,12 @@ CREATE TABLE IF NOT EXISTS "paymentintent" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
+    "_in_requires_capture" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of capture_before, which a heartbeat seldom
+    -- changes
+    "_minute_capture_before" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('requires_payment_method', 'requires_confirmation', 'requires_action', 'processing', 'requires_capture', 'succeeded', 'canceled')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -77,7 +83,7 @@ CREATE TABLE IF NOT EXISTS "paymentintent" (
     CONSTRAINT "requires_capture: present payment_method, capture_befo_b7cbae05" CHECK ("state" <> 'requires_capture' OR ("payment_method" IS NOT NULL AND "capture_before" IS NOT NULL AND "next_action" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" >= 1 AND "amount_received" = 0)),
     CONSTRAINT "succeeded: present payment_method; absent next_action,_2348b758" CHECK ("state" <> 'succeeded' OR ("payment_method" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_received" >= 1 AND "amount_capturable" = 0)),
     CONSTRAINT "canceled: present canceled_at, cancellation_reason; ab_3efbc479" CHECK ("state" <> 'canceled' OR ("canceled_at" IS NOT NULL AND "cancellation_reason" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0))
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -135,8 +141,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "paymentintent_events_batch" ON "paymentintent
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "paymentintent_events_purged" ON "paymentintent_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "paymentintent_events_log" ON "paymentintent_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "paymentintent_events_log" ON "paymentintent_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "paymentintent_outbox" (
@@ -170,9 +176,21 @@ CREATE TABLE IF NOT EXISTS "paymentintent_groups" (
 -- This machine has none.
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "paymentintent_state" ON "paymentintent" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "paymentintent_open" ON "paymentintent" ("id") WHERE "_open";
 -- the sweeper asks what is due for expire_authorization
-CREATE INDEX IF NOT EXISTS "paymentintent_due_expire_authorization" ON "paymentintent" ("capture_before", "id") WHERE "state" IN ('requires_capture');
+CREATE INDEX IF NOT EXISTS "paymentintent_due_expire_authorization" ON "paymentintent" ("_minute_capture_before") WHERE "_in_requires_capture";
+
+CREATE OR REPLACE FUNCTION "paymentintent_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('requires_payment_method', 'requires_confirmation', 'requires_action', 'processing', 'requires_capture');
+    NEW."_in_requires_capture" := NEW."state" IN ('requires_capture');
+    NEW."_minute_capture_before" := date_trunc('minute', NEW."capture_before");
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "paymentintent_computed" BEFORE INSERT OR UPDATE ON "paymentintent"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('requires_payment_method', 'requires_confirmation', 'requires_action', 'processing', 'requires_capture')) OR NEW."_in_requires_capture" IS DISTINCT FROM (NEW."state" IN ('requires_capture')) OR NEW."_minute_capture_before" IS DISTINCT FROM (date_trunc('minute', NEW."capture_before"))) EXECUTE FUNCTION "paymentintent_computed"();
 
 CREATE OR REPLACE FUNCTION "paymentintent_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -43,6 +43,14 @@ CREATE TABLE IF NOT EXISTS "pod" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
+    "_in_pending_or_running" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of deadline, which a heartbeat seldom changes
+    "_minute_deadline" timestamptz,
+    -- for indexes: the minute of deletion_at, which a heartbeat seldom
+    -- changes
+    "_minute_deletion_at" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'succeeded', 'failed', 'unknown')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -51,7 +59,7 @@ CREATE TABLE IF NOT EXISTS "pod" (
     CONSTRAINT "running: node is present" CHECK ("state" <> 'running' OR "node" IS NOT NULL),
     CONSTRAINT "succeeded: present node; restart_policy != always" CHECK ("state" <> 'succeeded' OR ("node" IS NOT NULL AND "restart_policy" <> 'always')),
     CONSTRAINT "unknown: present node, status_reason" CHECK ("state" <> 'unknown' OR ("node" IS NOT NULL AND "status_reason" IS NOT NULL))
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -109,8 +117,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "pod_events_batch" ON "pod_events" ("request_i
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "pod_events_purged" ON "pod_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "pod_events_log" ON "pod_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "pod_events_log" ON "pod_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "pod_outbox" (
@@ -144,11 +152,24 @@ CREATE TABLE IF NOT EXISTS "pod_groups" (
 -- This machine has none.
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "pod_state" ON "pod" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "pod_open" ON "pod" ("id") WHERE "_open";
 -- the sweeper asks what is due for exceed_deadline
-CREATE INDEX IF NOT EXISTS "pod_due_exceed_deadline" ON "pod" ("deadline", "id") WHERE "state" IN ('pending', 'running');
+CREATE INDEX IF NOT EXISTS "pod_due_exceed_deadline" ON "pod" ("_minute_deadline") WHERE "_in_pending_or_running";
 -- the sweeper asks what is due for collect
-CREATE INDEX IF NOT EXISTS "pod_due_collect" ON "pod" ("deletion_at", "id") WHERE "state" IN ('pending', 'running', 'unknown');
+CREATE INDEX IF NOT EXISTS "pod_due_collect" ON "pod" ("_minute_deletion_at") WHERE "_open";
+
+CREATE OR REPLACE FUNCTION "pod_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('pending', 'running', 'unknown');
+    NEW."_in_pending_or_running" := NEW."state" IN ('pending', 'running');
+    NEW."_minute_deadline" := date_trunc('minute', NEW."deadline");
+    NEW."_minute_deletion_at" := date_trunc('minute', NEW."deletion_at");
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "pod_computed" BEFORE INSERT OR UPDATE ON "pod"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('pending', 'running', 'unknown')) OR NEW."_in_pending_or_running" IS DISTINCT FROM (NEW."state" IN ('pending', 'running')) OR NEW."_minute_deadline" IS DISTINCT FROM (date_trunc('minute', NEW."deadline")) OR NEW."_minute_deletion_at" IS DISTINCT FROM (date_trunc('minute', NEW."deletion_at"))) EXECUTE FUNCTION "pod_computed"();
 
 CREATE OR REPLACE FUNCTION "pod_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

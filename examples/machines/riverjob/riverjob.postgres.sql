@@ -78,6 +78,17 @@ CREATE TABLE IF NOT EXISTS "riverjob" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_in_pending_or_scheduled_or_available_or_running_or_re_c15bddf7" boolean NOT NULL DEFAULT false,
+    "_in_available" boolean NOT NULL DEFAULT false,
+    "_in_scheduled_or_retryable" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of scheduled_at, which a heartbeat seldom
+    -- changes
+    "_minute_scheduled_at" timestamptz,
+    "_in_running" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of attempted_at, which a heartbeat seldom
+    -- changes
+    "_minute_attempted_at" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'scheduled', 'available', 'running', 'retryable', 'completed', 'cancelled', 'discarded')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -95,7 +106,7 @@ CREATE TABLE IF NOT EXISTS "riverjob" (
     CONSTRAINT "completed: present finalized_at, attempted_at" CHECK ("state" <> 'completed' OR ("finalized_at" IS NOT NULL AND "attempted_at" IS NOT NULL)),
     CONSTRAINT "cancelled: finalized_at is present" CHECK ("state" <> 'cancelled' OR "finalized_at" IS NOT NULL),
     CONSTRAINT "discarded: present finalized_at, error" CHECK ("state" <> 'discarded' OR ("finalized_at" IS NOT NULL AND "error" IS NOT NULL))
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -153,8 +164,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "riverjob_events_batch" ON "riverjob_events" (
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "riverjob_events_purged" ON "riverjob_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "riverjob_events_log" ON "riverjob_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "riverjob_events_log" ON "riverjob_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "riverjob_outbox" (
@@ -185,16 +196,29 @@ CREATE TABLE IF NOT EXISTS "riverjob_groups" (
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.
-CREATE UNIQUE INDEX IF NOT EXISTS "riverjob_unique_one_per_key" ON "riverjob" ("unique_key") WHERE "state" IN ('pending', 'scheduled', 'available', 'running', 'retryable', 'completed') AND "unique_key" IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS "riverjob_unique_one_per_key" ON "riverjob" ("unique_key") WHERE "_in_pending_or_scheduled_or_available_or_running_or_re_c15bddf7" AND "unique_key" IS NOT NULL;
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "riverjob_state" ON "riverjob" ("state", "id");
 -- the sweeper asks what is due for schedule
-CREATE INDEX IF NOT EXISTS "riverjob_due_schedule" ON "riverjob" ("scheduled_at", "id") WHERE "state" IN ('scheduled', 'retryable');
+CREATE INDEX IF NOT EXISTS "riverjob_due_schedule" ON "riverjob" ("_minute_scheduled_at") WHERE "_in_scheduled_or_retryable";
 -- the order in which fetch picks
-CREATE INDEX IF NOT EXISTS "riverjob_next_fetch" ON "riverjob" ("queue", "priority", "scheduled_at", "id") WHERE "state" IN ('available');
+CREATE INDEX IF NOT EXISTS "riverjob_next_fetch" ON "riverjob" ("queue", "priority", "scheduled_at", "id") WHERE "_in_available";
 -- the sweeper asks what is due for rescue
-CREATE INDEX IF NOT EXISTS "riverjob_due_rescue" ON "riverjob" ("attempted_at", "id") WHERE "state" IN ('running');
+CREATE INDEX IF NOT EXISTS "riverjob_due_rescue" ON "riverjob" ("_minute_attempted_at") WHERE "_in_running";
+
+CREATE OR REPLACE FUNCTION "riverjob_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_in_pending_or_scheduled_or_available_or_running_or_re_c15bddf7" := NEW."state" IN ('pending', 'scheduled', 'available', 'running', 'retryable', 'completed');
+    NEW."_in_available" := NEW."state" IN ('available');
+    NEW."_in_scheduled_or_retryable" := NEW."state" IN ('scheduled', 'retryable');
+    NEW."_minute_scheduled_at" := date_trunc('minute', NEW."scheduled_at");
+    NEW."_in_running" := NEW."state" IN ('running');
+    NEW."_minute_attempted_at" := date_trunc('minute', NEW."attempted_at");
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "riverjob_computed" BEFORE INSERT OR UPDATE ON "riverjob"
+    FOR EACH ROW WHEN (NEW."_in_pending_or_scheduled_or_available_or_running_or_re_c15bddf7" IS DISTINCT FROM (NEW."state" IN ('pending', 'scheduled', 'available', 'running', 'retryable', 'completed')) OR NEW."_in_available" IS DISTINCT FROM (NEW."state" IN ('available')) OR NEW."_in_scheduled_or_retryable" IS DISTINCT FROM (NEW."state" IN ('scheduled', 'retryable')) OR NEW."_minute_scheduled_at" IS DISTINCT FROM (date_trunc('minute', NEW."scheduled_at")) OR NEW."_in_running" IS DISTINCT FROM (NEW."state" IN ('running')) OR NEW."_minute_attempted_at" IS DISTINCT FROM (date_trunc('minute', NEW."attempted_at"))) EXECUTE FUNCTION "riverjob_computed"();
 
 CREATE OR REPLACE FUNCTION "riverjob_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -42,6 +42,8 @@ CREATE TABLE IF NOT EXISTS "stream" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_in_open_or_half_closed_local_or_half_closed_remote" boolean NOT NULL DEFAULT false,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('idle', 'reserved_local', 'reserved_remote', 'open', 'half_closed_local', 'half_closed_remote', 'closed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -56,7 +58,7 @@ CREATE TABLE IF NOT EXISTS "stream" (
     CONSTRAINT "half_closed_local: absent closed_by, error_code" CHECK ("state" <> 'half_closed_local' OR ("closed_by" IS NULL AND "error_code" IS NULL)),
     CONSTRAINT "half_closed_remote: absent closed_by, error_code" CHECK ("state" <> 'half_closed_remote' OR ("closed_by" IS NULL AND "error_code" IS NULL)),
     CONSTRAINT "closed: closed_by is present" CHECK ("state" <> 'closed' OR "closed_by" IS NOT NULL)
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -114,8 +116,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "stream_events_batch" ON "stream_events" ("req
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "stream_events_purged" ON "stream_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "stream_events_log" ON "stream_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "stream_events_log" ON "stream_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "stream_outbox" (
@@ -149,9 +151,17 @@ CREATE TABLE IF NOT EXISTS "stream_groups" (
 CREATE UNIQUE INDEX IF NOT EXISTS "stream_unique_one_per_number" ON "stream" ("connection", "number");
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "stream_state" ON "stream" ("state", "id");
 -- the group of guard room
-CREATE INDEX IF NOT EXISTS "stream_peers_room" ON "stream" ("connection", "initiator") WHERE "state" IN ('open', 'half_closed_local', 'half_closed_remote');
+CREATE INDEX IF NOT EXISTS "stream_peers_room" ON "stream" ("connection", "initiator") WHERE "_in_open_or_half_closed_local_or_half_closed_remote";
+
+CREATE OR REPLACE FUNCTION "stream_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_in_open_or_half_closed_local_or_half_closed_remote" := NEW."state" IN ('open', 'half_closed_local', 'half_closed_remote');
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "stream_computed" BEFORE INSERT OR UPDATE ON "stream"
+    FOR EACH ROW WHEN (NEW."_in_open_or_half_closed_local_or_half_closed_remote" IS DISTINCT FROM (NEW."state" IN ('open', 'half_closed_local', 'half_closed_remote'))) EXECUTE FUNCTION "stream_computed"();
 
 CREATE OR REPLACE FUNCTION "stream_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

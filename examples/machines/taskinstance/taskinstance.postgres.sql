@@ -63,6 +63,23 @@ CREATE TABLE IF NOT EXISTS "taskinstance" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_in_scheduled" boolean NOT NULL DEFAULT false,
+    "_in_up_for_retry_or_up_for_reschedule" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of next_try_at, which a heartbeat seldom
+    -- changes
+    "_minute_next_try_at" timestamptz,
+    "_in_queued" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of queued_at, which a heartbeat seldom changes
+    "_minute_queued_at" timestamptz,
+    "_in_running" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of heartbeat_at, which a heartbeat seldom
+    -- changes
+    "_minute_heartbeat_at" timestamptz,
+    "_in_deferred" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of trigger_ends_at, which a heartbeat seldom
+    -- changes
+    "_minute_trigger_ends_at" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('none', 'scheduled', 'queued', 'running', 'restarting', 'up_for_retry', 'up_for_reschedule', 'deferred', 'success', 'failed', 'skipped', 'upstream_failed', 'removed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -81,7 +98,7 @@ CREATE TABLE IF NOT EXISTS "taskinstance" (
     CONSTRAINT "failed: present ended_at; absent trigger_ends_at" CHECK ("state" <> 'failed' OR ("ended_at" IS NOT NULL AND "trigger_ends_at" IS NULL)),
     CONSTRAINT "skipped: trigger_ends_at is absent" CHECK ("state" <> 'skipped' OR "trigger_ends_at" IS NULL),
     CONSTRAINT "upstream_failed: trigger_ends_at is absent" CHECK ("state" <> 'upstream_failed' OR "trigger_ends_at" IS NULL)
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -139,8 +156,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "taskinstance_events_batch" ON "taskinstance_e
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "taskinstance_events_purged" ON "taskinstance_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "taskinstance_events_log" ON "taskinstance_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "taskinstance_events_log" ON "taskinstance_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "taskinstance_outbox" (
@@ -174,17 +191,33 @@ CREATE TABLE IF NOT EXISTS "taskinstance_groups" (
 CREATE UNIQUE INDEX IF NOT EXISTS "taskinstance_unique_one_per_run" ON "taskinstance" ("dag_id", "run_id", "task_id", "map_index");
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "taskinstance_state" ON "taskinstance" ("state", "id");
 -- the sweeper asks what is due for schedule_again
-CREATE INDEX IF NOT EXISTS "taskinstance_due_schedule_again" ON "taskinstance" ("next_try_at", "id") WHERE "state" IN ('up_for_retry', 'up_for_reschedule');
+CREATE INDEX IF NOT EXISTS "taskinstance_due_schedule_again" ON "taskinstance" ("_minute_next_try_at") WHERE "_in_up_for_retry_or_up_for_reschedule";
 -- the order in which queue picks
-CREATE INDEX IF NOT EXISTS "taskinstance_next_queue" ON "taskinstance" ("created_at", "id") WHERE "state" IN ('scheduled');
+CREATE INDEX IF NOT EXISTS "taskinstance_next_queue" ON "taskinstance" ("created_at", "id") WHERE "_in_scheduled";
 -- the sweeper asks what is due for timeout_queued
-CREATE INDEX IF NOT EXISTS "taskinstance_due_timeout_queued" ON "taskinstance" ("queued_at", "id") WHERE "state" IN ('queued');
+CREATE INDEX IF NOT EXISTS "taskinstance_due_timeout_queued" ON "taskinstance" ("_minute_queued_at") WHERE "_in_queued";
 -- the sweeper asks what is due for lose
-CREATE INDEX IF NOT EXISTS "taskinstance_due_lose" ON "taskinstance" ("heartbeat_at", "id") WHERE "state" IN ('running');
+CREATE INDEX IF NOT EXISTS "taskinstance_due_lose" ON "taskinstance" ("_minute_heartbeat_at") WHERE "_in_running";
 -- the sweeper asks what is due for give_up_trigger
-CREATE INDEX IF NOT EXISTS "taskinstance_due_give_up_trigger" ON "taskinstance" ("trigger_ends_at", "id") WHERE "state" IN ('deferred');
+CREATE INDEX IF NOT EXISTS "taskinstance_due_give_up_trigger" ON "taskinstance" ("_minute_trigger_ends_at") WHERE "_in_deferred";
+
+CREATE OR REPLACE FUNCTION "taskinstance_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_in_scheduled" := NEW."state" IN ('scheduled');
+    NEW."_in_up_for_retry_or_up_for_reschedule" := NEW."state" IN ('up_for_retry', 'up_for_reschedule');
+    NEW."_minute_next_try_at" := date_trunc('minute', NEW."next_try_at");
+    NEW."_in_queued" := NEW."state" IN ('queued');
+    NEW."_minute_queued_at" := date_trunc('minute', NEW."queued_at");
+    NEW."_in_running" := NEW."state" IN ('running');
+    NEW."_minute_heartbeat_at" := date_trunc('minute', NEW."heartbeat_at");
+    NEW."_in_deferred" := NEW."state" IN ('deferred');
+    NEW."_minute_trigger_ends_at" := date_trunc('minute', NEW."trigger_ends_at");
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "taskinstance_computed" BEFORE INSERT OR UPDATE ON "taskinstance"
+    FOR EACH ROW WHEN (NEW."_in_scheduled" IS DISTINCT FROM (NEW."state" IN ('scheduled')) OR NEW."_in_up_for_retry_or_up_for_reschedule" IS DISTINCT FROM (NEW."state" IN ('up_for_retry', 'up_for_reschedule')) OR NEW."_minute_next_try_at" IS DISTINCT FROM (date_trunc('minute', NEW."next_try_at")) OR NEW."_in_queued" IS DISTINCT FROM (NEW."state" IN ('queued')) OR NEW."_minute_queued_at" IS DISTINCT FROM (date_trunc('minute', NEW."queued_at")) OR NEW."_in_running" IS DISTINCT FROM (NEW."state" IN ('running')) OR NEW."_minute_heartbeat_at" IS DISTINCT FROM (date_trunc('minute', NEW."heartbeat_at")) OR NEW."_in_deferred" IS DISTINCT FROM (NEW."state" IN ('deferred')) OR NEW."_minute_trigger_ends_at" IS DISTINCT FROM (date_trunc('minute', NEW."trigger_ends_at"))) EXECUTE FUNCTION "taskinstance_computed"();
 
 CREATE OR REPLACE FUNCTION "taskinstance_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

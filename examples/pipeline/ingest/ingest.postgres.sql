@@ -39,6 +39,12 @@ CREATE TABLE IF NOT EXISTS "ingest" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
+    "_in_pending" boolean NOT NULL DEFAULT false,
+    "_in_running" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of stalls_at, which a heartbeat seldom changes
+    "_minute_stalls_at" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'succeeded', 'failed', 'quarantined')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -48,7 +54,7 @@ CREATE TABLE IF NOT EXISTS "ingest" (
     CONSTRAINT "succeeded: attempts >= 1" CHECK ("state" <> 'succeeded' OR "attempts" >= 1),
     CONSTRAINT "failed: attempts >= 1" CHECK ("state" <> 'failed' OR "attempts" >= 1),
     CONSTRAINT "quarantined: attempts >= 1" CHECK ("state" <> 'quarantined' OR "attempts" >= 1)
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -106,8 +112,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "ingest_events_batch" ON "ingest_events" ("req
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "ingest_events_purged" ON "ingest_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "ingest_events_log" ON "ingest_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "ingest_events_log" ON "ingest_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "ingest_outbox" (
@@ -141,11 +147,24 @@ CREATE TABLE IF NOT EXISTS "ingest_groups" (
 -- This machine has none.
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "ingest_state" ON "ingest" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "ingest_open" ON "ingest" ("id") WHERE "_open";
 -- the order in which start picks
-CREATE INDEX IF NOT EXISTS "ingest_next_start" ON "ingest" ("run_after", "id") WHERE "state" IN ('pending');
+CREATE INDEX IF NOT EXISTS "ingest_next_start" ON "ingest" ("run_after", "id") WHERE "_in_pending";
 -- the sweeper asks what is due for fail_stalled
-CREATE INDEX IF NOT EXISTS "ingest_due_fail_stalled" ON "ingest" ("stalls_at", "id") WHERE "state" IN ('running');
+CREATE INDEX IF NOT EXISTS "ingest_due_fail_stalled" ON "ingest" ("_minute_stalls_at") WHERE "_in_running";
+
+CREATE OR REPLACE FUNCTION "ingest_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('pending', 'running', 'failed', 'quarantined');
+    NEW."_in_pending" := NEW."state" IN ('pending');
+    NEW."_in_running" := NEW."state" IN ('running');
+    NEW."_minute_stalls_at" := date_trunc('minute', NEW."stalls_at");
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "ingest_computed" BEFORE INSERT OR UPDATE ON "ingest"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('pending', 'running', 'failed', 'quarantined')) OR NEW."_in_pending" IS DISTINCT FROM (NEW."state" IN ('pending')) OR NEW."_in_running" IS DISTINCT FROM (NEW."state" IN ('running')) OR NEW."_minute_stalls_at" IS DISTINCT FROM (date_trunc('minute', NEW."stalls_at"))) EXECUTE FUNCTION "ingest_computed"();
 
 CREATE OR REPLACE FUNCTION "ingest_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

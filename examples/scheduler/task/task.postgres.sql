@@ -32,10 +32,13 @@ CREATE TABLE IF NOT EXISTS "task" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
+    "_in_pending" boolean NOT NULL DEFAULT false,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'completed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1)
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -93,8 +96,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "task_events_batch" ON "task_events" ("request
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "task_events_purged" ON "task_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "task_events_log" ON "task_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "task_events_log" ON "task_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "task_outbox" (
@@ -128,9 +131,20 @@ CREATE TABLE IF NOT EXISTS "task_groups" (
 -- This machine has none.
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "task_state" ON "task" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "task_open" ON "task" ("id") WHERE "_open";
 -- the order in which start picks
-CREATE INDEX IF NOT EXISTS "task_next_start" ON "task" ("created_at", "id") WHERE "state" IN ('pending');
+CREATE INDEX IF NOT EXISTS "task_next_start" ON "task" ("created_at", "id") WHERE "_in_pending";
+
+CREATE OR REPLACE FUNCTION "task_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('pending', 'running');
+    NEW."_in_pending" := NEW."state" IN ('pending');
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "task_computed" BEFORE INSERT OR UPDATE ON "task"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('pending', 'running')) OR NEW."_in_pending" IS DISTINCT FROM (NEW."state" IN ('pending'))) EXECUTE FUNCTION "task_computed"();
 
 CREATE OR REPLACE FUNCTION "task_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -40,12 +40,17 @@ CREATE TABLE IF NOT EXISTS "notice" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
+    "_in_due" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of give_up_at, which a heartbeat seldom changes
+    "_minute_give_up_at" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('due', 'delivered', 'dead', 'dropped')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "number is a number of a sequence" CHECK ("number" >= 1),
     CONSTRAINT "due: give_up_at is present" CHECK ("state" <> 'due' OR "give_up_at" IS NOT NULL)
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -103,8 +108,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "notice_events_batch" ON "notice_events" ("req
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "notice_events_purged" ON "notice_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "notice_events_log" ON "notice_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "notice_events_log" ON "notice_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "notice_outbox" (
@@ -138,9 +143,21 @@ CREATE TABLE IF NOT EXISTS "notice_groups" (
 CREATE UNIQUE INDEX IF NOT EXISTS "notice_unique_sequence_number" ON "notice" ("topic", "number");
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "notice_state" ON "notice" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "notice_open" ON "notice" ("id") WHERE "_open";
 -- the sweeper asks what is due for give_up
-CREATE INDEX IF NOT EXISTS "notice_due_give_up" ON "notice" ("give_up_at", "id") WHERE "state" IN ('due');
+CREATE INDEX IF NOT EXISTS "notice_due_give_up" ON "notice" ("_minute_give_up_at") WHERE "_in_due";
+
+CREATE OR REPLACE FUNCTION "notice_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('due', 'dead');
+    NEW."_in_due" := NEW."state" IN ('due');
+    NEW."_minute_give_up_at" := date_trunc('minute', NEW."give_up_at");
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "notice_computed" BEFORE INSERT OR UPDATE ON "notice"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('due', 'dead')) OR NEW."_in_due" IS DISTINCT FROM (NEW."state" IN ('due')) OR NEW."_minute_give_up_at" IS DISTINCT FROM (date_trunc('minute', NEW."give_up_at"))) EXECUTE FUNCTION "notice_computed"();
 
 CREATE OR REPLACE FUNCTION "notice_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

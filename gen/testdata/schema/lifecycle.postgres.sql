@@ -46,6 +46,12 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
+    "_in_queued_or_stalled" boolean NOT NULL DEFAULT false,
+    "_in_claimed_or_running" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of lease, which a heartbeat seldom changes
+    "_minute_lease" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('queued', 'claimed', 'running', 'succeeded', 'failed', 'stalled')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -56,7 +62,7 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     CONSTRAINT "succeeded: present result; absent error" CHECK ("state" <> 'succeeded' OR ("result" IS NOT NULL AND "error" IS NULL)),
     CONSTRAINT "failed: present error; absent result" CHECK ("state" <> 'failed' OR ("error" IS NOT NULL AND "result" IS NULL)),
     CONSTRAINT "stalled: absent owner, lease, result, error" CHECK ("state" <> 'stalled' OR ("owner" IS NULL AND "lease" IS NULL AND "result" IS NULL AND "error" IS NULL))
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -114,8 +120,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "lifecycle_events_batch" ON "lifecycle_events"
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "lifecycle_events_purged" ON "lifecycle_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "lifecycle_events_log" ON "lifecycle_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "lifecycle_events_log" ON "lifecycle_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "lifecycle_outbox" (
@@ -149,11 +155,24 @@ CREATE TABLE IF NOT EXISTS "lifecycle_groups" (
 CREATE UNIQUE INDEX IF NOT EXISTS "lifecycle_unique_dedupe_enqueue" ON "lifecycle" ("dedupe_key") WHERE "dedupe_key" IS NOT NULL;
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "lifecycle_state" ON "lifecycle" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "lifecycle_open" ON "lifecycle" ("id") WHERE "_open";
 -- the order in which claim_next picks
-CREATE INDEX IF NOT EXISTS "lifecycle_next_claim_next" ON "lifecycle" ("created_at", "id") WHERE "state" IN ('queued', 'stalled');
+CREATE INDEX IF NOT EXISTS "lifecycle_next_claim_next" ON "lifecycle" ("created_at", "id") WHERE "_in_queued_or_stalled";
 -- the sweeper asks what is due for stall
-CREATE INDEX IF NOT EXISTS "lifecycle_due_stall" ON "lifecycle" ("lease", "id") WHERE "state" IN ('claimed', 'running');
+CREATE INDEX IF NOT EXISTS "lifecycle_due_stall" ON "lifecycle" ("_minute_lease") WHERE "_in_claimed_or_running";
+
+CREATE OR REPLACE FUNCTION "lifecycle_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('queued', 'claimed', 'running', 'stalled');
+    NEW."_in_queued_or_stalled" := NEW."state" IN ('queued', 'stalled');
+    NEW."_in_claimed_or_running" := NEW."state" IN ('claimed', 'running');
+    NEW."_minute_lease" := date_trunc('minute', NEW."lease");
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "lifecycle_computed" BEFORE INSERT OR UPDATE ON "lifecycle"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('queued', 'claimed', 'running', 'stalled')) OR NEW."_in_queued_or_stalled" IS DISTINCT FROM (NEW."state" IN ('queued', 'stalled')) OR NEW."_in_claimed_or_running" IS DISTINCT FROM (NEW."state" IN ('claimed', 'running')) OR NEW."_minute_lease" IS DISTINCT FROM (date_trunc('minute', NEW."lease"))) EXECUTE FUNCTION "lifecycle_computed"();
 
 CREATE OR REPLACE FUNCTION "lifecycle_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -61,6 +61,13 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
+    "_in_shelved" boolean NOT NULL DEFAULT false,
+    "_in_waiting" boolean NOT NULL DEFAULT false,
+    "_in_held" boolean NOT NULL DEFAULT false,
+    -- for indexes: the minute of due, which a heartbeat seldom changes
+    "_minute_due" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('waiting', 'held', 'shelved', 'sent')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -71,7 +78,7 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     CONSTRAINT "held: present holder, due; absent slot" CHECK ("state" <> 'held' OR ("holder" IS NOT NULL AND "due" IS NOT NULL AND "slot" IS NULL)),
     CONSTRAINT "shelved: present slot; absent holder" CHECK ("state" <> 'shelved' OR ("slot" IS NOT NULL AND "holder" IS NULL)),
     CONSTRAINT "sent: absent slot, holder" CHECK ("state" <> 'sent' OR ("slot" IS NULL AND "holder" IS NULL))
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -129,8 +136,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "parcel_events_batch" ON "parcel_events" ("req
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "parcel_events_purged" ON "parcel_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "parcel_events_log" ON "parcel_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "parcel_events_log" ON "parcel_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "parcel_outbox" (
@@ -161,17 +168,31 @@ CREATE TABLE IF NOT EXISTS "parcel_groups" (
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.
-CREATE UNIQUE INDEX IF NOT EXISTS "parcel_unique_one_per_slot" ON "parcel" ("slot") WHERE "state" IN ('shelved') AND "slot" IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS "parcel_unique_one_per_slot" ON "parcel" ("slot") WHERE "_in_shelved" AND "slot" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "parcel_unique_dedupe_register" ON "parcel" ("label") WHERE "label" IS NOT NULL;
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "parcel_state" ON "parcel" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "parcel_open" ON "parcel" ("id") WHERE "_open";
 -- the order in which hold picks
-CREATE INDEX IF NOT EXISTS "parcel_next_hold" ON "parcel" ("lane", "weight" DESC NULLS LAST, "id") WHERE "state" IN ('waiting');
+CREATE INDEX IF NOT EXISTS "parcel_next_hold" ON "parcel" ("lane", "weight" DESC NULLS LAST, "id") WHERE "_in_waiting";
 -- the sweeper asks what is due for release
-CREATE INDEX IF NOT EXISTS "parcel_due_release" ON "parcel" ("due", "id") WHERE "state" IN ('held');
+CREATE INDEX IF NOT EXISTS "parcel_due_release" ON "parcel" ("_minute_due") WHERE "_in_held";
 -- the group of guard lane_open
-CREATE INDEX IF NOT EXISTS "parcel_peers_lane_open" ON "parcel" ("lane") WHERE "state" IN ('shelved');
+CREATE INDEX IF NOT EXISTS "parcel_peers_lane_open" ON "parcel" ("lane") WHERE "_in_shelved";
+
+CREATE OR REPLACE FUNCTION "parcel_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('waiting', 'held', 'shelved');
+    NEW."_in_shelved" := NEW."state" IN ('shelved');
+    NEW."_in_waiting" := NEW."state" IN ('waiting');
+    NEW."_in_held" := NEW."state" IN ('held');
+    NEW."_minute_due" := date_trunc('minute', NEW."due");
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "parcel_computed" BEFORE INSERT OR UPDATE ON "parcel"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('waiting', 'held', 'shelved')) OR NEW."_in_shelved" IS DISTINCT FROM (NEW."state" IN ('shelved')) OR NEW."_in_waiting" IS DISTINCT FROM (NEW."state" IN ('waiting')) OR NEW."_in_held" IS DISTINCT FROM (NEW."state" IN ('held')) OR NEW."_minute_due" IS DISTINCT FROM (date_trunc('minute', NEW."due"))) EXECUTE FUNCTION "parcel_computed"();
 
 CREATE OR REPLACE FUNCTION "parcel_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

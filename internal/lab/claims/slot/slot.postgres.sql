@@ -41,6 +41,9 @@ CREATE TABLE IF NOT EXISTS "slot" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_in_running" boolean NOT NULL DEFAULT false,
+    "_in_queued" boolean NOT NULL DEFAULT false,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('queued', 'running', 'done')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -48,7 +51,7 @@ CREATE TABLE IF NOT EXISTS "slot" (
     CONSTRAINT "floor is from 0 to 9" CHECK ("floor" BETWEEN 0 AND 9),
     CONSTRAINT "queued: owner is absent" CHECK ("state" <> 'queued' OR "owner" IS NULL),
     CONSTRAINT "running: owner is present" CHECK ("state" <> 'running' OR "owner" IS NOT NULL)
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -106,8 +109,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "slot_events_batch" ON "slot_events" ("request
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "slot_events_purged" ON "slot_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "slot_events_log" ON "slot_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "slot_events_log" ON "slot_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "slot_outbox" (
@@ -138,18 +141,17 @@ CREATE TABLE IF NOT EXISTS "slot_groups" (
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.
-CREATE UNIQUE INDEX IF NOT EXISTS "slot_unique_one_key" ON "slot" ("key") WHERE "state" IN ('running') AND "key" IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS "slot_unique_one_key" ON "slot" ("key") WHERE "_in_running" AND "key" IS NOT NULL;
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "slot_state" ON "slot" ("state", "id");
 -- the order in which claim picks: what none has parked, what waits for a time, and for others
 DROP INDEX IF EXISTS "slot_next_claim";
-CREATE INDEX IF NOT EXISTS "slot_ready_claim" ON "slot" ("rank", "floor" DESC, "id") WHERE "state" IN ('queued') AND "_parked_claim" IS NULL;
+CREATE INDEX IF NOT EXISTS "slot_ready_claim" ON "slot" ("rank", "floor" DESC, "id") WHERE "_in_queued" AND "_parked_claim" IS NULL;
 CREATE INDEX IF NOT EXISTS "slot_parked_claim" ON "slot" ("_parked_claim") WHERE "_parked_claim" > 0;
 CREATE INDEX IF NOT EXISTS "slot_parked_claim_few" ON "slot" ("lane", "rank", "floor" DESC, "id") WHERE "_parked_claim" = -1;
 CREATE INDEX IF NOT EXISTS "slot_parked_claim_one_key" ON "slot" ("key", "rank", "floor" DESC, "id") WHERE "_parked_claim" = -2;
 -- the group of guard few
-CREATE INDEX IF NOT EXISTS "slot_peers_few" ON "slot" ("lane") WHERE "state" IN ('running');
+CREATE INDEX IF NOT EXISTS "slot_peers_few" ON "slot" ("lane") WHERE "_in_running";
 
 -- A change of a record shows it again to picks that had parked it; one that
 -- may have made room for others says so to the next pick.
@@ -184,6 +186,16 @@ BEGIN
     EXECUTE format('ALTER FUNCTION %1$I."slot_parked"() SET search_path = %1$I, pg_temp', current_schema());
 END
 $fsm$;
+
+CREATE OR REPLACE FUNCTION "slot_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_in_running" := NEW."state" IN ('running');
+    NEW."_in_queued" := NEW."state" IN ('queued');
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "slot_computed" BEFORE INSERT OR UPDATE ON "slot"
+    FOR EACH ROW WHEN (NEW."_in_running" IS DISTINCT FROM (NEW."state" IN ('running')) OR NEW."_in_queued" IS DISTINCT FROM (NEW."state" IN ('queued'))) EXECUTE FUNCTION "slot_computed"();
 
 CREATE OR REPLACE FUNCTION "slot_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -120,7 +120,7 @@ DO $fsm$
 DECLARE
     which text;
 BEGIN
-    SELECT name INTO which FROM (SELECT attname::text, attrelid FROM pg_attribute WHERE attrelid = '"ticket"'::regclass AND NOT attisdropped AND attname IN ('rating', 'weight', 'loud', 'kind', 'desk', 'since', 'extra', 'watchers', 'reminders', NULL)
+    SELECT name INTO which FROM (SELECT attname::text, attrelid FROM pg_attribute WHERE attrelid = '"ticket"'::regclass AND NOT attisdropped AND attname IN ('rating', 'weight', 'loud', 'kind', 'desk', 'since', 'extra', 'watchers', 'reminders', '_in_open_or_taken', NULL)
         UNION ALL SELECT c.relname::text, t.oid FROM pg_class AS c JOIN pg_class AS t ON t.oid = '"ticket"'::regclass AND t.relnamespace = c.relnamespace WHERE c.relname IN ('ticket_unique_one_number', 'ticket_unique_sequence_count', 'ticket_desk', NULL)
         UNION ALL SELECT tgname::text, tgrelid FROM pg_trigger WHERE tgrelid IN ('"ticket"'::regclass, '"ticket_events"'::regclass) AND tgname IN ('ticket_unique_one_number', 'ticket_unique_sequence_count', 'ticket_desk', NULL)) AS taken (name) LIMIT 1;
     IF FOUND THEN
@@ -138,7 +138,7 @@ BEGIN
         LEFT JOIN pg_constraint AS k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid
         WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = '"ticket"'::regclass AND a.attname IN ('colour')
           AND d.classid IN ('pg_class'::regclass, 'pg_constraint'::regclass, 'pg_statistic_ext'::regclass)
-          AND coalesce(x.relname, k.conname, '') NOT IN ('ticket_unique_sequence_number', 'ticket_state', 'id is not empty', 'state is known', 'rev is at least 1', 'number is a number of a sequence', 'priority is a known word', 'tries is a count', 'tags is a set', 'open: absent owner, due', 'taken: present owner, due', 'on_hold: present owner, due', 'solved: note is present', '?') LIMIT 1;
+          AND coalesce(x.relname, k.conname, '') NOT IN ('ticket_unique_sequence_number', 'ticket_open', 'id is not empty', 'state is known', 'rev is at least 1', 'number is a number of a sequence', 'priority is a known word', 'tries is a count', 'tags is a set', 'open: absent owner, due', 'taken: present owner, due', 'on_hold: present owner, due', 'solved: note is present', '?') LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'fsm: ticket: the % needs a column that goes; drop it first; nothing was changed', which;
     END IF;
@@ -149,6 +149,7 @@ $fsm$;
 ALTER TABLE "ticket" ADD COLUMN IF NOT EXISTS "_chain" bigint NOT NULL DEFAULT 0;
 
 -- Indexes and triggers of the generator are made again below.
+DROP TRIGGER IF EXISTS "ticket_computed" ON "ticket";
 DROP TRIGGER IF EXISTS "ticket_unchained" ON "ticket";
 DROP TRIGGER IF EXISTS "ticket_events_keep" ON "ticket_events";
 DROP TRIGGER IF EXISTS "ticket_events_truncate" ON "ticket_events";
@@ -182,6 +183,15 @@ FROM "v"
 ORDER BY "v"."id";
 UPDATE "ticket" SET "_chain" = 0, "state" = 'open', "rev" = "rev" + 1, "updated_at" = greatest("updated_at", transaction_timestamp()), "owner" = NULL, "due" = NULL WHERE "state" = 'on_hold';
 
+-- Tables of before have an index that each move wrote, and no computed columns.
+DO $fsm$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = '"ticket"'::regclass AND attname IN ('_open', '_in_open_or_taken')) THEN
+        DROP INDEX IF EXISTS "ticket_state";
+    END IF;
+END
+$fsm$;
+
 -- The table in its new form.
 ALTER TABLE "ticket" DROP COLUMN "colour";
 ALTER TABLE "ticket" ALTER COLUMN "place" SET NOT NULL;
@@ -196,6 +206,7 @@ ALTER TABLE "ticket" ADD COLUMN "watchers" json NOT NULL DEFAULT '[]'::json;
 ALTER TABLE "ticket" ALTER COLUMN "watchers" DROP DEFAULT;
 ALTER TABLE "ticket" ADD COLUMN "reminders" bigint NOT NULL DEFAULT 0::bigint;
 ALTER TABLE "ticket" ALTER COLUMN "reminders" DROP DEFAULT;
+ALTER TABLE "ticket" ADD COLUMN IF NOT EXISTS "_open" boolean NOT NULL DEFAULT false, ADD COLUMN IF NOT EXISTS "_in_open_or_taken" boolean NOT NULL DEFAULT false;
 ALTER TABLE "ticket" ADD CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')) NOT VALID;
@@ -208,6 +219,7 @@ ALTER TABLE "ticket" ADD CONSTRAINT "invariant: reminders <= 3" CHECK ("reminder
 ALTER TABLE "ticket" ADD CONSTRAINT "held: present owner, due; tries >= 1" CHECK ("state" <> 'taken' OR ("owner" IS NOT NULL AND "due" IS NOT NULL AND "tries" >= 1)) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "solved: present answer; tries >= 1" CHECK ("state" <> 'solved' OR ("note" IS NOT NULL AND "tries" >= 1)) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "parked: absent owner, due" CHECK ("state" <> 'parked' OR ("owner" IS NULL AND "due" IS NULL)) NOT VALID;
+UPDATE "ticket" SET "_open" = "state" IN ('open', 'taken', 'parked'), "_in_open_or_taken" = "state" IN ('open', 'taken') WHERE "_open" IS DISTINCT FROM ("state" IN ('open', 'taken', 'parked')) OR "_in_open_or_taken" IS DISTINCT FROM ("state" IN ('open', 'taken'));
 
 -- Which specification each machine's tables were made for.
 CREATE TABLE IF NOT EXISTS "fsm_meta" (
@@ -266,6 +278,9 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
+    -- for indexes: whether it is in these states; a trigger keeps it right
+    "_open" boolean NOT NULL DEFAULT false,
+    "_in_open_or_taken" boolean NOT NULL DEFAULT false,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -283,7 +298,7 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     CONSTRAINT "held: present owner, due; tries >= 1" CHECK ("state" <> 'taken' OR ("owner" IS NOT NULL AND "due" IS NOT NULL AND "tries" >= 1)),
     CONSTRAINT "solved: present answer; tries >= 1" CHECK ("state" <> 'solved' OR ("note" IS NOT NULL AND "tries" >= 1)),
     CONSTRAINT "parked: absent owner, due" CHECK ("state" <> 'parked' OR ("owner" IS NULL AND "due" IS NULL))
-);
+) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
@@ -341,8 +356,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "ticket_events_batch" ON "ticket_events" ("req
 
 -- What is left of records that were removed.
 CREATE INDEX IF NOT EXISTS "ticket_events_purged" ON "ticket_events" ("id") WHERE "operation" = '__purge';
--- the order of the log of all records
-CREATE INDEX IF NOT EXISTS "ticket_events_log" ON "ticket_events" ("xid", "id", "rev", "n");
+-- the log of all records, in its order but for the events of one transaction
+CREATE INDEX IF NOT EXISTS "ticket_events_log" ON "ticket_events" ("xid");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "ticket_outbox" (
@@ -373,11 +388,12 @@ CREATE TABLE IF NOT EXISTS "ticket_groups" (
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.
-CREATE UNIQUE INDEX IF NOT EXISTS "ticket_unique_one_number" ON "ticket" ("queue", "number") WHERE "state" IN ('open', 'taken');
+CREATE UNIQUE INDEX IF NOT EXISTS "ticket_unique_one_number" ON "ticket" ("queue", "number") WHERE "_in_open_or_taken";
 CREATE UNIQUE INDEX IF NOT EXISTS "ticket_unique_sequence_count" ON "ticket" ("queue", "number");
 
 -- What queries look for.
-CREATE INDEX IF NOT EXISTS "ticket_state" ON "ticket" ("state", "id");
+-- the records that are not at their end
+CREATE INDEX IF NOT EXISTS "ticket_open" ON "ticket" ("id") WHERE "_open";
 
 -- The Desk of each group of ticket records, computed from them: the first
 -- rule that holds wins.
@@ -391,6 +407,16 @@ SELECT
     END AS "state"
 FROM "ticket"
 GROUP BY "queue";
+
+CREATE OR REPLACE FUNCTION "ticket_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    NEW."_open" := NEW."state" IN ('open', 'taken', 'parked');
+    NEW."_in_open_or_taken" := NEW."state" IN ('open', 'taken');
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "ticket_computed" BEFORE INSERT OR UPDATE ON "ticket"
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('open', 'taken', 'parked')) OR NEW."_in_open_or_taken" IS DISTINCT FROM (NEW."state" IN ('open', 'taken'))) EXECUTE FUNCTION "ticket_computed"();
 
 CREATE OR REPLACE FUNCTION "ticket_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN

@@ -1,0 +1,131 @@
+package gen
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// PostgreSQL writes a row in its page, and no index, when no column changes that an index
+// names. So indexes name none that most moves change: where they are about some of the
+// states, or about a deadline that heartbeats move, they name a column that is worked out of
+// them and changes seldom.
+
+// among returns the condition that a row is in some of the states, as indexes have it.
+func (s *schemaText) among(states []*spec.State) string {
+	if s.d.computes {
+		return quoteName(s.inColumn(states))
+	}
+	return inStates(`"state"`, states)
+}
+
+// inColumn and minuteColumn name the columns; no field can have such a name.
+func (s *schemaText) inColumn(states []*spec.State) string {
+	words := storedStates(inOrder(states))
+	if slices.Equal(words, storedStates(s.open())) {
+		return "_open"
+	}
+	name := "_in_" + strings.Join(words, "_or_")
+	if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "_or_") }) { // else two sets may have one name
+		name += strings.Repeat("_", s.d.maxName)
+	}
+	return cutName(name, s.d.maxName)
+}
+
+func (s *schemaText) minuteColumn(f *spec.Field) string {
+	return cutName("_minute_"+f.Stored(), s.d.maxName)
+}
+
+// computedColumn is one of those columns: what it is of the row whose columns begin with row.
+type computedColumn struct {
+	name, kind, comment string
+	value               func(row string) string
+}
+
+// computed returns those columns.
+func (s *schemaText) computed() []computedColumn {
+	if !s.d.computes {
+		return nil
+	}
+	var list []computedColumn
+	add := func(c computedColumn) {
+		if slices.ContainsFunc(list, func(o computedColumn) bool { return o.comment == c.comment }) {
+			c.comment = ""
+		}
+		if !slices.ContainsFunc(list, func(o computedColumn) bool { return o.name == c.name }) {
+			list = append(list, c)
+		}
+	}
+	among := func(states []*spec.State) {
+		if len(states) > 0 && !s.allStates(states) {
+			add(computedColumn{s.inColumn(states), s.d.boolean + " NOT NULL DEFAULT false", "for indexes: whether it is in these states; a trigger keeps it right",
+				func(row string) string { return inStates(row+`"state"`, states) }})
+		}
+	}
+	among(s.open())
+	for _, u := range uniqueRules(s.m) {
+		among(u.states)
+	}
+	for _, o := range s.m.Operations {
+		if o.Next != nil {
+			among(refStates(o.From))
+		}
+	}
+	for _, l := range lookups(s.m) {
+		among(l.states)
+		if l.due {
+			f := l.order[0].Field
+			add(computedColumn{s.minuteColumn(f), s.d.time, "for indexes: the minute of " + f.Name + ", which a heartbeat seldom changes",
+				func(row string) string { return "date_trunc('minute', " + row + column(f) + ")" }})
+		}
+	}
+	return list
+}
+
+// keepComputed writes the trigger that keeps the columns right. The engine writes what they
+// are itself, so that the function runs for others only: manual SQL, and older programs.
+func (s *schemaText) keepComputed() {
+	columns := s.computed()
+	if len(columns) == 0 {
+		return
+	}
+	var body, wrong []string
+	for _, c := range columns {
+		body = append(body, "NEW."+quoteName(c.name)+" := "+c.value("NEW.")+";")
+		wrong = append(wrong, "NEW."+quoteName(c.name)+" IS DISTINCT FROM ("+c.value("NEW.")+")")
+	}
+	s.function("computed", nil, append(body, "RETURN NEW;"))
+	s.onTable("computed", "BEFORE INSERT OR UPDATE ON "+s.table(""), "ROW", "computed", strings.Join(wrong, " OR "))
+}
+
+// open returns the states that are not terminal.
+func (s *schemaText) open() []*spec.State {
+	return slices.DeleteFunc(slices.Clone(s.m.States), func(st *spec.State) bool { return st.Terminal })
+}
+
+// listing writes the index by which records are listed by their state. PostgreSQL has one of
+// those that are not at their end: each move would write one of the states.
+func (s *schemaText) listing() {
+	t := s.table("")
+	if !s.d.computes {
+		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"state\", \"id\");", s.object("state"), t)
+		return
+	}
+	if open := s.open(); len(open) > 0 && !s.allStates(open) {
+		s.line("-- the records that are not at their end")
+		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"id\")%s;", s.object("open"), t, s.partial(open))
+	}
+	for _, o := range s.m.Operations {
+		if from := refStates(o.From); o.Next != nil && !s.allStates(from) && !slices.ContainsFunc(lookups(s.m), func(l lookup) bool { return l.name[0] == "next" && l.name[1] == o.Name }) {
+			s.line("-- %s picks by id", o.Name)
+			s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"id\")%s;", s.object("next", o.Name), t, s.partial(from))
+		}
+	}
+}
+
+func inOrder(states []*spec.State) []*spec.State {
+	sorted := slices.Clone(states)
+	slices.SortFunc(sorted, func(a, b *spec.State) int { return a.Index - b.Index })
+	return slices.Compact(sorted)
+}
