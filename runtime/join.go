@@ -36,7 +36,7 @@ type joined struct {
 	tx     driver.Tx
 	writes int   // that were tried
 	half   error // of a call that had written before it failed
-	left   int   // records that idle workers may pick once it is committed
+	left   left  // for others, once it is committed
 }
 
 // In returns the machine within a transaction of the caller's own. What it

@@ -6,49 +6,80 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
-// Workers that found nothing to pick wait for the store's bell. A call that leaves
+// Workers that found nothing to pick, and those who perform effects, wait for the store's bell. A call that leaves
 // something to pick rings it once its transaction is committed: never within, where a
 // database would have to put the commits in a row. A ring may be in vain, and one may be
 // missing where a process died or time alone made a record fit: workers also look by themselves.
+
+// left is what calls have left for others.
+type left struct{ records, effects int }
 
 // Committed tells idle workers what a machine made by In has left for them. Call it after
 // the commit of the transaction; without it they find it at their next look. For any
 // other machine it does nothing: its calls commit, and tell, by themselves.
 func (m *Machine[R]) Committed() {
 	if m.joined != nil {
-		m.store.Bell().Ring(m.schema.Table, m.joined.left)
-		m.joined.left = 0
+		m.ring(m.joined.left)
+		m.joined.left = left{}
 	}
 }
 
 // rung rings for the result of a call, and returns it.
 func (m *Machine[R]) rung(out Outcome[R], err error) (Outcome[R], error) {
-	if err == nil && m.leaves(&out) {
-		m.ring(1)
+	if err == nil {
+		m.tell([]Outcome[R]{out})
 	}
 	return out, err
 }
 
 // rungMany is rung for several calls.
 func (m *Machine[R]) rungMany(outs []Outcome[R], err error) ([]Outcome[R], error) {
-	n := 0
-	for i := range outs {
-		if err == nil && m.leaves(&outs[i]) {
-			n++
-		}
-	}
-	if n > 0 {
-		m.ring(n)
+	if err == nil {
+		m.tell(outs)
 	}
 	return outs, err
 }
 
-func (m *Machine[R]) ring(n int) {
-	if m.joined != nil {
-		m.joined.left += n
+// tell rings for what calls have left; in a transaction of the caller's it is noted.
+func (m *Machine[R]) tell(outs []Outcome[R]) {
+	var all left
+	for i := range outs {
+		if m.leaves(&outs[i]) {
+			all.records++
+		}
+		if m.asks(&outs[i]) {
+			all.effects++
+		}
+	}
+	if m.joined == nil {
+		m.ring(all)
 		return
 	}
-	m.store.Bell().Ring(m.schema.Table, n)
+	m.joined.left.records += all.records
+	m.joined.left.effects += all.effects
+}
+
+func (m *Machine[R]) ring(all left) {
+	if all.records > 0 {
+		m.store.Bell().Ring(m.schema.Table, all.records)
+	}
+	if all.effects > 0 {
+		m.store.Bell().Ring(m.outbox(), all.effects)
+	}
+}
+
+// outbox is the queue of those who perform effects.
+func (m *Machine[R]) outbox() string { return m.schema.Table + "_outbox" }
+
+// asks reports whether a call asked for an effect that is performed after its commit.
+func (m *Machine[R]) asks(out *Outcome[R]) bool {
+	for i := range out.Events {
+		e := &out.Events[i]
+		if op := m.byStored[e.Operation]; e.N == 0 && op != nil && op.Effect != nil && !op.Effect.Atomic {
+			return !out.Replayed
+		}
+	}
+	return false
 }
 
 // leaves reports whether a call has perhaps left one record more to pick.

@@ -17,6 +17,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 	fsmworker "github.com/fsmgen/fsmgen/runtime/worker"
 )
@@ -236,6 +237,7 @@ func TestWorkerLoses(t *testing.T) {
 		worker := w.start(t, newStore(), 1, func(ctx context.Context, h *handle) error {
 			must(t)(w.m.Apply(ctx, h, words("somebody else")))
 			<-ctx.Done()
+			isLost(t, ctx, fsmworker.ErrTaken, "held", "annotate", "w1")
 			return context.Cause(ctx)
 		}, fsmworker.Options{})
 		began := time.Now()
@@ -246,6 +248,132 @@ func TestWorkerLoses(t *testing.T) {
 		check(t, "parcels", "p1 held", ended)
 		if time.Since(began) < 10*time.Minute {
 			t.Error("the worker ended early")
+		}
+	})
+}
+
+// isLost looks why the context of a work has ended.
+func isLost(t *testing.T, ctx context.Context, why error, state, operation, actor string) {
+	t.Helper()
+	cause := context.Cause(ctx)
+	lost := &fsmworker.LostError{}
+	if !errors.As(cause, &lost) || !errors.Is(cause, fsmworker.ErrLost) || !errors.Is(cause, why) {
+		t.Errorf("the context ended by %v, want a LostError with %v", cause, why)
+		return
+	}
+	want := fsmworker.LostError{ID: "p1", Why: why, State: state, Operation: operation, Actor: actor, Err: lost.Err}
+	if *lost != want || state != "" && lost.Err == nil {
+		t.Errorf("lost as %+v, want %+v", *lost, want)
+	}
+}
+
+// Work on a record that is cancelled is told so by the next heartbeat, and who did it.
+func TestWorkIsCancelled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &hands{}
+		var took time.Duration
+		worker := w.start(t, newStore(), 1, func(ctx context.Context, h *handle) error {
+			began := time.Now()
+			must(t)(w.m.Apply(ctx, h.Ref(), storetest.Expel(storetest.Meta{Actor: "boss", Reason: "why"})))
+			<-ctx.Done()
+			took = time.Since(began)
+			isLost(t, ctx, fsmworker.ErrMoved, "sent", "discard", driver.SystemActor)
+			return ctx.Err()
+		}, fsmworker.Options{Beat: 7 * time.Second})
+		observed, ended := w.run(t, worker, time.Minute)
+		check(t, "parcels", "p1 sent", ended)
+		if took > 7*time.Second || !strings.HasPrefix(observed, "claimed p1\nlost p1: the record is not this worker's any more: it has left") {
+			t.Errorf("told after %v, observed:\n%s", took, observed)
+		}
+	})
+}
+
+// What a claim brings as the worker stops is handed back, and no work on it begins.
+func TestWorkerHandsBackWhatIsNotBegun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &hands{}
+		ctx, stop := context.WithCancel(t.Context())
+		w.start(t, newStore(), 1, func(context.Context, *handle) error { return nil }, fsmworker.Options{})
+		worker, err := fsmworker.New(w.m, "w1", fsmworker.Funcs[storetest.Parcel]{
+			Claim: func(ctx context.Context, n int, until time.Time) ([]outcome, error) {
+				defer stop()
+				return w.m.Pick(ctx, n, storetest.Hold(w1, "a", until))
+			},
+			Beat:    func(context.Context, *handle, time.Time) error { return nil },
+			Beats:   func(*storetest.Parcel) bool { return true },
+			Work:    func(context.Context, *handle) error { t.Error("work has begun"); return nil },
+			Failed:  func(context.Context, *handle, error) error { return nil },
+			Release: func(ctx context.Context, h *handle) error { return w.send(ctx, h, "released") },
+		}, fsmworker.Options{Lease: time.Minute, Observe: w.observe})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := worker.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		check(t, "observed", "released p1: the worker is stopping", w.out.String())
+		p, err := w.m.Record(t.Context(), "p1")
+		if err != nil || p.State != "sent" {
+			t.Errorf("the parcel is %s: %v", p.State, err)
+		}
+	})
+}
+
+// Run takes back what is held too long, performs effects at once, and works, until its
+// context ends.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, store, performed := &hands{}, newStore(), make(chan string, 9)
+		worker := w.start(t, store, 0, func(ctx context.Context, h *handle) error { return w.send(ctx, h, "done") }, fsmworker.Options{Poll: time.Hour})
+		all := effects(nil)
+		all["notify"] = func(_ context.Context, _ fsm.Tx, p storetest.Parcel, _ string, _ fsm.Event) error {
+			performed <- p.ID
+			return nil
+		}
+		m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()), all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Startup(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			ended <- fsmworker.Run(ctx, m, fsmworker.Upkeep{Sweep: time.Second, Deliver: time.Hour}, worker)
+		}()
+		synctest.Wait()
+		begun := time.Now()
+		must(t)(w.m.Create(ctx, storetest.Register(meta(""), in("p1"))))
+		if id := <-performed; id != "p1" || time.Since(begun) != 0 {
+			t.Errorf("%s was performed after %v, want p1 at once", id, time.Since(begun))
+		}
+		// What another worker let fall.
+		tx := of[*memstore.Tx](t)(store.Begin(ctx))
+		in1 := of[*machine](t)(w.m.In(ctx, fsm.Join(store, tx)))
+		must(t)(in1.Create(ctx, storetest.Register(meta(""), in("p2"))))
+		of[[]outcome](t)(in1.Pick(ctx, 1, storetest.Hold(storetest.Meta{Actor: "w2"}, "a", time.Now().Add(time.Minute))))
+		if err := tx.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if id := <-performed; id != "p2" || time.Since(begun) > time.Minute+2*time.Second {
+			t.Errorf("%s was performed after %v, want p2 as soon as it was swept", id, time.Since(begun))
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if err := fsmworker.Run(t.Context(), m, fsmworker.Upkeep{Sweep: time.Nanosecond}); err == nil {
+			t.Error("Run sweeps each nanosecond")
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := fsmworker.Run(t.Context(), m, fsmworker.Upkeep{}, worker); !errors.Is(err, fsm.ErrClosed) {
+			t.Errorf("Run over a closed store: %v, want ErrClosed", err)
 		}
 	})
 }
@@ -424,8 +552,8 @@ func TestBeatThatHangs(t *testing.T) {
 				if err := worker.Run(ctx); err != nil {
 					t.Fatal(err)
 				}
-				if took != time.Minute || !errors.Is(cause, fsmworker.ErrLost) {
-					t.Errorf("the work was told after %v (%v), want 1m0s, ErrLost", took, cause)
+				if took != time.Minute || !errors.Is(cause, fsmworker.ErrLost) || !errors.Is(cause, fsmworker.ErrLeaseOver) {
+					t.Errorf("the work was told after %v (%v), want 1m0s, ErrLost and ErrLeaseOver", took, cause)
 				}
 			})
 		})

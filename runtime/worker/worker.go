@@ -64,9 +64,46 @@ const (
 	Error    Kind = "error"    // the store did not answer as it should; Err is it
 )
 
-// ErrLost is the cause of the end of a work's context when the record is not the
-// worker's any more.
+// ErrLost stands in the cause of the end of a work's context when the record is not the
+// worker's any more. The cause is a *LostError.
 var ErrLost = errors.New("the record is not this worker's any more")
+
+// Why a record was lost: one of them stands in each *LostError.
+var (
+	// ErrMoved: it has left the states that the worker keeps alive; it was cancelled, or
+	// the sweeper took it.
+	ErrMoved = errors.New("it has left the state in which it was worked on")
+	// ErrTaken: it is in such a state, but not as this worker left it. Another
+	// worker has it, or somebody changed it in place.
+	ErrTaken = errors.New("somebody else has taken or changed it")
+	// ErrLeaseOver: nobody is known to have it, but the time of the lease is over.
+	ErrLeaseOver = errors.New("its lease was over before a heartbeat was answered")
+)
+
+// LostError says that a record is not the worker's any more, and who has moved it.
+type LostError struct {
+	ID        string
+	Why       error  // ErrMoved, ErrTaken or ErrLeaseOver
+	State     string // where the record is now, by its name in the specification; empty when not known
+	Operation string // that changed it last, as State
+	Actor     string // of that change
+	Err       error  // what the heartbeat was answered; nil when there was no answer
+}
+
+// Error says what became of the record.
+func (e *LostError) Error() string {
+	text := ErrLost.Error() + ": " + e.Why.Error()
+	if e.State != "" {
+		text += fmt.Sprintf("; it is %s by %s of %q", e.State, e.Operation, e.Actor)
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns ErrLost, why, and what the heartbeat was answered.
+func (e *LostError) Unwrap() []error { return []error{ErrLost, e.Why, e.Err} }
 
 // ErrStopping is the cause of the end of a work's context when the worker stops
 // and its grace is over.
@@ -137,8 +174,8 @@ func New[R any](m *fsm.Machine[R], actor string, do Funcs[R], opt Options) (*Wor
 	return &Worker[R]{machine: m, now: m.Engine().Now, bell: m.Engine().Store.Bell(), queue: m.Schema().Table, actor: actor, do: do, opt: opt}, nil
 }
 
-// Run claims and works until ctx ends. Then it claims nothing more, lets what
-// has begun go on for the time of grace, ends the contexts of what is left with
+// Run claims and works until ctx ends. Then it claims nothing more, hands back what was
+// claimed and not begun, lets what has begun go on for the time of grace, ends the contexts of what is left with
 // ErrStopping, waits until all work has returned, and returns nil. An error of
 // the store is logged and tried again; Run returns one only when the same call
 // would fail for ever: the store is closed, must be opened anew, or is not the
@@ -154,6 +191,11 @@ func (w *Worker[R]) Run(ctx context.Context) error {
 	err := w.claim(ctx, free, func(h *fsm.Held[R], asked time.Time) {
 		wg.Go(func() {
 			defer func() { free <- struct{}{} }()
+			if ctx.Err() != nil && w.do.Release != nil { // its claim was answered as the worker stopped
+				w.release(hard, h)
+				w.observe(Event{Kind: Released, ID: h.Ref().ID, Err: ErrStopping})
+				return
+			}
 			w.work(hard, h, asked)
 		})
 	})
@@ -180,7 +222,7 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 		outs, err := w.claimSome(ctx, n)
 		if time.Since(asked) >= w.opt.Lease { // somebody else may have them by now
 			for _, out := range outs {
-				w.observe(Event{Kind: Lost, ID: out.Current.ID, Err: fmt.Errorf("%w: its lease was over when the claim was answered", ErrLost)})
+				w.observe(Event{Kind: Lost, ID: out.Current.ID, Err: &LostError{ID: out.Current.ID, Why: ErrLeaseOver}})
 			}
 			outs = nil
 		}
@@ -197,7 +239,7 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 			w.observe(Event{Kind: Idle})
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, fsm.ErrPoisoned), errors.Is(err, fsm.ErrSchemaMismatch), errors.Is(err, fsm.ErrClosed):
+		case forGood(err):
 			return err
 		default:
 			w.observe(Event{Kind: Error, Err: err})
@@ -276,9 +318,7 @@ func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 	case errors.Is(cause, ErrStopping) && ours && err != nil:
 		log.InfoContext(ctx, "stopped before the work was done", "error", err)
 		if w.do.Release != nil {
-			if err := w.do.Release(after, last); err != nil {
-				log.ErrorContext(ctx, "release", "error", err)
-			}
+			w.release(after, last)
 		}
 		end(Released, err)
 	default:
@@ -289,7 +329,7 @@ func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 			switch failed := w.do.Failed(after, last, err); {
 			case failed != nil && refusedForGood(failed):
 				log.WarnContext(ctx, "the record was lost while it was worked on", "cause", failed, "error", err)
-				end(Lost, fmt.Errorf("%w: %w", ErrLost, failed))
+				end(Lost, w.lost(after, id, failed))
 				return
 			case failed != nil:
 				log.ErrorContext(ctx, "the failure was not written down", "error", failed)
@@ -297,6 +337,13 @@ func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 		}
 		log.WarnContext(ctx, "the work failed", "error", err)
 		end(Failed, err)
+	}
+}
+
+// release hands a record back.
+func (w *Worker[R]) release(ctx context.Context, h *fsm.Held[R]) {
+	if err := w.do.Release(ctx, h); err != nil {
+		w.opt.Log.ErrorContext(ctx, "release", "id", h.Ref().ID, "error", err)
 	}
 }
 
@@ -330,7 +377,7 @@ func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, s
 		}
 		asked = time.Now()
 		bounded, cancel := context.WithDeadline(ctx, until)
-		over := context.AfterFunc(bounded, func() { lose(fmt.Errorf("%w: its lease was over before the next heartbeat", ErrLost)) })
+		over := context.AfterFunc(bounded, func() { lose(&LostError{ID: last.Ref().ID, Why: ErrLeaseOver}) })
 		err := w.do.Beat(bounded, last, w.now().Add(w.opt.Lease))
 		over()
 		cancel()
@@ -339,11 +386,44 @@ func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, s
 			until = asked.Add(w.opt.Lease)
 		case h.Newest() != last: // the work went on meanwhile; its handle beats at once
 			asked = asked.Add(-w.opt.Beat)
-		case refusedForGood(err), time.Now().After(until):
-			lose(fmt.Errorf("%w: %w", ErrLost, err))
+		case refusedForGood(err):
+			lose(w.lost(ctx, last.Ref().ID, err))
+			return
+		case time.Now().After(until):
+			lose(&LostError{ID: last.Ref().ID, Why: ErrLeaseOver, Err: err})
 			return
 		}
 	}
+}
+
+// lost looks what became of a record that was refused to its worker.
+func (w *Worker[R]) lost(ctx context.Context, id string, refused error) *LostError {
+	ctx, cancel := context.WithTimeout(ctx, w.opt.Lease)
+	defer cancel()
+	e := &LostError{ID: id, Why: ErrMoved, Err: refused}
+	rec, err := w.machine.Record(ctx, id)
+	if err == nil && w.do.Beats(&rec) {
+		e.Why = ErrTaken
+	}
+	for event, err := range w.machine.History(ctx, id) {
+		if err != nil {
+			return e
+		}
+		if !event.RecordOnly() {
+			e.Actor, e.Operation, e.State = event.Actor, w.operation(event.Operation), w.machine.Schema().StateName(event.To)
+		}
+	}
+	return e
+}
+
+// operation returns the name of an operation in the specification, by its stored word.
+func (w *Worker[R]) operation(stored string) string {
+	for _, op := range w.machine.Descriptor().Operations {
+		if op.Stored == stored {
+			return op.Name
+		}
+	}
+	return stored
 }
 
 // refusedForGood reports whether an error says that the record has gone on

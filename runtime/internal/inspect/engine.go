@@ -19,6 +19,7 @@ type Engine[R any] struct {
 	Store      driver.Store
 	Table      driver.Table
 	Now        func() time.Time // of the machine's clock, as records hold it
+	Outbox     string           // the queue of the store's bell on which effects are rung for
 	Health     *State
 	Quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open
 	// Run does work in a transaction until it is known what became of it.
