@@ -34,7 +34,7 @@ func (e *testEmitter) handles() {
 	e.line(")")
 	e.line("return held")
 	e.line("},")
-	if w := h.workShape(); w != nil {
+	if w := h.workShape(); w != nil && w.plain() {
 		e.working(h, w)
 	}
 }
@@ -51,7 +51,7 @@ func (e *testEmitter) working(h *held, w *workShape) {
 	e.line("New: func(actor string, o worker.Options, work func(context.Context, *fsm.Held[%s]) error, release func(context.Context, %s) error, failed func(context.Context, %s, error) error) (*worker.Worker[%s], error) {", record, record, record, record)
 	e.line("c := WorkerConfig{Options: o}")
 	e.line("if work != nil {")
-	e.line("c.Work = func(ctx context.Context, j %s) error { return work(ctx, j.held) }", h.typ(w.state))
+	e.line("c.Work = func(ctx context.Context, j %s) error { return work(ctx, j.held) }", h.typ(w.ends[0]))
 	e.line("}")
 	e.line("if failed != nil {")
 	e.line("c.Failed = func(ctx context.Context, j %s, cause error) error { return failed(ctx, j.Record(), cause) }", h.anyType())

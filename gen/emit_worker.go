@@ -2,77 +2,152 @@ package gen
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// workShape is what makes a machine one that workers run: a pick, and an
+// workShape is what makes a machine one that workers run: a pick, and perhaps an
 // operation that keeps alive what was picked.
 type workShape struct {
-	pick, beat *spec.Operation
-	state      *spec.State // that the pick leads to
-	deadline   *spec.Field
-	claim      *spec.Input // of the pick: the deadline; nil when the store's own times are it
-	extend     *spec.Input // of the beat: the same
+	pick, beat *spec.Operation // beat is nil where nothing is kept alive
+	ends       []*spec.State   // that the pick leads to
+	deadline   *spec.Field     // that the worker sets; nil when the machine says how long, or nothing ends the stay
+	claim      *spec.Input     // of the pick: the deadline; nil when the worker does not set it
+	extend     *spec.Input     // of the beat: the same
+	lease      time.Duration   // that the machine gives; zero: the worker says
 }
 
-// workShape finds the shape of workers: a caller picks, which leads to one
-// state; a deadline ends the stay there; and an operation that stays there
-// moves the deadline. The deadline is the one input of both, or it is counted
-// from updated_at, and both have no input.
+// plain reports whether the machine has the shape that the generated tests know: a pick
+// of one state, a beat there, and no other inputs.
+func (w *workShape) plain() bool {
+	return w.beat != nil && len(w.ends) == 1 && w.lease == 0 && !w.asks()
+}
+
+// asks reports whether the pick has inputs that the worker does not fill in itself.
+func (w *workShape) asks() bool {
+	return len(w.pick.Inputs) > 1 || len(w.pick.Inputs) == 1 && w.pick.Inputs[0] != w.claim
+}
+
+// workShape finds what a worker does: the first operation with next that a caller has,
+// unless a step that follows it may lead anywhere. What keeps alive is an operation that
+// stays where the pick leads to, or else anywhere, and moves a deadline.
 func (h *held) workShape() *workShape {
-	for _, due := range h.m.Operations {
-		for _, t := range due.Triggers {
-			if t.Startup {
-				continue
+	for _, pick := range h.m.Operations {
+		if pick.By != spec.ByCaller || pick.Next == nil || creates(pick) {
+			continue
+		}
+		w := &workShape{pick: pick}
+		for _, s := range states(pick.From) {
+			ends := h.ends(pick, s)
+			if ends == nil {
+				w.ends = nil
+				break
 			}
-			for _, pick := range h.m.Operations {
-				for _, beat := range h.m.Operations {
-					if w := h.fits(pick, beat, due, t); w != nil {
-						return w
-					}
-				}
+			w.ends = append(w.ends, ends...)
+		}
+		if w.ends = distinct(w.ends); len(w.ends) == 0 {
+			continue
+		}
+		if h.deadlines(w.ends, func(t spec.Trigger) bool {
+			in, d, ok := postpones(pick, t)
+			if ok {
+				w.claim, w.lease = in, d
+			}
+			return ok
+		}) && w.claim != nil {
+			w.deadline = w.claimed()
+		}
+		h.keepsAlive(w)
+		return w
+	}
+	return nil
+}
+
+// claimed returns the field that the pick's deadline goes into.
+func (w *workShape) claimed() *spec.Field {
+	for _, e := range allEffects(w.pick) {
+		for _, a := range e.Set {
+			if a.Value.Input == w.claim {
+				return a.Field
 			}
 		}
 	}
 	return nil
 }
 
-func (h *held) fits(pick, beat, due *spec.Operation, t spec.Trigger) *workShape {
-	if pick.By != spec.ByCaller || pick.Next == nil || creates(pick) {
-		return nil
-	}
-	w := &workShape{pick: pick, beat: beat, deadline: t.After}
-	for _, s := range states(pick.From) {
-		ends := h.ends(pick, s)
-		if len(ends) != 1 || h.recorded(pick, s) || w.state != nil && w.state != ends[0] {
-			return nil
-		}
-		w.state = ends[0]
-	}
-	if w.state == nil || !h.offers(w.state, beat) || h.m.Class(w.state, due) != spec.Transition {
-		return nil
-	}
-	for _, s := range states(beat.From) {
-		if ends := h.ends(beat, s); len(ends) != 1 || ends[0] != s || h.recorded(beat, s) {
-			return nil
+// deadlines asks for each deadline that ends a stay in one of the states, until one does.
+func (h *held) deadlines(in []*spec.State, does func(t spec.Trigger) bool) bool {
+	for _, due := range h.m.Operations {
+		for _, t := range due.Triggers {
+			if t.Startup || !slices.ContainsFunc(in, func(s *spec.State) bool { return h.m.Class(s, due) == spec.Transition }) {
+				continue
+			}
+			if does(t) {
+				return true
+			}
 		}
 	}
+	return false
+}
+
+// keepsAlive finds the beat.
+func (h *held) keepsAlive(w *workShape) {
+	for _, near := range []bool{true, false} {
+		for _, beat := range h.m.Operations {
+			if beat.By != spec.ByCaller || beat.Next != nil || creates(beat) || !h.stays(beat) ||
+				near && !slices.ContainsFunc(w.ends, func(s *spec.State) bool { return h.offers(s, beat) }) {
+				continue
+			}
+			if h.deadlines(states(beat.From), func(t spec.Trigger) bool {
+				if t.After.Name == "updated_at" && (!near || w.claim != nil) {
+					return false // anything that stays would do
+				}
+				in, d, ok := postpones(beat, t)
+				if !ok || len(beat.Inputs) > 1 || len(beat.Inputs) == 1 && beat.Inputs[0] != in {
+					return false
+				}
+				w.beat, w.extend = beat, in
+				if d > 0 && (w.lease == 0 || d < w.lease) {
+					w.lease = d
+				}
+				return true
+			}) {
+				return
+			}
+		}
+	}
+}
+
+// stays reports whether an operation leaves every record where it is.
+func (h *held) stays(o *spec.Operation) bool {
+	for _, s := range states(o.From) {
+		if ends := h.ends(o, s); len(ends) != 1 || ends[0] != s || h.recorded(o, s) || !h.offers(s, o) {
+			return false
+		}
+	}
+	return true
+}
+
+// postpones reports whether an operation moves a deadline: to what an input says, or to a
+// time that it counts itself from now on.
+func postpones(o *spec.Operation, t spec.Trigger) (in *spec.Input, lease time.Duration, ok bool) {
 	if t.After.Name == "updated_at" {
-		if len(pick.Inputs) > 0 || len(beat.Inputs) > 0 {
-			return nil
+		return nil, t.Plus, true
+	}
+	if in := sets(o, t.After); in != nil {
+		return in, 0, true
+	}
+	for _, e := range allEffects(o) {
+		for _, a := range e.Set {
+			if a.Field == t.After && a.Value.Kind == spec.ValueNow && a.Value.Plus+t.Plus > 0 {
+				return nil, a.Value.Plus + t.Plus, true
+			}
 		}
-		return w
 	}
-	if t.Plus != 0 || len(pick.Inputs) != 1 || len(beat.Inputs) != 1 {
-		return nil
-	}
-	w.claim, w.extend = sets(pick, t.After), sets(beat, t.After)
-	if w.claim != pick.Inputs[0] || w.extend != beat.Inputs[0] {
-		return nil
-	}
-	return w
+	return nil, 0, false
 }
 
 // sets returns the input that an operation puts into a field.
@@ -89,16 +164,27 @@ func sets(o *spec.Operation, f *spec.Field) *spec.Input {
 
 // worker adds NewWorker.
 func (h *held) worker(f *jen.File, w *workShape) {
-	typ := h.typ(w.state)
+	typ := h.anyType()
+	if len(w.ends) == 1 && h.has(w.ends[0]) {
+		typ = h.typ(w.ends[0])
+	}
 	anyType := h.anyType()
-	pick, beat := h.n.op(w.pick), h.n.op(w.beat)
-	f.Line()
-	f.Add(doc(fmt.Sprintf("WorkerConfig says what a worker does with each %s that it claims, and how.", h.n.Record))).
-		Type().Id("WorkerConfig").Struct(
-		raw("worker.Options"),
+	pick := h.n.op(w.pick)
+	ends := fmt.Sprintf("Its context ends when the %s is lost, with a *worker.LostError for its cause, or when the worker stops.", h.n.Record)
+	if w.beat != nil {
+		ends += " The lease is kept alive while it runs, whatever handle it has come to."
+	}
+	fields := []jen.Code{raw("worker.Options")}
+	if w.asks() {
+		text := fmt.Sprintf("Claim is what the worker asks for, the same in each call of %s; for several queues run several workers.", pick.Method)
+		if w.claim != nil {
+			text += fmt.Sprintf(" The worker itself sets %s.", h.n.input(w.claim))
+		}
+		fields = append(fields, jen.Line(), docIndented(1, text).Id("Claim").Id(pick.Input))
+	}
+	fields = append(fields,
 		jen.Line(),
-		docIndented(1, fmt.Sprintf("Work does the work and ends the stay of the %s with the worker. Its context ends when the %s is lost or the worker stops. "+
-			"The lease is kept alive while it runs, whatever handle it has come to.", h.n.Record, h.n.Record)).
+		docIndented(1, fmt.Sprintf("Work does the work and ends the stay of the %s with the worker. ", h.n.Record)+ends).
 			Id("Work").Func().Params(raw("ctx context.Context"), raw("j %s", typ)).Error(),
 		jen.Line(),
 		docIndented(1, fmt.Sprintf("Failed writes down that Work returned an error, panicked (*fsm.PanicError) or left the %s as it was (worker.ErrUnfinished). Required.", h.n.Record)).
@@ -107,20 +193,15 @@ func (h *held) worker(f *jen.File, w *workShape) {
 		docIndented(1, "Release hands back what a worker that stops did not finish; nil leaves it to the end of the lease.").
 			Id("Release").Func().Params(raw("ctx context.Context"), raw("j %s", anyType)).Error(),
 	)
+	f.Line()
+	f.Add(doc(fmt.Sprintf("WorkerConfig says what a worker does with each %s that it claims, and how.", h.n.Record))).
+		Type().Id("WorkerConfig").Struct(fields...)
 
-	given := func(o *spec.Operation, in *spec.Input, call string) string {
-		value := "until"
-		if in == nil {
-			return call
-		}
+	until := func(in *spec.Input) string {
 		if isOptional(in.Type) {
-			value = "fsm.Some(until)"
+			return "fsm.Some(until)"
 		}
-		return fmt.Sprintf("%s{%s: %s}, %s", h.n.op(o).Input, h.n.input(in), value, call)
-	}
-	head := "Actor: actor"
-	if hasRequestID(h.m, w.pick) {
-		head = "RequestID: driver.NewID(), " + head
+		return "until"
 	}
 	unused := func(in *spec.Input) string {
 		if in == nil {
@@ -128,31 +209,68 @@ func (h *held) worker(f *jen.File, w *workShape) {
 		}
 		return "until"
 	}
-	alive := ""
-	for i, s := range states(w.beat.From) {
-		if i > 0 {
-			alive += " || "
-		}
-		alive += "j.State == " + h.n.state(s)
+	head := "fsm.Call{Actor: actor}"
+	if hasRequestID(h.m, w.pick) {
+		head = "fsm.Call{RequestID: driver.NewID(), Actor: actor}"
 	}
 	fn := func(name string, params []jen.Code, result *jen.Statement, body ...jen.Code) jen.Code {
 		return jen.Line().Id(name).Op(":").Func().Params(params...).Add(result).Block(body...)
 	}
 	heldType := fmt.Sprintf("*fsm.Held[%s]", h.n.Record)
 	ctxParam := raw("ctx").Qual("context", "Context")
+	var claim []jen.Code
+	switch {
+	case w.asks() && w.claim != nil:
+		claim = append(claim, raw("in := c.Claim"), raw("in.%s = %s", h.n.input(w.claim), until(w.claim)))
+		head = "in, " + head
+	case w.asks():
+		head = "c.Claim, " + head
+	case w.claim != nil:
+		head = fmt.Sprintf("%s{%s: %s}, %s", pick.Input, h.n.input(w.claim), until(w.claim), head)
+	}
+	claim = append(claim, jen.Return(raw("m.%s(ctx, n, %s)", pick.N, head)))
 	values := []jen.Code{
-		fn("Claim", []jen.Code{ctxParam, raw("n int"), raw(unused(w.claim)).Qual("time", "Time")}, jen.Params(raw("[]"+h.n.outcome()), raw("error")),
-			jen.Return(raw("m.%s(ctx, n, %s)", pick.N, given(w.pick, w.claim, "fsm.Call{"+head+"}")))),
-		fn("Beat", []jen.Code{ctxParam, raw("h %s", heldType), raw(unused(w.extend)).Qual("time", "Time")}, jen.Error(),
-			jen.Return(raw("h.Stay(ctx, %s(%s, %s))", beat.Call, beat.Desc, given(w.beat, w.extend, "fsm.Call{Actor: h.Actor()}")))),
-		fn("Beats", []jen.Code{raw("j *%s", h.n.Record)}, jen.Bool(),
-			jen.Return(raw(alive))),
+		fn("Claim", []jen.Code{ctxParam, raw("n int"), raw(unused(w.claim)).Qual("time", "Time")}, jen.Params(raw("[]"+h.n.outcome()), raw("error")), claim...),
+	}
+	in := func(list []*spec.State) jen.Code {
+		text := ""
+		for i, s := range list {
+			if i > 0 {
+				text += " || "
+			}
+			text += "j.State == " + h.n.state(s)
+		}
+		return jen.Return(raw(text))
+	}
+	record := []jen.Code{raw("j *%s", h.n.Record)}
+	holds := w.ends
+	text := fmt.Sprintf("NewWorker returns a worker that claims with %s.", pick.Method)
+	if w.beat != nil {
+		beat := h.n.op(w.beat)
+		call := "fsm.Call{Actor: h.Actor()}"
+		if w.extend != nil {
+			call = fmt.Sprintf("%s{%s: %s}, %s", beat.Input, h.n.input(w.extend), until(w.extend), call)
+		}
+		alive := states(w.beat.From)
+		values = append(values,
+			fn("Beat", []jen.Code{ctxParam, raw("h %s", heldType), raw(unused(w.extend)).Qual("time", "Time")}, jen.Error(),
+				jen.Return(raw("h.Stay(ctx, %s(%s, %s))", beat.Call, beat.Desc, call))),
+			fn("Beats", record, jen.Bool(), in(alive)))
+		holds = distinct(append(slices.Clone(alive), w.ends...))
+		if len(holds) == len(alive) {
+			holds = nil
+		}
+		text = fmt.Sprintf("NewWorker returns a worker that claims with %s and keeps what it works on alive with %s.", pick.Method, beat.Method)
+	}
+	if holds != nil {
+		values = append(values, fn("Holds", record, jen.Bool(), in(holds)))
+	}
+	if w.lease > 0 {
+		values = append(values, jen.Line().Id("Lease").Op(":").Add(raw(durationExpr(w.lease))))
 	}
 	values = append(values, jen.Line())
 	f.Line()
-	f.Add(doc(fmt.Sprintf("NewWorker returns a worker that claims with %s and keeps what it works on alive with %s. Run it with Run; "+
-		"any number of workers may run, each with an actor of its own.", pick.Method, beat.Method),
-		leaseNote(w))).
+	f.Add(doc(text+" Run it with Run; any number of workers may run, each with an actor of its own.", leaseNote(w))).
 		Func().Id("NewWorker").Params(raw("m *Machine, actor string, c WorkerConfig")).
 		Params(raw("*worker.Worker[%s]", h.n.Record), raw("error")).Block(
 		raw("do := ").Add(raw("worker.Funcs")).Index(raw(h.n.Record)).Values(values...),
@@ -167,8 +285,13 @@ func (h *held) worker(f *jen.File, w *workShape) {
 }
 
 func leaseNote(w *workShape) string {
-	if w.claim != nil {
-		return ""
+	switch {
+	case w.lease > 0:
+		return fmt.Sprintf("The machine itself lets a claim last for %v: Lease may be shorter, and need not be given.", w.lease)
+	case w.claim == nil && w.beat != nil:
+		return "The machine itself says how long a claim lasts; Lease is to be no longer than that."
+	case w.claim == nil:
+		return "Nothing ends a claim by itself; with a Lease, work that takes longer is told so."
 	}
-	return "The machine itself says how long a claim lasts; Lease is to be no longer than that."
+	return ""
 }

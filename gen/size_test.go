@@ -16,7 +16,7 @@ func TestSizes(t *testing.T) {
 	t.Parallel()
 	for file, most := range map[string]struct{ lines, names int }{
 		"../specs/lifecycle.yaml":                 {950, 88},
-		"../examples/machines/taskinstance.yaml":  {1920, 200},
+		"../examples/machines/taskinstance.yaml":  {1940, 200},
 		"../examples/machines/paymentintent.yaml": {1540, 200},
 	} {
 		var lines, names int

@@ -487,7 +487,12 @@ func TestNewWorkerRefuses(t *testing.T) {
 	do := fsmworker.Funcs[storetest.Parcel]{
 		Work:   func(context.Context, *handle) error { return nil },
 		Failed: func(context.Context, *handle, error) error { return nil },
+		Beat:   func(context.Context, *handle, time.Time) error { return nil },
+		Beats:  func(*storetest.Parcel) bool { return true },
 	}
+	still, limited := do, do // nothing is kept alive; the machine says how long
+	still.Beat, still.Beats, still.Holds = nil, nil, do.Beats
+	limited.Lease = time.Minute
 	for _, c := range []struct {
 		want string
 		do   fsmworker.Funcs[storetest.Parcel]
@@ -495,13 +500,22 @@ func TestNewWorkerRefuses(t *testing.T) {
 	}{
 		{"Work and Failed are required", fsmworker.Funcs[storetest.Parcel]{Work: do.Work}, fsmworker.Options{Lease: time.Second}},
 		{"Work and Failed are required", fsmworker.Funcs[storetest.Parcel]{Failed: do.Failed}, fsmworker.Options{Lease: time.Second}},
+		{"Beats is required", fsmworker.Funcs[storetest.Parcel]{Work: do.Work, Failed: do.Failed, Beat: do.Beat, Holds: do.Beats}, fsmworker.Options{Lease: time.Second}},
+		{"Beats is required", fsmworker.Funcs[storetest.Parcel]{Work: do.Work, Failed: do.Failed}, fsmworker.Options{Lease: time.Second}},
 		{"Lease is 0s", do, fsmworker.Options{}},
+		{"Lease is -1s", still, fsmworker.Options{Lease: -time.Second}},
+		{"Lease is 1h0m0s; expected at most 1m0s", limited, fsmworker.Options{Lease: time.Hour}},
 		{"Beat is 1s", do, fsmworker.Options{Lease: time.Second, Beat: time.Second}},
 		{"Beat is -1ns", do, fsmworker.Options{Lease: time.Second, Beat: -1}},
 		{"Concurrency is -1", do, fsmworker.Options{Lease: time.Second, Concurrency: -1}},
 	} {
 		if _, err := fsmworker.New(m, "w", c.do, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("NewWorker: %v, want %q", err, c.want)
+		}
+	}
+	for _, do := range []fsmworker.Funcs[storetest.Parcel]{still, limited} {
+		if _, err := fsmworker.New(m, "w", do, fsmworker.Options{}); err != nil {
+			t.Errorf("without a lease of its own: %v", err)
 		}
 	}
 }

@@ -4,6 +4,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,9 @@ import (
 // Options say how a worker runs. The zero value of each but Lease is a
 // good choice.
 type Options struct {
-	// Lease is how long a claim lasts unless a heartbeat extends it.
+	// Lease is how long a claim lasts unless a heartbeat extends it. Where the machine
+	// itself says how long, zero is that. Where nothing ends a claim, zero is no end; else
+	// work that takes longer is told that it has lost its record.
 	Lease time.Duration
 	// Beat is the time between two heartbeats; zero is a third of Lease.
 	Beat time.Duration
@@ -33,7 +36,7 @@ type Options struct {
 	// process that died.
 	Poll time.Duration
 	// Grace is how long work that has begun may go on once Run's context has
-	// ended; zero is Lease, below zero is no time at all.
+	// ended; zero is Lease, or a minute without one; below zero is no time at all.
 	Grace time.Duration
 	// Log gets a record for each end of work that is not a success, and for each
 	// error of the store; nil is slog.Default().
@@ -117,9 +120,14 @@ var ErrUnfinished = errors.New("the work returned and did not end the record's s
 type Funcs[R any] struct {
 	// Claim picks up to n records, to be held until the instant.
 	Claim func(ctx context.Context, n int, until time.Time) ([]fsm.Outcome[R], error)
-	// Beat extends what is held. Beats reports whether a record has to be.
+	// Beat extends what is held. Beats reports whether a record has to be. Both are nil
+	// where nothing can be extended.
 	Beat  func(ctx context.Context, h *fsm.Held[R], until time.Time) error
 	Beats func(r *R) bool
+	// Holds reports whether a record is still with the worker; nil is Beats.
+	Holds func(r *R) bool
+	// Lease is how long the machine itself lets a claim last; zero: Options say.
+	Lease time.Duration
 	// Work does the work and ends the record's stay with the worker.
 	Work func(ctx context.Context, h *fsm.Held[R]) error
 	// Failed writes down that the work failed. The handle is the newest.
@@ -146,13 +154,25 @@ func New[R any](m *fsm.Machine[R], actor string, do Funcs[R], opt Options) (*Wor
 	if do.Work == nil || do.Failed == nil {
 		return nil, errors.New("worker: Work and Failed are required")
 	}
-	if opt.Lease <= 0 {
+	if do.Beats == nil && (do.Holds == nil || do.Beat != nil) {
+		return nil, errors.New("worker: Beats is required with Beat, and one of Beats and Holds always")
+	}
+	if opt.Lease == 0 {
+		opt.Lease = do.Lease
+	}
+	if opt.Lease < 0 || opt.Lease == 0 && do.Beat != nil {
 		return nil, fmt.Errorf("worker: Lease is %v; expected how long a claim lasts without a heartbeat", opt.Lease)
+	}
+	if do.Lease > 0 && opt.Lease > do.Lease {
+		return nil, fmt.Errorf("worker: Lease is %v; expected at most %v, for which the machine lets a claim last", opt.Lease, do.Lease)
+	}
+	if do.Holds == nil {
+		do.Holds = do.Beats
 	}
 	if opt.Beat == 0 {
 		opt.Beat = opt.Lease / 3
 	}
-	if opt.Beat <= 0 || opt.Beat >= opt.Lease {
+	if do.Beat != nil && (opt.Beat <= 0 || opt.Beat >= opt.Lease) {
 		return nil, fmt.Errorf("worker: Beat is %v; expected more than nothing and less than the lease of %v", opt.Beat, opt.Lease)
 	}
 	if opt.Concurrency == 0 {
@@ -165,7 +185,7 @@ func New[R any](m *fsm.Machine[R], actor string, do Funcs[R], opt Options) (*Wor
 		opt.Poll = 100 * time.Millisecond
 	}
 	if opt.Grace == 0 {
-		opt.Grace = opt.Lease
+		opt.Grace = cmp.Or(opt.Lease, time.Minute)
 	}
 	if opt.Log == nil {
 		opt.Log = slog.Default()
@@ -220,7 +240,7 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 		}
 		asked, mark := time.Now(), w.bell.Mark(w.queue)
 		outs, err := w.claimSome(ctx, n)
-		if time.Since(asked) >= w.opt.Lease { // somebody else may have them by now
+		if w.opt.Lease > 0 && time.Since(asked) >= w.opt.Lease { // somebody else may have them by now
 			for _, out := range outs {
 				w.observe(Event{Kind: Lost, ID: out.Current.ID, Err: &LostError{ID: out.Current.ID, Why: ErrLeaseOver}})
 			}
@@ -254,8 +274,11 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 // claimSome picks up to n records. A claim that has no answer in half of the lease
 // is of no use: what it might yet get had little time left.
 func (w *Worker[R]) claimSome(ctx context.Context, n int) ([]fsm.Outcome[R], error) {
-	ctx, cancel := context.WithTimeout(ctx, w.opt.Lease/2)
-	defer cancel()
+	if w.opt.Lease > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.opt.Lease/2)
+		defer cancel()
+	}
 	return w.do.Claim(ctx, n, w.now().Add(w.opt.Lease))
 }
 
@@ -300,14 +323,20 @@ func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 	var wg sync.WaitGroup
 	beating, still := context.WithCancel(context.Background())
 	defer still() // also when the work ends its goroutine
-	wg.Go(func() { w.beat(context.WithoutCancel(ctx), h, asked, beating.Done(), lose) })
+	switch {
+	case w.do.Beat != nil:
+		wg.Go(func() { w.beat(context.WithoutCancel(ctx), h, asked, beating.Done(), lose) })
+	case w.opt.Lease > 0:
+		over := time.AfterFunc(time.Until(asked.Add(w.opt.Lease)), func() { lose(&LostError{ID: id, Why: ErrLeaseOver}) })
+		defer over.Stop()
+	}
 	err := w.guarded(working, h)
 	still()
 	wg.Wait()
 
 	last := h.Newest()
 	rec := last.Held()
-	ours := w.do.Beats(&rec)
+	ours := w.do.Holds(&rec)
 	after := context.WithoutCancel(ctx)
 	switch cause := context.Cause(working); {
 	case err == nil && !ours:
@@ -372,10 +401,14 @@ func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, s
 		}
 		last := h.Newest()
 		rec := last.Held()
-		if !w.do.Beats(&rec) {
+		if !w.do.Holds(&rec) {
 			return // it has come to its end
 		}
 		asked = time.Now()
+		if !w.do.Beats(&rec) { // the work has yet to bring it to where it is kept alive
+			until = asked.Add(w.opt.Lease)
+			continue
+		}
 		bounded, cancel := context.WithDeadline(ctx, until)
 		over := context.AfterFunc(bounded, func() { lose(&LostError{ID: last.Ref().ID, Why: ErrLeaseOver}) })
 		err := w.do.Beat(bounded, last, w.now().Add(w.opt.Lease))
@@ -398,11 +431,11 @@ func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, s
 
 // lost looks what became of a record that was refused to its worker.
 func (w *Worker[R]) lost(ctx context.Context, id string, refused error) *LostError {
-	ctx, cancel := context.WithTimeout(ctx, w.opt.Lease)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(w.opt.Lease, time.Minute))
 	defer cancel()
 	e := &LostError{ID: id, Why: ErrMoved, Err: refused}
 	rec, err := w.machine.Record(ctx, id)
-	if err == nil && w.do.Beats(&rec) {
+	if err == nil && w.do.Holds(&rec) {
 		e.Why = ErrTaken
 	}
 	for event, err := range w.machine.History(ctx, id) {

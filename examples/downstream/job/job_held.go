@@ -199,8 +199,9 @@ type WorkerConfig struct {
 	worker.Options
 
 	// Work does the work and ends the stay of the Job with the worker. Its
-	// context ends when the Job is lost or the worker stops. The lease is kept
-	// alive while it runs, whatever handle it has come to.
+	// context ends when the Job is lost, with a *worker.LostError for its
+	// cause, or when the worker stops. The lease is kept alive while it runs,
+	// whatever handle it has come to.
 	Work func(ctx context.Context, j RunningJob) error
 
 	// Failed writes down that Work returned an error, panicked

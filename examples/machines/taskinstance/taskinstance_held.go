@@ -8,6 +8,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // Holder is the machine as one actor uses it: each TaskInstance that it makes
@@ -589,4 +590,65 @@ func (j AfterFail) Switch(
 		}
 	}
 	return nil
+}
+
+// WorkerConfig says what a worker does with each TaskInstance that it claims,
+// and how.
+type WorkerConfig struct {
+	worker.Options
+
+	// Work does the work and ends the stay of the TaskInstance with the worker.
+	// Its context ends when the TaskInstance is lost, with a *worker.LostError
+	// for its cause, or when the worker stops. The lease is kept alive while it
+	// runs, whatever handle it has come to.
+	Work func(ctx context.Context, j QueuedTaskInstance) error
+
+	// Failed writes down that Work returned an error, panicked
+	// (*fsm.PanicError) or left the TaskInstance as it was
+	// (worker.ErrUnfinished). Required.
+	Failed func(ctx context.Context, j AnyTaskInstance, cause error) error
+
+	// Release hands back what a worker that stops did not finish; nil leaves it
+	// to the end of the lease.
+	Release func(ctx context.Context, j AnyTaskInstance) error
+}
+
+// NewWorker returns a worker that claims with Queue and keeps what it works on
+// alive with Heartbeat. Run it with Run; any number of workers may run, each
+// with an actor of its own.
+//
+// The machine itself lets a claim last for 5m0s: Lease may be shorter, and need
+// not be given.
+func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[TaskInstance], error) {
+	do := worker.Funcs[TaskInstance]{
+		Claim: func(ctx context.Context, n int, _ time.Time) ([]Outcome, error) {
+			return m.QueueN(ctx, n, fsm.Call{RequestID: driver.NewID(), Actor: actor})
+		},
+		Beat: func(ctx context.Context, h *fsm.Held[TaskInstance], _ time.Time) error {
+			return h.Stay(ctx, heartbeatCall(opHeartbeat, fsm.Call{Actor: h.Actor()}))
+		},
+		Beats: func(j *TaskInstance) bool {
+			return j.State == StateRunning
+		},
+		Holds: func(j *TaskInstance) bool {
+			return j.State == StateRunning || j.State == StateQueued
+		},
+		Lease: 5 * time.Minute,
+	}
+	if c.Work != nil {
+		do.Work = func(ctx context.Context, h *fsm.Held[TaskInstance]) error {
+			return c.Work(ctx, QueuedTaskInstance{handle{h}})
+		}
+	}
+	if c.Failed != nil {
+		do.Failed = func(ctx context.Context, h *fsm.Held[TaskInstance], cause error) error {
+			return c.Failed(ctx, AnyTaskInstance{handle{h}}, cause)
+		}
+	}
+	if c.Release != nil {
+		do.Release = func(ctx context.Context, h *fsm.Held[TaskInstance]) error {
+			return c.Release(ctx, AnyTaskInstance{handle{h}})
+		}
+	}
+	return worker.New(m.core, actor, do, c.Options)
 }

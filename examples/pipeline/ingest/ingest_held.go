@@ -8,6 +8,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // Holder is the machine as one actor uses it: each Job that it makes or picks
@@ -217,4 +218,57 @@ func (j FailedJob) Reschedule(ctx context.Context, in RescheduleInput) (PendingJ
 func (j FailedJob) Quarantine(ctx context.Context) (Outcome, error) {
 	next, err := j.held.Move(ctx, quarantineCall(opQuarantine, fsm.Call{Actor: j.held.Actor()}))
 	return next.Outcome(), err
+}
+
+// WorkerConfig says what a worker does with each Job that it claims, and how.
+type WorkerConfig struct {
+	worker.Options
+
+	// Work does the work and ends the stay of the Job with the worker. Its
+	// context ends when the Job is lost, with a *worker.LostError for its
+	// cause, or when the worker stops. The lease is kept alive while it runs,
+	// whatever handle it has come to.
+	Work func(ctx context.Context, j RunningJob) error
+
+	// Failed writes down that Work returned an error, panicked
+	// (*fsm.PanicError) or left the Job as it was (worker.ErrUnfinished).
+	// Required.
+	Failed func(ctx context.Context, j AnyJob, cause error) error
+
+	// Release hands back what a worker that stops did not finish; nil leaves it
+	// to the end of the lease.
+	Release func(ctx context.Context, j AnyJob) error
+}
+
+// NewWorker returns a worker that claims with Start and keeps what it works on
+// alive with Progress. Run it with Run; any number of workers may run, each
+// with an actor of its own.
+//
+// The machine itself lets a claim last for 10m0s: Lease may be shorter, and
+// need not be given.
+func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], error) {
+	do := worker.Funcs[Job]{
+		Claim: func(ctx context.Context, n int, _ time.Time) ([]Outcome, error) {
+			return m.StartN(ctx, n, fsm.Call{RequestID: driver.NewID(), Actor: actor})
+		},
+		Beat: func(ctx context.Context, h *fsm.Held[Job], _ time.Time) error {
+			return h.Stay(ctx, progressCall(opProgress, fsm.Call{Actor: h.Actor()}))
+		},
+		Beats: func(j *Job) bool {
+			return j.State == StateRunning
+		},
+		Lease: 10 * time.Minute,
+	}
+	if c.Work != nil {
+		do.Work = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Work(ctx, RunningJob{handle{h}}) }
+	}
+	if c.Failed != nil {
+		do.Failed = func(ctx context.Context, h *fsm.Held[Job], cause error) error {
+			return c.Failed(ctx, AnyJob{handle{h}}, cause)
+		}
+	}
+	if c.Release != nil {
+		do.Release = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Release(ctx, AnyJob{handle{h}}) }
+	}
+	return worker.New(m.core, actor, do, c.Options)
 }

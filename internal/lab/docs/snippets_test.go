@@ -2,8 +2,6 @@ package docs
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,6 +10,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // TestSnippets runs what the guides show in Go: TestPages holds their blocks to this file.
@@ -44,8 +43,8 @@ func TestSnippets(t *testing.T) {
 	}
 	loops, stop := context.WithCancel(ctx)
 	stop()
-	if err := sweep(loops, jobs); !errors.Is(err, context.Canceled) {
-		t.Errorf("the sweeper ended with %v", err)
+	if err := runs(loops, jobs, nil); err != nil {
+		t.Errorf("what the program runs ended with %v", err)
 	}
 	if health := audit.HealthOf(jobs.Core()); !health.Sound() {
 		t.Errorf("the machine is not sound: %v", health)
@@ -59,12 +58,8 @@ func handles(ctx context.Context, jobs *lifecycle.Machine) error {
 	return err
 }
 
-func sweep(ctx context.Context, jobs *lifecycle.Machine) error {
-	return jobs.Core().RunSweeper(ctx, time.Second, func(steps int, err error) {
-		if err != nil {
-			slog.Error("sweep", "err", err)
-		}
-	})
+func runs(ctx context.Context, jobs *lifecycle.Machine, workers []*worker.Worker[lifecycle.Job]) error {
+	return worker.Run(ctx, jobs.Core(), worker.Upkeep{}, workers...)
 }
 
 func retention(ctx context.Context, jobs *lifecycle.Machine) (int, error) {

@@ -4,9 +4,11 @@ package groups
 
 import (
 	"context"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // Holder is the machine as one actor uses it: each Slot that it makes or picks
@@ -205,4 +207,55 @@ func (j HeldSlot) Release(ctx context.Context) (FreeSlot, error) {
 // HandOver keeps the Slot held; the handle holds the new revision.
 func (j HeldSlot) HandOver(ctx context.Context, in HandOverInput) error {
 	return j.held.Stay(ctx, handOverCall(opHandOver, in, fsm.Call{Actor: j.held.Actor()}))
+}
+
+// WorkerConfig says what a worker does with each Slot that it claims, and how.
+type WorkerConfig struct {
+	worker.Options
+
+	// Claim is what the worker asks for, the same in each call of Take; for
+	// several queues run several workers.
+	Claim TakeInput
+
+	// Work does the work and ends the stay of the Slot with the worker. Its
+	// context ends when the Slot is lost, with a *worker.LostError for its
+	// cause, or when the worker stops.
+	Work func(ctx context.Context, j HeldSlot) error
+
+	// Failed writes down that Work returned an error, panicked
+	// (*fsm.PanicError) or left the Slot as it was (worker.ErrUnfinished).
+	// Required.
+	Failed func(ctx context.Context, j AnySlot, cause error) error
+
+	// Release hands back what a worker that stops did not finish; nil leaves it
+	// to the end of the lease.
+	Release func(ctx context.Context, j AnySlot) error
+}
+
+// NewWorker returns a worker that claims with Take. Run it with Run; any number
+// of workers may run, each with an actor of its own.
+//
+// Nothing ends a claim by itself; with a Lease, work that takes longer is told
+// so.
+func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Slot], error) {
+	do := worker.Funcs[Slot]{
+		Claim: func(ctx context.Context, n int, _ time.Time) ([]Outcome, error) {
+			return m.TakeN(ctx, n, c.Claim, fsm.Call{RequestID: driver.NewID(), Actor: actor})
+		},
+		Holds: func(j *Slot) bool {
+			return j.State == StateHeld
+		},
+	}
+	if c.Work != nil {
+		do.Work = func(ctx context.Context, h *fsm.Held[Slot]) error { return c.Work(ctx, HeldSlot{handle{h}}) }
+	}
+	if c.Failed != nil {
+		do.Failed = func(ctx context.Context, h *fsm.Held[Slot], cause error) error {
+			return c.Failed(ctx, AnySlot{handle{h}}, cause)
+		}
+	}
+	if c.Release != nil {
+		do.Release = func(ctx context.Context, h *fsm.Held[Slot]) error { return c.Release(ctx, AnySlot{handle{h}}) }
+	}
+	return worker.New(m.core, actor, do, c.Options)
 }
