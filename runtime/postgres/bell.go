@@ -112,11 +112,7 @@ func (h *herald) speak() {
 		select {
 		case <-h.kick:
 		case <-h.ctx.Done():
-			if list := h.take(); len(list) > 0 {
-				ctx, cancel := context.WithTimeout(context.Background(), farewell)
-				defer cancel()
-				_ = h.announce(ctx, &conn, list)
-			}
+			h.lastWords(&conn)
 			return
 		}
 		wait := pace
@@ -129,6 +125,15 @@ func (h *herald) speak() {
 		case <-time.After(wait):
 		case <-h.ctx.Done():
 		}
+	}
+}
+
+// lastWords announces what is pending when the store closes.
+func (h *herald) lastWords(conn **pgx.Conn) {
+	if list := h.take(); len(list) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), farewell)
+		defer cancel()
+		_ = h.announce(ctx, conn, list)
 	}
 }
 
