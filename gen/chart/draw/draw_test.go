@@ -57,8 +57,10 @@ func parsed(t *testing.T, files []string) map[string]*spec.Machine {
 }
 
 // weighed is a chart with counts on some of its edges.
-func weighed(m *spec.Machine) *chart.Chart {
-	c := chart.Of(m)
+func weighed(m *spec.Machine) *chart.Chart { return weighedAt(m, chart.Full) }
+
+func weighedAt(m *spec.Machine, d chart.Detail) *chart.Chart {
+	c := chart.At(m, d)
 	c.Weigh([]chart.Traffic{
 		{Operation: "enqueue", To: "queued", Count: 12_345},
 		{Operation: "claim_next", From: "queued", To: "claimed", Count: 12_001},
@@ -80,6 +82,9 @@ func TestSVGGolden(t *testing.T) {
 			charts[name], charts[name+"-brief"] = chart.Of(m), chart.At(m, chart.Brief)
 		}
 	}
+	const docs = "../../../../docs/img/" // from testdata
+	charts[docs+"traffic"] = weighedAt(ms["lifecycle"], chart.Brief)
+	charts[docs+"taskinstance"] = chart.At(wellKnown(t)["taskinstance"], chart.Brief)
 	for name, c := range charts {
 		got := SVG(c, Auto)
 		checkSVG(t, got)
