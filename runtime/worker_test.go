@@ -237,7 +237,7 @@ func TestWorkerLoses(t *testing.T) {
 		worker := w.start(t, newStore(), 1, func(ctx context.Context, h *handle) error {
 			must(t)(w.m.Apply(ctx, h, words("somebody else")))
 			<-ctx.Done()
-			isLost(t, ctx, fsmworker.ErrTaken, "held", "annotate", "w1")
+			isLost(ctx, t, fsmworker.ErrTaken, "held", "annotate", "w1")
 			return context.Cause(ctx)
 		}, fsmworker.Options{})
 		began := time.Now()
@@ -253,7 +253,7 @@ func TestWorkerLoses(t *testing.T) {
 }
 
 // isLost looks why the context of a work has ended.
-func isLost(t *testing.T, ctx context.Context, why error, state, operation, actor string) {
+func isLost(ctx context.Context, t *testing.T, why error, state, operation, actor string) {
 	t.Helper()
 	cause := context.Cause(ctx)
 	lost := &fsmworker.LostError{}
@@ -278,7 +278,7 @@ func TestWorkIsCancelled(t *testing.T) {
 			must(t)(w.m.Apply(ctx, h.Ref(), storetest.Expel(storetest.Meta{Actor: "boss", Reason: "why"})))
 			<-ctx.Done()
 			took = time.Since(began)
-			isLost(t, ctx, fsmworker.ErrMoved, "sent", "discard", driver.SystemActor)
+			isLost(ctx, t, fsmworker.ErrMoved, "sent", "discard", driver.SystemActor)
 			return ctx.Err()
 		}, fsmworker.Options{Beat: 7 * time.Second})
 		observed, ended := w.run(t, worker, time.Minute)
