@@ -131,7 +131,7 @@ func plans[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 		case words.open == "":
 			demand(count, `"state" IN (`, words.counted, words.filters, 1)
 		case !st.Terminal && ends:
-			demand(count, "_open", words.index+s.M.Machine+words.open, words.sorts, 1)
+			demand(count, "count(*)", "Scan using "+s.M.Machine+"_", words.sorts, 1) // of the open ones, or of those that a pick or the sweeper has
 		}
 	}
 	for _, o := range s.M.Ops {

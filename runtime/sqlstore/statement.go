@@ -200,7 +200,7 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 			states = t.dialect.often(states)
 		}
 		parts = append(parts, states)
-		if open := t.open(q.States); open != "" && open != states {
+		if open := t.open(q.States); open != "" && strings.HasPrefix(states, `"state"`) {
 			parts = append(parts, open)
 		}
 	}
