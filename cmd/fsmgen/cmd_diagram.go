@@ -31,6 +31,8 @@ type diagramFlags struct {
 	check  bool
 	asJSON bool
 
+	detailed bool // --detail was given
+
 	inject  string
 	history string
 	traffic []chart.Traffic // what --history found
@@ -129,7 +131,10 @@ thick as their traffic and carry its count, and those never taken are grey.`,
   fsmgen diagram specs/lifecycle.yaml --inject README.md --check`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.SpecFiles,
-		RunE:              func(_ *cobra.Command, args []string) error { return c.diagram(args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.detailed = cmd.Flags().Changed("detail")
+			return c.diagram(args[0], f)
+		},
 	}
 	cmd.Flags().StringVar(&f.format, "format", "", "what to write: "+strings.Join(formatNames(diagramFormats), ", ")+" (default: by the extension of -o, else mermaid)")
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the file instead of printing")
@@ -189,8 +194,10 @@ func (c *tool) diagram(path string, f diagramFlags) error {
 		return cli.Usagef("--check compares with a file; name it with -o or --inject")
 	case f.out != "" && filepath.Ext(f.out) != format.ext:
 		return cli.Usagef("-o is %q; a diagram of the format %s is a %s file", f.out, format.name, format.ext)
-	case format.whole && (f.focus != "" || len(f.only) > 0 || f.history != ""):
-		return cli.Usagef("--format %s takes the whole machine; --focus, --only and --history are for pictures", format.name)
+	case format.whole && (f.focus != "" || len(f.only) > 0 || f.history != "" || f.detailed):
+		return cli.Usagef("--format %s takes the whole machine; --focus, --only, --detail and --history are for pictures", format.name)
+	case f.theme != "auto" && f.inject == "" && format.name != "svg" && format.name != "png":
+		return cli.Usagef("--theme is for the formats svg and png; the format is %s", format.name)
 	case path == "-" && f.history == "-":
 		return cli.Usagef("the standard input is either the specification or the history; name a file for the other one")
 	case f.focus != "" && len(f.only) > 0:

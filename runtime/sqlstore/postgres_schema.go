@@ -158,22 +158,6 @@ func (p *postgres) additions(ctx context.Context, q querier, t *table, w piece, 
 	return []string{"ALTER TABLE " + quote(w.name) + " " + strings.Join(added, ", ")}, nil
 }
 
-// computedName reports whether a column is one of those that only indexes name.
-func computedName(column string) bool {
-	return column == "_open" || strings.HasPrefix(column, "_in_") || strings.HasPrefix(column, "_minute_")
-}
-
-// compute returns the statement that fills those columns of rows that are there.
-func compute(table, schema string) string {
-	var set, wrong []string
-	for _, m := range computedLine.FindAllStringSubmatch(schema, -1) {
-		value := strings.ReplaceAll(m[2], "NEW.", "")
-		set = append(set, quote(m[1])+" = "+value)
-		wrong = append(wrong, quote(m[1])+" IS DISTINCT FROM ("+value+")")
-	}
-	return "UPDATE " + quote(table) + " SET " + strings.Join(set, ", ") + " WHERE " + strings.Join(wrong, " OR ")
-}
-
 // bare takes the quotes off the schema that a function looks into: the catalog has
 // them only where a name needs them.
 func bare(form string) string {

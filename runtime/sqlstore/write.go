@@ -59,58 +59,12 @@ type shape struct {
 	words   wording
 }
 
-// What writes differ in, so that it is sent; in the order of meet.
-const (
-	mixedOperation = 1 << iota
-	mixedName
-	mixedTo
-	mixedVersion
-	mixedAll = 1<<iota - 1
-)
-
 // cleared is the byte in shape.changed of a column that becomes absent.
 const cleared = 2
 
 // maxTexts bounds the texts that are about one operation and about what a row lacks.
 // Beyond it they are those that fit any.
 const maxTexts = 256
-
-// wording is what stands in a text instead of cells: what comes out of the
-// specification, and what is nearly always the same. Each cell costs client and server.
-type wording struct {
-	operation, name string
-	to              string
-	version         int
-	at              bool // the event is of the row's updated_at
-	born            bool // a creation's created_at is its updated_at
-	silent          bool // no reason
-	record          bool // the request belongs to the record
-	echo            bool // the changes are the inputs
-}
-
-func wordingOf(w *driver.Write) wording {
-	e := &w.Event
-	return wording{
-		operation: e.Operation, name: e.Name, to: w.Row.State, version: e.Version,
-		at: e.At.Equal(w.Row.UpdatedAt), born: w.Prev.Rev == 0 && w.Row.CreatedAt.Equal(w.Row.UpdatedAt),
-		silent: e.Reason == "", record: e.RequestN == -1, echo: !e.Inputs.IsZero() && e.Inputs == e.Changes,
-	}
-}
-
-// meet keeps what is so of two writes, and returns what they differ in.
-func (w *wording) meet(o *wording) (mixed uint8) {
-	for bit, words := range [...][2]string{{w.operation, o.operation}, {w.name, o.name}, {w.to, o.to}} {
-		if words[0] != words[1] {
-			mixed |= 1 << bit
-		}
-	}
-	if w.version != o.version {
-		mixed |= mixedVersion
-	}
-	w.at, w.born, w.silent = w.at && o.at, w.born && o.born, w.silent && o.silent
-	w.record, w.echo = w.record && o.record, w.echo && o.echo
-	return mixed
-}
 
 // shapeOf returns the shape of writes of the same kind: what all of them have in common
 // stands in the text.
@@ -474,23 +428,6 @@ func (b *builder) putMove(c *cells) {
 	b.put(end)
 }
 
-// putComputed writes what a move changes of the columns that indexes name. What a statement
-// does not say, a trigger works out.
-func (b *builder) putComputed(c *cells) {
-	for _, x := range b.t.works {
-		value := c.state
-		if x.column >= 0 {
-			if b.key.changed[x.column] == 0 {
-				continue
-			}
-			value = c.values[x.column]
-		} else if !b.key.state {
-			continue
-		}
-		b.put(", ", x.name, " = ", strings.Replace(x.value, "?", value, 1))
-	}
-}
-
 // putCreation writes new rows. One whose id or place is taken is no error but no row. Of
 // several, what is known to be taken is left out before, and so is what another one is about to
 // take; what is taken by others at the same time fails the statement. OFFSET 0 makes the planner
@@ -604,31 +541,6 @@ func (b *builder) putEvent(c *cells) {
 	if b.key.many {
 		b.put(` RETURNING "id"`)
 	}
-}
-
-// outboxColumns are the columns of the outbox.
-var outboxColumns = []struct {
-	name  string
-	kind  driver.Kind
-	value func(d *driver.Delivery) any
-}{
-	{"id", driver.KindString, func(d *driver.Delivery) any { return d.ID }},
-	{"rev", driver.KindInt, func(d *driver.Delivery) any { return d.Rev }},
-	{"effect", driver.KindString, func(d *driver.Delivery) any { return d.Effect }},
-	{"key", driver.KindString, func(d *driver.Delivery) any { return d.Key }},
-	{"attempts", driver.KindInt, func(d *driver.Delivery) any { return int64(d.Attempts) }},
-	{"due", driver.KindTime, func(d *driver.Delivery) any { return d.Due }},
-	{"last_error", driver.KindString, func(d *driver.Delivery) any { return d.LastError }},
-}
-
-var outboxList = outboxNames()
-
-func outboxNames() string {
-	names := make([]string, len(outboxColumns))
-	for i := range outboxColumns {
-		names[i] = outboxColumns[i].name
-	}
-	return quoted(names)
 }
 
 // columnType returns the server's type of a column.
