@@ -170,9 +170,7 @@ func inStates(column string, states []*spec.State) string {
 }
 
 func stateWords(states []*spec.State) string {
-	sorted := slices.Clone(states)
-	slices.SortFunc(sorted, func(a, b *spec.State) int { return a.Index - b.Index })
-	sorted = slices.Compact(sorted)
+	sorted := inOrder(states)
 	words := make([]string, len(sorted))
 	for i, st := range sorted {
 		words[i] = quoteText(st.Stored())

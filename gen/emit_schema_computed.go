@@ -59,7 +59,8 @@ func (s *schemaText) computed() []computedColumn {
 	}
 	among := func(states []*spec.State) {
 		if len(states) > 0 && !s.allStates(states) {
-			add(computedColumn{s.inColumn(states), s.d.boolean + " NOT NULL DEFAULT false", "for indexes: whether it is in these states; a trigger keeps it right",
+			add(computedColumn{s.inColumn(states), s.d.boolean + " NOT NULL DEFAULT false",
+				"for indexes: whether it is in these states; a trigger keeps it right",
 				func(row string) string { return inStates(row+`"state"`, states) }})
 		}
 	}
@@ -117,7 +118,8 @@ func (s *schemaText) listing() {
 		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"id\")%s;", s.object("open"), t, s.partial(open))
 	}
 	for _, o := range s.m.Operations {
-		if from := refStates(o.From); o.Next != nil && !s.allStates(from) && !slices.ContainsFunc(lookups(s.m), func(l lookup) bool { return l.name[0] == "next" && l.name[1] == o.Name }) {
+		ordered := func(l lookup) bool { return l.name[0] == "next" && l.name[1] == o.Name }
+		if from := refStates(o.From); o.Next != nil && !s.allStates(from) && !slices.ContainsFunc(lookups(s.m), ordered) {
 			s.line("-- %s picks by id", o.Name)
 			s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"id\")%s;", s.object("next", o.Name), t, s.partial(from))
 		}

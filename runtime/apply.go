@@ -22,7 +22,8 @@ func (m *Machine[R]) Apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Cal
 		m.batch.items = append(m.batch.items, fsmimpl.Item[R]{At: at, Call: c})
 		return Outcome[R]{}, nil
 	}
-	return m.rung(watched(ctx, m, observed(&c, idOf[R](at)), func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c, false) }, seenOne))
+	apply := func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c, false) }
+	return m.rung(watched(ctx, m, observed(&c, idOf[R](at)), apply, seenOne))
 }
 
 func (m *Machine[R]) apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Call[R], engine bool) (Outcome[R], error) {

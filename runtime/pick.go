@@ -22,7 +22,8 @@ func (m *Machine[R]) Pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outc
 	if err := m.unbatched(c.Operation.Name); err != nil {
 		return nil, err
 	}
-	return m.rungMany(watched(ctx, m, observed(&c, ""), func(ctx context.Context) ([]Outcome[R], error) { return m.pick(ctx, n, c) }, seenMany))
+	pick := func(ctx context.Context) ([]Outcome[R], error) { return m.pick(ctx, n, c) }
+	return m.rungMany(watched(ctx, m, observed(&c, ""), pick, seenMany))
 }
 
 func (m *Machine[R]) pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outcome[R], error) {

@@ -117,7 +117,8 @@ func (m *Machine[R]) fireOne(ctx context.Context, op *fsmimpl.Operation[R], row 
 	}
 	c.Operation, c.At = op, now
 	at := held[R]{rec, row.Ref()}
-	out, err := m.rung(watched(ctx, m, observed(&c, row.ID), func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c, true) }, seenOne))
+	apply := func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c, true) }
+	out, err := m.rung(watched(ctx, m, observed(&c, row.ID), apply, seenOne))
 	return err == nil && !out.Replayed, err
 }
 

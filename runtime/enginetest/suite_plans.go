@@ -58,10 +58,10 @@ var planWords = map[string]struct {
 	until                 string // behind a column: an index is used up to a value
 	sorts, filters        string // what it reads is sorted; what it counts is looked at one by one
 	minute                string // before a deadline: the column that the sweeper's index names
-	open                  string // behind the table: the only index by states, of those that are not terminal
+	open                  bool   // the only index by states is of those that are not terminal
 }{
 	"sqlite":   {minute: "(", index: "USING INDEX ", state: "(state=?", counted: "(state=?", until: "<?", sorts: "TEMP B-TREE", filters: "TEMP B-TREE"},
-	"postgres": {minute: "Index Cond: (_minute_", open: "_open", index: "Index Scan using ", until: " <= ", sorts: "Sort", filters: "Filter"},
+	"postgres": {minute: "Index Cond: (_minute_", open: true, index: "Index Scan using ", until: " <= ", sorts: "Sort", filters: "Filter"},
 }
 
 // plans looks at how the database finds what the machine asks for again and
@@ -121,14 +121,14 @@ func plans[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 			}
 			return nil
 		})
-		if words.open == "" {
+		if !words.open {
 			demand(list, `"state" IN (`, words.state, words.sorts, 1)
 		} else { // in the order of the ids
 			demand(list, `SELECT "id", "state"`, words.index, words.sorts, 1)
 		}
 		count := ask(func() error { _, err := h.D.Count(h.Ctx, st.Name); return err })
 		switch {
-		case words.open == "":
+		case !words.open:
 			demand(count, `"state" IN (`, words.counted, words.filters, 1)
 		case !st.Terminal && ends:
 			demand(count, "count(*)", "Scan using "+s.M.Machine+"_", words.sorts, 1) // of the open ones, or of those that a pick or the sweeper has

@@ -146,7 +146,8 @@ func (h *herald) announce(ctx context.Context, conn **pgx.Conn, list []string) (
 		}
 		h.self.Store((*conn).PgConn().PID())
 	}
-	_, err = (*conn).Exec(ctx, "SELECT set_config('synchronous_commit', 'off', true), pg_notify("+h.channel("$1")+", said) FROM unnest($2::text[]) AS said", h.schema, list)
+	_, err = (*conn).Exec(ctx, "SELECT set_config('synchronous_commit', 'off', true), pg_notify("+h.channel("$1")+
+		", said) FROM unnest($2::text[]) AS said", h.schema, list)
 	return err
 }
 
@@ -163,7 +164,8 @@ func (h *herald) listen() {
 			return
 		}
 		if !failed {
-			h.log.WarnContext(h.ctx, "the connection that tells idle workers of new work is lost; they look by themselves until it is back", "error", err)
+			h.log.WarnContext(h.ctx, "the connection that tells idle workers of new work is lost; they look by themselves until it is back",
+				"error", err)
 		}
 		failed = true
 		select {

@@ -293,7 +293,8 @@ func TestTemporaryTables(t *testing.T) {
 	}
 	if _, err := forge.Exec(`CREATE TEMP TABLE "parcel_events" ON COMMIT DROP AS SELECT * FROM public."parcel_events";
 		UPDATE pg_temp."parcel_events" SET "id" = 'forged';
-		INSERT INTO public."parcel" (` + columns + `) SELECT ` + columns + ` FROM (SELECT (jsonb_populate_record(p, '{"id": "forged"}')).* FROM public."parcel" p) AS f`); err != nil {
+		INSERT INTO public."parcel" (` + columns + `) SELECT ` + columns + `
+		FROM (SELECT (jsonb_populate_record(p, '{"id": "forged"}')).* FROM public."parcel" p) AS f`); err != nil {
 		t.Fatal(err)
 	}
 	if err := forge.Commit(); err == nil {

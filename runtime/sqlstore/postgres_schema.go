@@ -87,7 +87,8 @@ func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string
 
 // compare returns the statements that make one wanted object, and adds to last what is to
 // be done when all are made.
-func (p *postgres) compare(ctx context.Context, q querier, t *table, w piece, have map[string]string, first bool, last *[]string) ([]string, error) {
+func (p *postgres) compare(ctx context.Context, q querier, t *table, w piece, have map[string]string, first bool,
+	last *[]string) ([]string, error) {
 	text, there := have[w.kind+" "+w.name]
 	switch w.kind {
 	case "drop":

@@ -191,7 +191,8 @@ func New[R any](m *fsm.Machine[R], actor string, do Funcs[R], opt Options) (*Wor
 		opt.Log = slog.Default()
 	}
 	opt.Log = opt.Log.With("machine", m.Schema().Machine, "actor", actor)
-	return &Worker[R]{machine: m, now: m.Engine().Now, bell: m.Engine().Store.Bell(), queue: m.Schema().Table, actor: actor, do: do, opt: opt}, nil
+	return &Worker[R]{machine: m, now: m.Engine().Now, bell: m.Engine().Store.Bell(), queue: m.Schema().Table,
+		actor: actor, do: do, opt: opt}, nil
 }
 
 // Run claims and works until ctx ends. Then it claims nothing more, hands back what was
