@@ -63,8 +63,11 @@ var codeKinds = map[codes.Code]kind{
 	codes.ResourceExhausted:  tooLarge, // of gRPC itself: a message above its limit
 }
 
-// dropped is what a member says that has no leader for a write. It has no name and no code.
-const dropped = "raft proposal dropped"
+// unnamed are refusals that a member sends as a text alone, with no name and no code.
+var unnamed = map[string]kind{
+	"raft proposal dropped":           busy, // it has no leader for a write
+	"auth: revision in header is old": busy, // of etcd 3.5.0, while users change
+}
 
 // kindOf says what the error of a call means.
 func kindOf(err error) kind {
@@ -83,8 +86,12 @@ func kindOf(err error) kind {
 	if k, found := codeKinds[code]; found {
 		return k
 	}
-	if code == codes.Unknown && strings.Contains(err.Error(), dropped) {
-		return busy
+	if code == codes.Unknown {
+		for text, k := range unnamed {
+			if strings.Contains(err.Error(), text) {
+				return k
+			}
+		}
 	}
 	return ambiguous
 }

@@ -233,7 +233,13 @@ func (q *quest) passes(g *GuardInfo) goal {
 	if i, ok := q.at[DimPeers+g.Name]; ok {
 		reads = append(reads, i)
 	}
-	return goal{reads, func() bool { return q.m.passes(g, q.o, q.c.Row, q.c.Call) }}
+	return goal{reads, func() bool {
+		r := q.c.Row
+		if q.o.Creates {
+			r = q.m.Blank(q.c.Call.ID)
+		}
+		return q.m.passes(g, q.o, r, q.c.Call)
+	}}
 }
 
 func (g goal) not() goal { return goal{g.reads, func() bool { return !g.met() }} }
