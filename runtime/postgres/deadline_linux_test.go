@@ -237,3 +237,52 @@ func blank(id string, rev int64) *driver.Row {
 	row := storetest.Encode(&storetest.Parcel{ID: id, State: "held", Rev: rev, Lane: "a"})
 	return &row
 }
+
+// The look for doubles reads a table of any size in one statement: the server's limit
+// of a statement's time does not end it, and holds again for the next.
+func TestDoublesTakeTheirTime(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	const limit = 500 * time.Millisecond
+	_, tab := parcels(t, dsn, postgres.WithStatementTimeout(limit))
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rule := storetest.Schema().Uniques[0]
+	err = tab.View(t.Context(), func(r driver.Reader) error {
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if _, err := tx.ExecContext(t.Context(), `LOCK TABLE parcel IN ACCESS EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		timer := time.AfterFunc(3*limit, func() { _ = tx.Rollback() })
+		defer timer.Stop()
+		if _, err := r.Doubles(&rule, "", 0); err != nil {
+			return fmt.Errorf("while the table is locked: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	err = tab.View(t.Context(), func(r driver.Reader) error {
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if _, err := tx.ExecContext(t.Context(), `LOCK TABLE parcel IN ACCESS EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		_, err = r.Count(driver.Query{})
+		return err
+	})
+	if !errors.Is(err, fsm.ErrBusy) {
+		t.Errorf("a count of a locked table: %v, want ErrBusy", err)
+	}
+}

@@ -8,7 +8,7 @@ import (
 )
 
 // Doubles returns the groups of rows that hold one place of a unique rule. It
-// reads the rows themselves and trusts no index.
+// reads the rows themselves and trusts no index, for as long as the caller waits.
 func (r *reader) Doubles(u *driver.UniqueRule, after string, limit int) ([]driver.Double, error) {
 	b := &text{d: r.t.dialect}
 	fmt.Fprintf(b, `SELECT min("id"), max("id"), count(*) FROM %s`, r.t.name)
@@ -32,7 +32,12 @@ func (r *reader) Doubles(u *driver.UniqueRule, after string, limit int) ([]drive
 	}
 	fmt.Fprintf(b, ` HAVING count(*) > 1 AND min("id") > %s ORDER BY 1%s`, b.arg(after), r.t.dialect.limit(b.arg(unlimited(limit))))
 	var list []driver.Double
-	err := r.each(b.String(), b.args, func(rows Rows) error {
+	hasten, err := r.patient()
+	if err != nil {
+		return nil, err
+	}
+	defer hasten()
+	err = r.each(b.String(), b.args, func(rows Rows) error {
 		var d driver.Double
 		err := rows.Scan(&d.First, &d.Last, &d.Count)
 		list = append(list, d)

@@ -158,6 +158,21 @@ func (r *reader) Count(q driver.Query) (int64, error) {
 	return n, err
 }
 
+// patient lifts the limits of a statement that reads the whole table: its time grows
+// with the table, so the caller's context alone ends it. hasten sets them again.
+func (r *reader) patient() (hasten func(), err error) {
+	s, alone := r.q.(*session)
+	if !alone || s.dog.limit == 0 {
+		return func() {}, nil
+	}
+	if _, err := s.exec(r.ctx, "SET LOCAL statement_timeout = 0"); err != nil {
+		return nil, r.fail(err)
+	}
+	limit := s.dog.limit
+	s.dog.limit = 0
+	return func() { s.dog.limit = limit }, nil
+}
+
 func (r *reader) events(text string, args ...any) ([]driver.Event, error) {
 	var list []driver.Event
 	err := r.each(text, args, func(rows Rows) error {

@@ -112,8 +112,9 @@ func (d Driver) killProcesses(t *testing.T, child, place string, processes, kill
 			alive = append(alive, d.begin(t, child, place, fmt.Sprintf("k%d.%d", n, len(alive))))
 		}
 		time.Sleep(500*time.Microsecond + time.Duration(rand.IntN(39_500))*time.Microsecond)
-		c := alive[0].kill(t)
+		v := alive[0]
 		alive = alive[1:]
+		c := v.kill(t)
 		got.kills++
 		told += total(c.acked)
 		maps.Copy(acked, c.acked)
@@ -121,8 +122,10 @@ func (d Driver) killProcesses(t *testing.T, child, place string, processes, kill
 			got.settle(t, d, place, c, acked)
 		}
 	}
-	for ; len(alive) > 0; alive = alive[1:] { // all at once: what is left of them is settled afterwards
-		c := alive[0].kill(t)
+	for len(alive) > 0 { // all at once: what is left of them is settled afterwards
+		v := alive[0]
+		alive = alive[1:]
+		c := v.kill(t)
 		got.kills++
 		maps.Copy(acked, c.acked)
 		got.settle(t, d, place, c, acked)
