@@ -166,25 +166,32 @@ func (e *testEmitter) driver() {
 func (e *testEmitter) vocabularies() {
 	m, n := e.m, e.n
 	e.line("Words: []fsmtest.Vocabulary{")
-	vocabulary := func(name, values string, words, stored []string) {
+	vocabulary := func(name, values string, words, stored, gone []string) {
 		w, s := strings.Join(words, ", "), strings.Join(stored, ", ")
 		if s == w {
 			s = ""
 		}
-		e.line("fsmtest.Words(%q, %s, %q, %q),", name, values, w, s)
+		more := ""
+		for _, word := range gone {
+			more += fmt.Sprintf(", %q", word)
+		}
+		e.line("fsmtest.Words(%q, %s, %q, %q%s),", name, values, w, s, more)
 	}
-	var words, stored []string
+	var words, stored, gone []string
 	for _, s := range m.States {
 		words, stored = append(words, s.Name), append(stored, s.Stored())
 	}
-	vocabulary("State", "States()", words, stored)
+	for _, r := range m.Removed {
+		gone = append(gone, r.Name+": "+r.To.State.Name)
+	}
+	vocabulary("State", "States()", words, stored, gone)
 	var consts []string
 	for _, x := range n.enums {
 		words, stored = nil, nil
 		for _, v := range x.Values {
 			words, stored = append(words, v.Name), append(stored, v.Stored())
 		}
-		vocabulary(x.Type, "[]"+x.Type+"{"+strings.Join(x.Consts, ", ")+"}", words, stored)
+		vocabulary(x.Type, "[]"+x.Type+"{"+strings.Join(x.Consts, ", ")+"}", words, stored, nil)
 	}
 	if p := m.Projection; p != nil {
 		t := projectionType(p)
@@ -193,7 +200,7 @@ func (e *testEmitter) vocabularies() {
 			consts = append(consts, c.name)
 		}
 		words = projectedStates(p)
-		vocabulary(t.name, "[]"+t.name+"{"+strings.Join(consts, ", ")+"}", words, words)
+		vocabulary(t.name, "[]"+t.name+"{"+strings.Join(consts, ", ")+"}", words, words, nil)
 	}
 	e.line("},")
 }

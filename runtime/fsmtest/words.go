@@ -12,7 +12,8 @@ import (
 
 // Words describes a generated enum: all its values in order, their names, and
 // the words under which they are stored. Both are separated by commas; empty
-// stored words are the names.
+// stored words are the names. Each of gone is an old word and the name that it is
+// read as, as in "left: done".
 func Words[T interface {
 	~uint8 | ~uint16
 	Valid() bool
@@ -21,7 +22,7 @@ func Words[T interface {
 }, P interface {
 	*T
 	encoding.TextUnmarshaler
-}](name string, values []T, names, stored string) Vocabulary {
+}](name string, values []T, names, stored string, gone ...string) Vocabulary {
 	return oracle.Vocabulary{Name: name, Test: func(t *testing.T) {
 		want, words := oracle.List(names), oracle.List(oracle.Or(stored, names))
 		if len(values) != len(want) {
@@ -49,6 +50,13 @@ func Words[T interface {
 			m := map[string]T{}
 			if err := json.Unmarshal(b, &m); err != nil || m["v"] != v {
 				t.Errorf("%s read back from JSON is %v (%v)", v, m["v"], err)
+			}
+		}
+		for _, word := range gone {
+			old, now, _ := strings.Cut(word, ": ")
+			var v T
+			if err := P(&v).UnmarshalText([]byte(old)); err != nil || v.String() != now {
+				t.Errorf("%q, which is gone, is read as %v (%v), want %s", old, v, err, now)
 			}
 		}
 		for _, no := range []T{0, T(len(values) + 1), ^T(0)} {

@@ -90,6 +90,7 @@ func (m *Model) diffRefusal(o *Op, id string, before driver.Row, v Verdict, err 
 		if own := sentinels[v.error]; own == nil || !errors.Is(err, own) {
 			list = append(list, fmt.Sprintf("is not the machine's own sentinel for %q: %v", v.error, err))
 		}
+		add("error's name", v.error, r.ErrorName())
 	}
 	for name, own := range sentinels {
 		if name != v.error && errors.Is(err, own) && !(sentinels[v.error] == own) {

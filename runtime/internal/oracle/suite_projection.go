@@ -129,6 +129,8 @@ func (m *Model) groupRows(group []string) []driver.Row {
 		r := m.BaseRow(m.StateByName[name])
 		r.ID = fmt.Sprintf("record-%d", i+1)
 		rank := (i*2 + 1) % (len(group) + 1 + len(group)%2)
+		r.CreatedAt = TheNow.Add(time.Duration(rank) * time.Minute)
+		r.UpdatedAt = r.CreatedAt
 		for _, f := range m.FieldByName {
 			var v any
 			switch f.Kind {
