@@ -88,6 +88,11 @@ func stateMethods(f *jen.File, m *spec.Machine, n *names) {
 		Func().Id("States").Params().Index().Id("State").Block(
 		jen.Return(raw("fsmimpl.All[State](%s[:])", stateType(m, n).table("Names"))),
 	)
+	f.Line()
+	f.Add(doc(fmt.Sprintf("%s returns the state in which a call that was refused found the %s, or to which it has gone on. It is false where err tells none.", n.ours("package", "StateOf"), n.Record))).
+		Func().Id(n.ours("package", "StateOf")).Params(raw("err error")).Params(raw("State"), jen.Bool()).Block(
+		jen.Return(raw("fsmimpl.StateOf[State](%s[:], %q, err)", stateType(m, n).table("Names"), m.Name)),
+	)
 	var terminal []string
 	for _, s := range m.States {
 		if s.Terminal {

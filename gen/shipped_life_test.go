@@ -58,7 +58,10 @@ func TestLife(t *testing.T) {
 	if n, err := m.Sweep(ctx); n != 1 || err != nil {
 		t.Fatalf("Sweep took %d steps: %v", n, err)
 	}
-	refused(fsm.ErrStale)(m.Complete(ctx, started, lifecycle.CompleteInput{Result: fsm.MustJSON("1")}, fsm.Call{RequestID: "r6", Actor: "w1"}))
+	_, late := m.Complete(ctx, started, lifecycle.CompleteInput{Result: fsm.MustJSON("1")}, fsm.Call{RequestID: "r6", Actor: "w1"})
+	if state, ok := lifecycle.StateOf(late); !errors.Is(late, fsm.ErrStale) || !ok || state != lifecycle.StateStalled {
+		t.Errorf("the late worker got %v", late)
+	}
 	stalled, err := m.Record(ctx, first.Record.ID)
 	if err != nil || stalled.State != lifecycle.StateStalled || stalled.Owner.Present() {
 		t.Fatalf("the sweeper left %+v: %v", stalled, err)

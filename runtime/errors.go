@@ -144,6 +144,10 @@ func (r *Refusal) ErrorName() string {
 	return string(r.Code)
 }
 
+// InState returns the machine, and the name of the state in which the record was. The
+// generated StateOf has it as a State.
+func (r *Refusal) InState() (machine, state string) { return r.Machine, r.State }
+
 // Status returns the status by which a service answers, of HTTP and of gRPC.
 func (r *Refusal) Status() (http, grpc int) { return r.Code.Status() }
 

@@ -202,6 +202,9 @@ func (e *RecordedError) Error() string {
 // Is reports whether target is ErrStale.
 func (e *RecordedError) Is(target error) bool { return target == ErrStale }
 
+// InState returns the machine, and the name of the state that the record has gone on to.
+func (e *RecordedError) InState() (machine, state string) { return e.Machine, e.State }
+
 // Retry returns ReadAgain.
 func (e *RecordedError) Retry() Retry { return ReadAgain }
 

@@ -261,7 +261,7 @@ func isLost(ctx context.Context, t *testing.T, why error, state, operation, acto
 		t.Errorf("the context ended by %v, want a LostError with %v", cause, why)
 		return
 	}
-	want := fsmworker.LostError{ID: "p1", Why: why, State: state, Operation: operation, Actor: actor, Err: lost.Err}
+	want := fsmworker.LostError{Machine: "parcel", ID: "p1", Why: why, State: state, Operation: operation, Actor: actor, Err: lost.Err}
 	if *lost != want || state != "" && lost.Err == nil {
 		t.Errorf("lost as %+v, want %+v", *lost, want)
 	}

@@ -28,7 +28,7 @@ var generated = []struct {
 		"State", "States", "Event", "Machine", "Probes", "Effects", "Sources", "Schema", "Descriptor", "Holder", "WorkerConfig", "NewWorker",
 	}},
 	{"package", "generated name", true, []string{
-		"Outcome", "Open", "Migrate", "EndRollOut", "Check", "Fold", "Project", "Hold", // of a pure package:
+		"StateOf", "Outcome", "Open", "Migrate", "EndRollOut", "Check", "Fold", "Project", "Hold", // of a pure package:
 		"Refusal", "Violation", "Optional", "Some", "ErrWrongState", "ErrTerminal", "ErrInvalidInput", "ErrActorMissing", "ErrInvariant", "ErrOverflow",
 	}},
 	{"record", "built-in field", false, []string{"ID", "State", "Rev", "CreatedAt", "UpdatedAt"}},

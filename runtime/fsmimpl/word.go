@@ -37,6 +37,31 @@ func Parse[T word](words []string, text []byte, to *T, noun string) error {
 	return fmt.Errorf("unknown %s %q; expected %s", noun, text, expected(words[1:]))
 }
 
+// StateOf returns the state of the machine's record that an error names: the first one
+// in its chain whose InState names the machine.
+func StateOf[T word](names []string, machine string, err error) (state T, ok bool) {
+	if in, is := err.(interface {
+		InState() (machine, state string)
+	}); is {
+		if of, name := in.InState(); of == machine && name != "" && Parse(names, []byte(name), &state, "state") == nil {
+			return state, true
+		}
+	}
+	var behind []error
+	switch err := err.(type) {
+	case interface{ Unwrap() error }:
+		behind = []error{err.Unwrap()}
+	case interface{ Unwrap() []error }:
+		behind = err.Unwrap()
+	}
+	for _, err := range behind {
+		if state, ok := StateOf[T](names, machine, err); ok {
+			return state, true
+		}
+	}
+	return 0, false
+}
+
 // expected lists words, unless they are many.
 func expected(words []string) string {
 	const many = 12

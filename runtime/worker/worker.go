@@ -85,6 +85,7 @@ var (
 
 // LostError says that a record is not the worker's any more, and who has moved it.
 type LostError struct {
+	Machine   string
 	ID        string
 	Why       error  // ErrMoved, ErrTaken or ErrLeaseOver
 	State     string // where the record is now, by its name in the specification; empty when not known
@@ -104,6 +105,9 @@ func (e *LostError) Error() string {
 	}
 	return text
 }
+
+// InState returns the machine, and the name of the state in which the record is now.
+func (e *LostError) InState() (machine, state string) { return e.Machine, e.State }
 
 // Unwrap returns ErrLost, why, and what the heartbeat was answered.
 func (e *LostError) Unwrap() []error { return []error{ErrLost, e.Why, e.Err} }
@@ -434,7 +438,7 @@ func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, s
 func (w *Worker[R]) lost(ctx context.Context, id string, refused error) *LostError {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(w.opt.Lease, time.Minute))
 	defer cancel()
-	e := &LostError{ID: id, Why: ErrMoved, Err: refused}
+	e := &LostError{Machine: w.machine.Schema().Machine, ID: id, Why: ErrMoved, Err: refused}
 	rec, err := w.machine.Record(ctx, id)
 	if err == nil && w.do.Holds(&rec) {
 		e.Why = ErrTaken

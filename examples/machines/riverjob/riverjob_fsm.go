@@ -90,6 +90,12 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
+// StateOf returns the state in which a call that was refused found the Job, or
+// to which it has gone on. It is false where err tells none.
+func StateOf(err error) (State, bool) {
+	return fsmimpl.StateOf[State](stateNames[:], "riverjob", err)
+}
+
 // Terminal reports whether nothing leaves the state.
 func (State) Terminal() bool {
 	return false

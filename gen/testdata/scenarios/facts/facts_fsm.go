@@ -65,6 +65,12 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
+// StateOf returns the state in which a call that was refused found the Probe,
+// or to which it has gone on. It is false where err tells none.
+func StateOf(err error) (State, bool) {
+	return fsmimpl.StateOf[State](stateNames[:], "facts", err)
+}
+
 // Terminal reports whether nothing leaves the state.
 func (s State) Terminal() bool {
 	return s == StateThree
