@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,8 +20,8 @@ import (
 // Databases that an older fsmgen made (testdata/older: a dump of each after 12 jobs
 // with 100 events, by the generator of 226093e) become those of this one by Migrate,
 // without a new version of the specification: all rows and logs are kept, the audit
-// finds nothing, a request that was answered then gets its answer, and a second
-// Migrate has nothing to do.
+// finds nothing, a request that was answered then gets its answer, a second Migrate
+// has nothing to do, and each job that is not at its end moves on.
 func TestOlderDatabases(t *testing.T) {
 	t.Parallel()
 	const jobs = `SELECT "id", "state", "rev", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" FROM "lifecycle" ORDER BY "id"`
@@ -63,6 +64,30 @@ func TestOlderDatabases(t *testing.T) {
 		}
 		if n := len(rowsOf(t, q, events)); n != len(log) {
 			t.Errorf("%s: %d events, want %d", dialect, n, len(log))
+		}
+		moved := 0
+		for job, err := range m.List(t.Context(), lifecycle.StateQueued, lifecycle.StateStalled, lifecycle.StateClaimed, lifecycle.StateRunning) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			until, next := time.Now().Add(time.Hour), fsm.Call{RequestID: "moves on", Actor: job.Owner.Or("w9")}
+			if lease, held := job.Lease.Get(); held && lease.After(until) {
+				until = lease
+			}
+			if _, held := job.Owner.Get(); held {
+				_, err = m.Heartbeat(t.Context(), job, lifecycle.HeartbeatInput{Lease: until}, next)
+			} else {
+				_, err = m.ClaimNextOf(t.Context(), job, lifecycle.ClaimNextInput{Lease: until}, next)
+			}
+			if moved++; err != nil {
+				t.Errorf("%s: %s moves on: %v", dialect, job.ID, err)
+			}
+		}
+		if moved < 3 {
+			t.Errorf("%s: %d jobs moved on, want some", dialect, moved)
+		}
+		for f, err := range audit.Run(t.Context(), m.Core()) {
+			t.Errorf("%s: once the jobs moved on the audit finds %v, %v", dialect, f, err)
 		}
 	}
 	t.Run("sqlite", func(t *testing.T) {
