@@ -31,12 +31,16 @@ type diagramFlags struct {
 	check  bool
 	asJSON bool
 
+	regions  bool
 	detailed bool // --detail was given
 
 	inject  string
 	history string
 	traffic []chart.Traffic // what --history found
 }
+
+// page reports whether the output is a page with pictures of all regions.
+func (f *diagramFlags) page() bool { return f.regions && filepath.Ext(f.out) == ".md" }
 
 // diagramFormat is a way to write a machine down.
 type diagramFormat struct {
@@ -112,6 +116,11 @@ Formats (--format, or the extension of -o):
   xstate         a machine for XState, version 5 (.json)
   scxml          a W3C state chart with ECMAScript conditions (.scxml)
 
+--regions is for machines of more than fifteen states. It draws an index picture, and
+each region with its neighbours: as one page of Markdown with links (-o FILE.md, or the
+standard output), or as files (-o order.svg: order.svg, order-paid.svg, ...). A region is
+a run of states in the order of the file, cut where few moves cross.
+
 --inject replaces what stands in a Markdown file between the lines
   <!-- fsmgen:begin MACHINE -->
   <!-- fsmgen:end MACHINE -->
@@ -127,6 +136,7 @@ thick as their traffic and carry its count, and those never taken are grey.`,
   fsmgen diagram specs/lifecycle.yaml --detail full -o docs/lifecycle.svg
   fsmgen diagram specs/lifecycle.yaml --focus running      # one state and its neighbours
   fsmgen diagram specs/lifecycle.yaml --only stall,requeue_stalled
+  fsmgen diagram order.yaml --regions -o docs/order.md       # a large machine, in parts
   fsmctl history --db jobs.db specs/lifecycle.yaml | fsmgen diagram specs/lifecycle.yaml --history - -o traffic.svg
   fsmgen diagram specs/lifecycle.yaml --inject README.md --check`,
 		Args:              cobra.ExactArgs(1),
@@ -140,6 +150,7 @@ thick as their traffic and carry its count, and those never taken are grey.`,
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the file instead of printing")
 	cmd.Flags().StringVar(&f.focus, "focus", "", "show this state and what touches it")
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "show these operations and the states that they touch")
+	cmd.Flags().BoolVar(&f.regions, "regions", false, "show an index of regions, and each region in a picture of its own")
 	cmd.Flags().StringVar(&f.detail, "detail", "brief", "how much to show: brief, normal, full")
 	cmd.Flags().StringVar(&f.theme, "theme", "auto", "colours of svg and png: auto, light, dark")
 	cmd.Flags().StringVar(&f.history, "history", "", "weigh the arrows by the counts in this file, which fsmctl history printed")
@@ -164,7 +175,7 @@ func diagramFormatOf(f diagramFlags) (diagramFormat, error) {
 		names := formatNames(diagramFormats)
 		return diagramFormat{}, cli.Usagef("--format is %q; %s", f.format, spec.DidYouMean(spec.Nearest(f.format, names), "write one of", names))
 	}
-	if f.out == "" {
+	if f.out == "" || f.page() {
 		return diagramFormats[0], nil
 	}
 	var exts []string
@@ -192,16 +203,18 @@ func (c *tool) diagram(path string, f diagramFlags) error {
 		return cli.Usagef("-o and --inject do not go together; write one of them")
 	case f.check && f.out == "" && f.inject == "":
 		return cli.Usagef("--check compares with a file; name it with -o or --inject")
-	case f.out != "" && filepath.Ext(f.out) != format.ext:
+	case f.out != "" && filepath.Ext(f.out) != format.ext && !f.page():
 		return cli.Usagef("-o is %q; a diagram of the format %s is a %s file", f.out, format.name, format.ext)
-	case format.whole && (f.focus != "" || len(f.only) > 0 || f.history != "" || f.detailed):
-		return cli.Usagef("--format %s takes the whole machine; --focus, --only, --detail and --history are for pictures", format.name)
+	case format.whole && (f.focus != "" || len(f.only) > 0 || f.history != "" || f.detailed || f.regions):
+		return cli.Usagef("--format %s takes the whole machine; --focus, --only, --regions, --detail and --history are for pictures", format.name)
 	case f.theme != "auto" && f.inject == "" && format.name != "svg" && format.name != "png":
 		return cli.Usagef("--theme is for the formats svg and png; the format is %s", format.name)
 	case path == "-" && f.history == "-":
 		return cli.Usagef("the standard input is either the specification or the history; name a file for the other one")
-	case f.focus != "" && len(f.only) > 0:
-		return cli.Usagef("--focus and --only do not go together; write one of them")
+	case f.regions && (f.focus != "" || len(f.only) > 0 || f.history != "" || f.inject != ""):
+		return cli.Usagef("--regions draws the whole machine; it does not go together with --focus, --only, --history and --inject")
+	case f.regions && f.out == "" && format.fence == "":
+		return cli.Usagef("--regions with the format %s writes files; name the first of them with -o", format.name)
 	}
 	s, err := c.Load(path)
 	if err != nil {
@@ -215,8 +228,11 @@ func (c *tool) diagram(path string, f diagramFlags) error {
 			return cli.Usagef("--history: %w", err)
 		}
 	}
-	if f.inject != "" {
+	switch {
+	case f.inject != "":
 		return c.diagramInto(s, format, f)
+	case f.regions:
+		return c.regions(s, format, f)
 	}
 	ch, err := c.chart(s.Machine, f)
 	if err != nil {

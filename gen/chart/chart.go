@@ -19,6 +19,8 @@ type Chart struct {
 	Machine    *spec.Machine
 	Detail     Detail
 	Title      string
+	Part       string // what of the machine is shown; "" for the whole
+	Regions    bool   // its states stand for regions
 	Nodes      []*Node
 	Edges      []*Edge
 	Guards     []Guard // those that stand on the edges
@@ -57,11 +59,12 @@ const (
 	Terminal      // nothing leaves it
 	Success       // by its kind: what was wanted has happened
 	Trouble       // by its kind: something went wrong
+	Outside       // it is not in the part that the chart shows
 )
 
 // String returns the word that is used for classes and in the legend.
 func (r Role) String() string {
-	return [...]string{"normal", "initial", "timed", "final", "terminal", "success", "trouble"}[r]
+	return [...]string{"normal", "initial", "timed", "final", "terminal", "success", "trouble", "outside"}[r]
 }
 
 // Node is a box, a choice point, the start or the end.
@@ -122,7 +125,10 @@ type Guard struct {
 func Of(m *spec.Machine) *Chart { return At(m, Full) }
 
 // At returns the chart of the whole machine with that much detail.
-func At(m *spec.Machine, d Detail) *Chart {
+func At(m *spec.Machine, d Detail) *Chart { return at(m, d, m.States) }
+
+// at returns the chart of these states, and of what touches them.
+func at(m *spec.Machine, d Detail, states []*spec.State) *Chart {
 	c := &Chart{Machine: m, Detail: d, Title: title(m), edges: make(map[[2]*Node]*Edge)}
 	recorded := make([][]string, len(m.States))
 	if d == Full {
@@ -142,10 +148,14 @@ func At(m *spec.Machine, d Detail) *Chart {
 			c.operation(o)
 		}
 	}
+	part := len(states) < len(m.States)
+	if part {
+		c.part(states)
+	}
 	if d != Full {
 		c.group()
 	}
-	for _, s := range m.States {
+	for _, s := range states {
 		switch {
 		case s.Terminal:
 			c.join(c.state(s), c.endNode())
@@ -153,7 +163,9 @@ func At(m *spec.Machine, d Detail) *Chart {
 			c.join(c.state(s), c.endNode()).Plain = "finished, may be reopened"
 		}
 	}
-	if d != Brief {
+	if part {
+		c.prune(func(n *Node) bool { return n.State != nil && slices.Contains(states, n.State) })
+	} else if d != Brief {
 		c.Guards = c.guards()
 	}
 	return c

@@ -72,10 +72,14 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// With less detail: a machine without groups, and one with many.
+// With less detail: a machine without groups, one with many, and one in regions.
 func TestGoldenOfDetails(t *testing.T) {
 	t.Parallel()
+	order := machine(t, "testdata/order.yaml")
+	regions := Regions(order)
 	for name, c := range map[string]*Chart{
+		"order.regions":      Index(order, regions),
+		"order.region":       regions[2].Chart(order, Brief),
 		"lifecycle.brief":    At(machine(t, "../../specs/lifecycle.yaml"), Brief),
 		"lifecycle.normal":   At(machine(t, "../../specs/lifecycle.yaml"), Guards),
 		"taskinstance.brief": At(machine(t, "../../examples/machines/taskinstance.yaml"), Brief),

@@ -16,6 +16,7 @@ var (
 		Terminal: {"#dfe4ec", "#3d4656", "#141a24"},
 		Success:  {"#e1f3e6", "#23803f", "#0d3d1c"},
 		Trouble:  {"#fde8e6", "#c2382c", "#5d120b"},
+		Outside:  {"#ffffff", "#8a93a1", "#4d5766"},
 	}
 	Dark = map[Role]Paint{
 		Normal:   {"#262d37", "#98a3b3", "#eef1f5"},
@@ -25,11 +26,12 @@ var (
 		Terminal: {"#39424f", "#b9c3d1", "#f7f9fc"},
 		Success:  {"#12361f", "#5cc27d", "#dcf6e4"},
 		Trouble:  {"#451a17", "#f0867c", "#ffe3e0"},
+		Outside:  {"#14181f", "#76818f", "#b4bdca"},
 	}
 )
 
 // roles in the order of the legend.
-var roles = []Role{Initial, Normal, Timed, Final, Terminal, Success, Trouble}
+var roles = []Role{Initial, Normal, Timed, Final, Terminal, Success, Trouble, Outside}
 
 // faint is the colour of what the log never saw: as text it has a contrast of
 // 4.5 to 1 with the page.

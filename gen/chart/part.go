@@ -39,9 +39,10 @@ func (c *Chart) Focus(name string) error {
 		return unknown("state", name, have)
 	}
 	n.Focus = true
+	is := func(o *Node) bool { return o == n }
 	var near []*Edge
 	for _, e := range c.Edges {
-		if c.touches(e, n) {
+		if c.touches(e, is) {
 			near = append(near, e)
 		}
 	}
@@ -51,22 +52,28 @@ func (c *Chart) Focus(name string) error {
 			o.Notes = nil
 		}
 	}
-	c.Never = slices.DeleteFunc(slices.Clone(c.Never), func(f *spec.Forbidden) bool {
-		return f.From.State != n.State && f.To.State != n.State
-	})
-	c.prune(n)
+	c.Never = c.neverOf(is)
+	c.prune(is)
 	return nil
 }
 
-// touches reports whether e leads to n or away from it, at once or by a choice
-// point.
-func (c *Chart) touches(e *Edge, n *Node) bool {
-	if e.From == n || e.To == n || slices.Contains(e.From.Of, n) {
+// neverOf returns the forbidden moves that lead to a state which in holds of, or
+// away from it.
+func (c *Chart) neverOf(in func(*Node) bool) []*spec.Forbidden {
+	return slices.DeleteFunc(slices.Clone(c.Never), func(f *spec.Forbidden) bool {
+		return !in(c.state(f.From.State)) && !in(c.state(f.To.State))
+	})
+}
+
+// touches reports whether e leads to a node which in holds of, or away from it,
+// at once or by a choice point.
+func (c *Chart) touches(e *Edge, in func(*Node) bool) bool {
+	if in(e.From) || in(e.To) || slices.ContainsFunc(e.From.Of, in) {
 		return true
 	}
 	for _, o := range c.Edges {
-		if e.From.Kind == Choice && o.To == e.From && o.From == n ||
-			e.To.Kind == Choice && o.From == e.To && o.To == n {
+		if e.From.Kind == Choice && o.To == e.From && in(o.From) ||
+			e.To.Kind == Choice && o.From == e.To && in(o.To) {
 			return true
 		}
 	}
@@ -99,17 +106,17 @@ func (c *Chart) Only(names ...string) error {
 		}
 	}
 	c.Never = nil
-	c.prune(nil)
+	c.prune(func(n *Node) bool { return n.Focus })
 	return nil
 }
 
-// prune drops what no edge touches any more, keep excepted.
-func (c *Chart) prune(keep *Node) {
+// prune drops what no edge touches any more, but for those that keep holds of.
+func (c *Chart) prune(keep func(*Node) bool) {
 	used := make(map[*Node]bool)
 	for _, e := range c.Edges {
 		used[e.From], used[e.To] = true, true
 	}
-	c.Nodes = slices.DeleteFunc(c.Nodes, func(n *Node) bool { return n != keep && !used[n] })
+	c.Nodes = slices.DeleteFunc(c.Nodes, func(n *Node) bool { return !keep(n) && !used[n] })
 	if c.Detail != Brief {
 		c.Guards = c.guards()
 	}

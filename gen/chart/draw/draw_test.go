@@ -85,6 +85,9 @@ func TestSVGGolden(t *testing.T) {
 	const docs = "../../../../docs/img/" // from testdata
 	charts[docs+"traffic"] = weighedAt(ms["lifecycle"], chart.Brief)
 	charts[docs+"taskinstance"] = chart.At(wellKnown(t)["taskinstance"], chart.Brief)
+	order := parsed(t, []string{"../testdata/order.yaml"})["order"]
+	regions := chart.Regions(order)
+	charts[docs+"order"], charts[docs+"order-region"] = chart.Index(order, regions), regions[2].Chart(order, chart.Brief)
 	for name, c := range charts {
 		got := SVG(c, Auto)
 		checkSVG(t, got)
@@ -186,7 +189,7 @@ func TestContrast(t *testing.T) {
 		"heading": {"page"}, "summary": {"page"}, "op": {"pill", "panel"}, "line": {"pill", "panel", "group"},
 		"guard": {"pill", "panel"}, "count": {"pill"}, "never": {"pill"},
 	}
-	for _, r := range []chart.Role{chart.Normal, chart.Initial, chart.Timed, chart.Final, chart.Terminal, chart.Success, chart.Trouble} {
+	for _, r := range []chart.Role{chart.Normal, chart.Initial, chart.Timed, chart.Final, chart.Terminal, chart.Success, chart.Trouble, chart.Outside} {
 		on["name-"+r.String()] = []string{"box-" + r.String()}
 	}
 	for _, theme := range []Theme{Light, Dark} {
@@ -199,7 +202,7 @@ func TestContrast(t *testing.T) {
 				}
 			}
 		}
-		for _, line := range []string{"edge", "choice", "ring", "group", "seldom", "derived", "box-normal", "box-initial", "box-timed", "box-final", "box-terminal", "box-success", "box-trouble"} {
+		for _, line := range []string{"edge", "choice", "ring", "group", "seldom", "derived", "box-normal", "box-initial", "box-timed", "box-final", "box-terminal", "box-success", "box-trouble", "box-outside"} {
 			if c := contrast(all[line].stroke, all["page"].fill); c < 3 {
 				t.Errorf("theme %d: the line %s has a contrast of %.1f, less than 3", theme, line, c)
 			}

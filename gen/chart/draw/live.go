@@ -52,6 +52,6 @@ func Live(c *chart.Chart) []byte {
 // Stylesheet returns the style of pictures, light or dark as the viewer prefers.
 func Stylesheet() []byte {
 	var b bytes.Buffer
-	rules(&b, Auto)
+	rules(&b, Auto, func(string) bool { return true })
 	return b.Bytes()
 }

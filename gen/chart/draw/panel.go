@@ -170,7 +170,7 @@ func derivedPanel(c *chart.Chart) *scene {
 // meanings explain the colours.
 var meanings = map[chart.Role]string{
 	chart.Initial: "initial", chart.Normal: "active", chart.Timed: "left after a deadline", chart.Final: "final: may be reopened",
-	chart.Terminal: terminal, chart.Success: "success", chart.Trouble: "trouble",
+	chart.Terminal: terminal, chart.Success: "success", chart.Trouble: "trouble", chart.Outside: "in another region",
 }
 
 const terminal = "terminal: nothing leaves it"
@@ -199,6 +199,9 @@ func legend(c *chart.Chart, width float64) *scene {
 	}
 	ends := false // in a colour of their own
 	for _, r := range c.Roles() {
+		if c.Regions {
+			break
+		}
 		ends = ends || r == chart.Terminal
 		item(22, meanings[r], box(r.String(), r == chart.Terminal || r == chart.Final))
 	}

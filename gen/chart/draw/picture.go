@@ -26,6 +26,9 @@ func compose(c *chart.Chart) *scene {
 		body = b
 	}
 	heading, summary := chart.Heading(c.Machine)
+	if c.Part != "" {
+		heading, summary = c.Title, ""
+	}
 	width := max(body.w, headingText.width(heading), 340)
 	lg := legend(c, width)
 	width = max(width, lg.w)

@@ -2,6 +2,7 @@ package draw
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -59,8 +60,8 @@ var before = map[string]float64{
 	"notice": 11, "job": 11, "naive": 11,
 }
 
-// TestReadable holds the letters of a brief picture to nine pixels at the width
-// of a README, and docs/evidence/pictures.md to the pictures.
+// TestReadable holds the letters of a brief picture, and of those of regions, to
+// nine pixels at the width of a README, and docs/evidence/pictures.md to the pictures.
 func TestReadable(t *testing.T) {
 	t.Parallel()
 	ms := shipped(t)
@@ -77,6 +78,20 @@ func TestReadable(t *testing.T) {
 			t.Errorf("%s: with less detail it has more arrows (%d, %d) or crossings (%d, %d)", name, brief.arrows, full.arrows, brief.crossing, full.crossing)
 		}
 		fmt.Fprintf(&rows, "| %s | %d | %.1f | %.1f | %.1f | %d | %d | %d | %d |\n", name, len(m.States), before[name], full.letter, brief.letter, full.arrows, brief.arrows, full.crossing, brief.crossing)
+	}
+	order := parsed(t, []string{"../testdata/order.yaml"})["order"]
+	regions := chart.Regions(order)
+	parts := []*chart.Chart{chart.Index(order, regions)}
+	for _, r := range regions {
+		parts = append(parts, r.Chart(order, chart.Brief))
+	}
+	rows.WriteString("\n| order, 41 states | letters | arrows | crossings |\n|---|---|---|---|\n")
+	for _, c := range append(parts, chart.At(order, chart.Brief)) {
+		f := measured(t, c)
+		if c.Part != "" && f.letter < leastLetter {
+			t.Errorf("%s: letters are %.1f px high at %d px of width, less than %v", c.Title, f.letter, shownAt, leastLetter)
+		}
+		fmt.Fprintf(&rows, "| %s | %.1f | %d | %d |\n", cmp.Or(c.Part, "the whole machine"), f.letter, f.arrows, f.crossing)
 	}
 	const file, begin, end = "../../../docs/evidence/pictures.md", "<!-- figures -->\n", "<!-- end -->\n"
 	page, err := os.ReadFile(file)

@@ -19,7 +19,13 @@ func SVG(c *chart.Chart, t Theme) []byte {
 		num(s.w), num(s.h), num(s.w), num(s.h))
 	fmt.Fprintf(&b, "<!-- %s -->\n", chart.Header)
 	fmt.Fprintf(&b, "<title>%s</title>\n<desc>%s</desc>\n", escape(s.title), escape(s.desc))
-	style(&b, t)
+	used := make(map[string]bool)
+	for _, sh := range s.shapes {
+		used[sh.class] = true
+	}
+	b.WriteString("<style>\n")
+	rules(&b, t, func(class string) bool { return used[class] })
+	b.WriteString("</style>\n")
 	for _, sh := range s.shapes {
 		writeShape(&b, sh)
 	}
@@ -31,29 +37,26 @@ func SVG(c *chart.Chart, t Theme) []byte {
 // it is, so that with another font the letters and not the places change.
 const fontStack = `Go, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", "DejaVu Sans", sans-serif`
 
-func style(b *bytes.Buffer, t Theme) {
-	b.WriteString("<style>\n")
-	rules(b, t)
-	b.WriteString("</style>\n")
-}
-
-// rules writes the rules of a style sheet.
-func rules(b *bytes.Buffer, t Theme) {
+// rules writes a style sheet for the classes that used holds of.
+func rules(b *bytes.Buffer, t Theme, used func(class string) bool) {
 	first := Light
 	if t == Dark {
 		first = Dark
 	}
 	fmt.Fprintf(b, ".fsmgen text { font-family: %s; text-anchor: middle; white-space: pre }\n.fsmgen .left { text-anchor: start }\n.fsmgen .b { font-weight: bold }\n", fontStack)
-	css(b, paints(first), "")
+	css(b, paints(first), "", used)
 	if t == Auto {
 		b.WriteString("@media (prefers-color-scheme: dark) {\n")
-		css(b, paints(Dark), "  ")
+		css(b, paints(Dark), "  ", used)
 		b.WriteString("}\n")
 	}
 }
 
-func css(b *bytes.Buffer, all map[string]paint, indent string) {
+func css(b *bytes.Buffer, all map[string]paint, indent string, used func(class string) bool) {
 	for _, class := range classes(all) {
+		if !used(class) {
+			continue
+		}
 		p := all[class]
 		fill := p.fill
 		if fill == "" {
