@@ -308,9 +308,14 @@ func (r *resolver) fieldRefs(l list) []FieldRef {
 
 // groupRefs binds the fields of a group, which need values that can be equal.
 func (r *resolver) groupRefs(l list) []FieldRef {
+	return r.singleRefs(l, "cannot name a group of records")
+}
+
+// singleRefs binds fields that hold one value with one text.
+func (r *resolver) singleRefs(l list, cannot string) []FieldRef {
 	for _, w := range l.words {
 		if f := r.fields.byName[w.text]; f != nil && (f.Type.Kind == KindSet || f.Type.Kind == KindJSON) {
-			r.at(codeValue, w, "name a string, int, bool, time or enum field", "field %s is %s, which cannot name a group of records", f.Name, article(f.Type.Kind.String()))
+			r.at(codeValue, w, "name a string, int, bool, time or enum field", "field %s is %s, which %s", f.Name, article(f.Type.Kind.String()), cannot)
 		}
 	}
 	return r.fieldRefs(l)
@@ -327,7 +332,7 @@ func (r *resolver) effectKey(l list) []FieldRef {
 		case "rev":
 			key = append(key, FieldRef{w.pos, r.m.Rev})
 		default:
-			key = append(key, r.groupRefs(list{words: []word{w}})...)
+			key = append(key, r.singleRefs(list{words: []word{w}}, "is no part of an effect's key")...)
 		}
 	}
 	return key

@@ -26,7 +26,7 @@ var Classes = []Class{Data, Source, Behavior, Compatible}
 var classes = map[string]Class{
 	"FSM701": Data, "FSM702": Data, "FSM703": Source, "FSM704": Behavior, "FSM705": Behavior,
 	"FSM706": Data, "FSM707": Behavior, "FSM708": Behavior, "FSM709": Compatible, "FSM710": Behavior,
-	"FSM711": Behavior, "FSM712": Data, "FSM713": Behavior,
+	"FSM711": Behavior, "FSM712": Data, "FSM713": Behavior, "FSM715": Data,
 }
 
 // advice is what to do about a change that has no hint of its own.

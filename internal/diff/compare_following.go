@@ -135,15 +135,15 @@ func (c *comparison) effect(o, n *spec.Operation) {
 		if a.Name != b.Name {
 			c.report("FSM712", where, twice, "the effect of %s is %s, it was %s", n.Name, b.Name, a.Name)
 		}
-		key := func(e *spec.Effect) string {
+		key := func(e *spec.Effect, word func(spec.FieldRef) string) string {
 			if len(e.Key) == 0 {
 				return "machine, id and revision"
 			}
-			return names(e.Key, fieldWord)
+			return names(e.Key, word)
 		}
 		switch {
-		case key(a) != key(b):
-			c.report("FSM712", where, twice, "the key of effect %s is %s, it was %s", b.Name, key(b), key(a))
+		case key(a, fieldWord) != key(b, fieldWord):
+			c.report("FSM712", where, twice, "the key of effect %s is %s, it was %s", b.Name, key(b, fieldName), key(a, fieldName))
 		case len(b.Key) == 1 && b.Key[0].Field.Type.Optional && !a.Key[0].Field.Type.Optional:
 			c.report("FSM712", where, "make the field mandatory, or add `id` to the key",
 				"the key of effect %s is %q where %s is absent, which it could not be: such effects share one key", b.Name, "-", b.Key[0].Field.Name)

@@ -51,3 +51,34 @@ operations:
 		}
 	}
 }
+
+// Each change has a class, and a key is told in the names of the files.
+func TestDefaultAndRenamedKey(t *testing.T) {
+	t.Parallel()
+	machine := func(weight int, key string) *spec.Machine {
+		src := fmt.Sprintf(`fsm: 1
+machine: run
+entity: Run
+otherwise: reject
+fields: {job: {type: string, was: task}, weight: {type: int, default: %d}}
+states: {running: {}, done: {terminal: true}}
+operations:
+  start: {creates: running, set: {job: input}}
+  finish: {from: running, to: done, effect: {name: tell, key: %s}}
+`, weight, key)
+		m, found := spec.Parse("run.yaml", []byte(src))
+		if m == nil || found.HasErrors() {
+			t.Fatalf("%v\n%s", found, src)
+		}
+		return m
+	}
+	var got []string
+	for _, x := range diff.Machines(machine(1, "[job, weight]"), machine(2, "[weight, job]")).Changes {
+		got = append(got, fmt.Sprintf("%s %s %s", x.Code, x.Class, x.Message))
+	}
+	slices.Sort(got)
+	want := []string{"FSM712 DATA the key of effect tell is weight, job, it was job, weight", "FSM715 DATA the default of field weight is 2, it was 1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

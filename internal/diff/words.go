@@ -23,6 +23,7 @@ func sorted[T any](list []T, text func(T) string) []string {
 
 func stateWord(r spec.StateRef) string { return r.State.Stored() }
 func fieldWord(r spec.FieldRef) string { return r.Field.Stored() }
+func fieldName(r spec.FieldRef) string { return r.Field.Name }
 
 func stateWords(list []spec.StateRef) []string { return sorted(list, stateWord) }
 func fieldWords(list []spec.FieldRef) []string { return sorted(list, fieldWord) }
@@ -175,5 +176,5 @@ func stateNames(list []spec.StateRef) string {
 }
 
 func fieldNames(list []spec.FieldRef) string {
-	return names(list, func(r spec.FieldRef) string { return r.Field.Name })
+	return names(list, fieldName)
 }

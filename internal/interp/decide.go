@@ -83,7 +83,9 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 		case b.Reject != "":
 			return Decision{}, &Refusal{Code: CodeGuard, Operation: op.Name, State: name(r.State), Guard: b.Reject, Sentinel: b.Reject}
 		case b.RecordOnly:
-			return recordOnly(r, ""), nil
+			noted := recordOnly(r, "")
+			noted.Branch = b
+			return noted, nil
 		default:
 			if after, over = apply(m, &b.Effects, r, after, c); over != nil {
 				return Decision{}, overflow(op, r, over)

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -165,24 +166,31 @@ const lookEvery = 256
 // then how many states were looked at, and how many are known by then.
 //
 // Where some operation, branch or guard never happens, wider bounds are tried, as long
-// as the caller did not name them; those in which most happens are kept.
+// as the caller did not name them; those in which most happens are kept. Missing is
+// what happened in none of the searches.
 func Search(ctx context.Context, m *spec.Machine, o Options, progress func(looked, known int)) (Result, error) {
 	started := time.Now()
 	asked, o := o, Defaults(m, o)
 	best, err := searchOnce(ctx, m, o, progress)
 	if err == nil && best.Violation == nil && len(best.Missing) > 0 {
-		for _, w := range wider(m, asked, o) {
-			r, failed := searchOnce(ctx, m, w, nil)
+		list := wider(m, asked, o)
+		for i := 0; i < len(list); i++ {
+			r, failed := searchOnce(ctx, m, list[i], nil)
 			if failed != nil {
 				return best, failed
 			}
-			whole := r.States <= w.MaxStates
-			if r.Violation != nil || whole && len(r.Missing) < len(best.Missing) {
+			whole := r.States <= list[i].MaxStates
+			missing := slices.DeleteFunc(slices.Clone(best.Missing), func(what string) bool { return !slices.Contains(r.Missing, what) })
+			if r.Violation != nil || whole && r.Options.Records >= best.Options.Records && len(r.Missing) < len(best.Missing) {
 				best = r
 				best.Options.MaxStates = o.MaxStates
 			}
-			if best.Violation != nil || len(best.Missing) == 0 || !whole {
+			best.Missing = missing
+			if best.Violation != nil || len(missing) == 0 {
 				break
+			}
+			if !whole {
+				i = max(i, len(list)-2) // what is larger still is not whole either
 			}
 		}
 	}

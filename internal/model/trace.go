@@ -239,7 +239,7 @@ func (r Result) Limit(m *spec.Machine) (spec.Diagnostic, bool) {
 	d := spec.Diagnostic{Code: "FSM802", Severity: spec.Info, File: m.File, Pos: m.Pos, Len: len(m.Name)}
 	var parts []string
 	if r.Violation == nil && len(r.Missing) > 0 {
-		parts = append(parts, "never happened: "+strings.Join(r.Missing, ", "))
+		parts = append(parts, "never happened: "+few(r.Missing))
 		d.Hint = "raise --records, --groups, --workers or --counter, or find out why it cannot happen"
 	}
 	if len(r.Limits) > 0 {

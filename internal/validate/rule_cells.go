@@ -185,19 +185,21 @@ func ownerOnly(p *Pass) {
 		if s.Terminal || s.Final || len(out[s]) == 0 {
 			continue
 		}
-		var owner *spec.Field
+		var owners []string
 		free := false
 		for _, x := range out[s] {
 			// A system operation has no actor to be the owner: FSM012 speaks of it.
 			if f := ownerOf(x.Operation, x.Branch); f != nil && x.Operation.By != spec.BySystem {
-				owner = f
+				if is := "`" + f.Name + " == actor`"; !slices.Contains(owners, is) {
+					owners = append(owners, is)
+				}
 			} else {
 				free = true
 			}
 		}
 		if !free {
 			p.report(finding{pos: s.Pos, mark: s.Name, lighter: !waits, hint: "add a `by: system` operation with `from: " + s.Name + "` and a trigger, e.g. after the lease"},
-				"only the owner (`%s == actor`) can leave %s: if it dies, the record stays there", owner.Name, s.Name)
+				"only the owner (%s) can leave %s: if it dies, the record stays there", strings.Join(owners, " or "), s.Name)
 		}
 	}
 }

@@ -308,3 +308,30 @@ func TestRulesDocumentIsCurrent(t *testing.T) {
 	t.Parallel()
 	golden(t, "RULES.md", validate.Document())
 }
+
+// TestCases demands the codes that the first line of a case names.
+func TestCases(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/cases/*.yaml")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d cases (%v), want at least 10", len(files), err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, found := validate.Source(file, src)
+		var got []string
+		for _, d := range found {
+			if d.Severity == spec.Error {
+				got = append(got, d.Code)
+			}
+		}
+		slices.Sort(got)
+		line, _, _ := strings.Cut(string(src), "\n")
+		if got, want := strings.Join(slices.Compact(got), " "), strings.TrimPrefix(line, "# refused for "); got != want {
+			t.Errorf("%s is refused for %s, want %s", file, got, want)
+		}
+	}
+}
