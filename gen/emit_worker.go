@@ -23,7 +23,7 @@ type workShape struct {
 // plain reports whether the machine has the shape that the generated tests know: a pick
 // of one state, a beat there, and no other inputs.
 func (w *workShape) plain() bool {
-	return w.beat != nil && len(w.ends) == 1 && w.lease == 0 && !w.asks()
+	return w.beat != nil && len(w.ends) == 1 && slices.Contains(states(w.beat.From), w.ends[0]) && w.lease == 0 && !w.asks()
 }
 
 // asks reports whether the pick has inputs that the worker does not fill in itself.
@@ -33,7 +33,7 @@ func (w *workShape) asks() bool {
 
 // workShape finds what a worker does: the first operation with next that a caller has,
 // unless a step that follows it may lead anywhere. What keeps alive is an operation that
-// stays where the pick leads to, or else anywhere, and moves a deadline.
+// stays where the pick leads to, or else where work can come from there, and moves a deadline.
 func (h *held) workShape() *workShape {
 	for _, pick := range h.m.Operations {
 		if pick.By != spec.ByCaller || pick.Next == nil || creates(pick) {
@@ -93,12 +93,28 @@ func (h *held) deadlines(in []*spec.State, does func(t spec.Trigger) bool) bool 
 	return false
 }
 
+// reach lists the states to which work can come: those that the pick leads to, and where
+// callers take a record from there, but for a state in which it would be picked again.
+func (h *held) reach(w *workShape) []*spec.State {
+	list, free := slices.Clone(w.ends), states(w.pick.From)
+	for i := 0; i < len(list); i++ {
+		for _, move := range h.m.Moves() {
+			if move.Source() == list[i] && move.Operation.By == spec.ByCaller && !slices.Contains(free, move.To) && !slices.Contains(list, move.To) {
+				list = append(list, move.To)
+			}
+		}
+	}
+	return list
+}
+
 // keepsAlive finds the beat.
 func (h *held) keepsAlive(w *workShape) {
+	reach := h.reach(w)
 	for _, near := range []bool{true, false} {
 		for _, beat := range h.m.Operations {
 			if beat.By != spec.ByCaller || beat.Next != nil || creates(beat) || !h.stays(beat) ||
-				near && !slices.ContainsFunc(w.ends, func(s *spec.State) bool { return h.offers(s, beat) }) {
+				near && !slices.ContainsFunc(w.ends, func(s *spec.State) bool { return h.offers(s, beat) }) ||
+				!slices.ContainsFunc(states(beat.From), func(s *spec.State) bool { return slices.Contains(reach, s) }) {
 				continue
 			}
 			if h.deadlines(states(beat.From), func(t spec.Trigger) bool {
