@@ -321,6 +321,28 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
+// String returns the type as it is written in a specification.
+func (t Type) String() string {
+	text := t.Kind.String()
+	if t.Kind == KindEnum {
+		words := make([]string, len(t.Values))
+		for i, v := range t.Values {
+			words[i] = v.Name
+		}
+		text = strings.Join(words, "|")
+	}
+	if t.Min != nil {
+		text += fmt.Sprintf(" %d..", *t.Min)
+		if t.Max != nil {
+			text += fmt.Sprint(*t.Max)
+		}
+	}
+	if t.Optional {
+		text = "optional " + text
+	}
+	return text
+}
+
 // parseType reads a type; its kind is 0 when it cannot be read (FSM004).
 func (p *parser) parseType(w word) astType {
 	t := astType{text: w}

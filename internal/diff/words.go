@@ -149,14 +149,10 @@ func branchWords(b *spec.Branch) string {
 
 // typeWords is a type as rows and Go code see it.
 func typeWords(t *spec.Type) string {
-	text := t.Kind.String()
-	if t.Kind == spec.KindEnum {
-		text = "enum"
-	}
 	if t.Optional {
-		return "optional " + text
+		return "optional " + t.Kind.String()
 	}
-	return text
+	return t.Kind.String()
 }
 
 func peersWords(p *spec.Peers) string {

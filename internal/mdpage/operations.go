@@ -96,7 +96,7 @@ func triggers(o *spec.Operation) (list []string) {
 
 func inputs(o *spec.Operation) (list []string) {
 	for _, in := range o.Inputs {
-		line := code(in.Name) + " " + code(typeOf(in.Type))
+		line := code(in.Name) + " " + code(in.Type.String())
 		if in.Doc != "" {
 			line += ": " + text(in.Doc)
 		}

@@ -189,7 +189,7 @@ func (p *page) fields() {
 				by = append(by, code(o.Name))
 			}
 		}
-		kind := typeOf(f.Type)
+		kind := f.Type.String()
 		if len(f.Per) > 0 {
 			var per []string
 			for _, x := range f.Per {
@@ -203,31 +203,6 @@ func (p *page) fields() {
 		}
 		p.line("| %s | %s | %s | %s |", code(f.Name)+was(f.Name, f.Stored()), code(kind), strings.Join(by, ", "), about)
 	}
-}
-
-// typeOf is a type as the specification writes it.
-func typeOf(t spec.Type) string {
-	name := map[spec.Kind]string{
-		spec.KindString: "string", spec.KindInt: "int", spec.KindBool: "bool", spec.KindTime: "time", spec.KindJSON: "json",
-		spec.KindCounter: "counter", spec.KindSet: "set", spec.KindSequence: "sequence",
-	}[t.Kind]
-	if t.Kind == spec.KindEnum {
-		var words []string
-		for _, w := range t.Values {
-			words = append(words, w.Name)
-		}
-		name = strings.Join(words, "|")
-	}
-	if t.Min != nil {
-		name += fmt.Sprintf(" %d..", *t.Min)
-		if t.Max != nil {
-			name += fmt.Sprint(*t.Max)
-		}
-	}
-	if t.Optional {
-		name = "optional " + name
-	}
-	return name
 }
 
 // writes reports whether an operation can give a field another value.

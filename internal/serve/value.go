@@ -19,11 +19,6 @@ type valueView struct {
 	Members []string `json:"members,omitempty"` // of a set
 }
 
-var kindNames = map[spec.Kind]string{
-	spec.KindString: "string", spec.KindInt: "int", spec.KindBool: "bool", spec.KindTime: "time", spec.KindJSON: "json",
-	spec.KindCounter: "counter", spec.KindSet: "set", spec.KindSequence: "sequence", spec.KindEnum: "enum",
-}
-
 // show returns a value as the page shows it.
 func show(v interp.Value) valueView {
 	view := valueView{Text: v.Text}

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,7 +67,7 @@ func targetsOf(o *spec.Operation) []string {
 }
 
 func inputOf(m *spec.Machine, o *spec.Operation, in *spec.Input) inputView {
-	v := inputView{Name: in.Name, Kind: kindNames[in.Type.Kind], Type: typeText(in.Type), Doc: in.Doc, Optional: in.Type.Optional}
+	v := inputView{Name: in.Name, Kind: in.Type.Kind.String(), Type: typeText(in.Type), Doc: in.Doc, Optional: in.Type.Optional}
 	if v.Doc == "" && in.Field != nil {
 		v.Doc = in.Field.Doc
 	}
@@ -102,30 +101,8 @@ func inputOf(m *spec.Machine, o *spec.Operation, in *spec.Input) inputView {
 	return v
 }
 
-// typeText writes a type as the specification does.
-func typeText(t spec.Type) string {
-	text := kindNames[t.Kind]
-	if t.Kind == spec.KindEnum {
-		var words []string
-		for _, w := range t.Values {
-			words = append(words, w.Name)
-		}
-		text = strings.Join(words, " | ")
-	}
-	if t.Min != nil {
-		text += fmt.Sprintf(" %d..", *t.Min)
-	}
-	if t.Max != nil {
-		if t.Min == nil {
-			text += " .."
-		}
-		text += strconv.FormatInt(*t.Max, 10)
-	}
-	if t.Optional {
-		text = "optional " + text
-	}
-	return text
-}
+// typeText writes a type as the specification does, with room to break a line.
+func typeText(t spec.Type) string { return strings.ReplaceAll(t.String(), "|", " | ") }
 
 func effectTexts(e *spec.Effects) []string {
 	list := []string{}
