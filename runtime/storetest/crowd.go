@@ -146,6 +146,9 @@ var crowdTests = []test{
 	}},
 }
 
+// isStop reports that a caller was told to stop.
+func isStop(err error) bool { return errors.Is(err, errStop) }
+
 // crowd lets n callers do f at once and returns how many it succeeded for.
 func (b *bench) crowd(n int, f func(i int) error, lost func(error) bool) int {
 	b.Helper()

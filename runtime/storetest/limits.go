@@ -14,10 +14,6 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
-// WithLongLog sets how many events the one record of the case "a long log" gets.
-// The default is 2000; a store should be shown to bear 100 000 now and then.
-func WithLongLog(events int) Option { return func(s *suite) { s.longLog = max(events, 3) } }
-
 // Ids, logs and contexts at their limits.
 var limitTests = []test{
 	{"ids of every kind", func(b *bench) {
@@ -52,7 +48,7 @@ var limitTests = []test{
 		}
 	}},
 	{"a long log", func(b *bench) {
-		n := b.suite.longLog
+		const n = 2000 // events
 		d := b.open()
 		out := d.register("p1", "a")
 		first := out

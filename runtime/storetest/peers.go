@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -159,31 +158,19 @@ var peerTests = []test{
 		for _, id := range []string{"p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8"} {
 			held = append(held, b.makeHeld(parcel(id, "a"), "ann", instant))
 		}
-		var group sync.WaitGroup
-		for _, p := range held {
-			group.Go(func() {
-				for {
-					err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
-						n, err := tx.Peers(lane("a", p.ID, "shelved"))
-						if err != nil {
-							return err
-						}
-						if n >= rooms {
-							return errStop
-						}
-						return tx.Write(change(p, p.shelved("slot "+p.ID), "shelve", ""))
-					})
-					if errors.Is(err, fsm.ErrBusy) {
-						continue
-					}
-					if err != nil && !errors.Is(err, errStop) {
-						b.Errorf("Update: %v", err)
-					}
-					return
+		b.crowd(len(held), func(i int) error {
+			p := held[i]
+			return b.table.Update(b.ctx, func(tx fsm.Tx) error {
+				n, err := tx.Peers(lane("a", p.ID, "shelved"))
+				if err != nil {
+					return err
 				}
+				if n >= rooms {
+					return errStop
+				}
+				return tx.Write(change(p, p.shelved("slot "+p.ID), "shelve", ""))
 			})
-		}
-		group.Wait()
+		}, isStop)
 		if got := b.ids(driver.Query{States: []string{"shelved"}}); len(got) != rooms {
 			b.Errorf("got %q in the lane, want %d", got, rooms)
 		}
@@ -202,37 +189,19 @@ var peerTests = []test{
 				{Name: "by_lane", Columns: []string{"lane"}, Values: []any{lanes}, States: []string{"shelved"}, Except: ids[0]},
 				{Name: "by_lane_and_holder", Columns: []string{"lane", "moves"}, Values: []any{lanes, int64(1)}, States: []string{"shelved"}, Except: ids[1]},
 			}
-			errs := make([]error, 2)
-			var group sync.WaitGroup
-			for i := range rules {
-				group.Go(func() {
-					for {
-						errs[i] = b.table.Update(b.ctx, func(tx fsm.Tx) error {
-							n, err := tx.Peers(rules[i])
-							if err != nil {
-								return err
-							}
-							time.Sleep(2 * time.Millisecond)
-							if n > 0 {
-								return errStop
-							}
-							return tx.Write(change(held[i], held[i].shelved("slot "+ids[i]), "shelve", ""))
-						})
-						if !errors.Is(errs[i], fsm.ErrBusy) {
-							return
-						}
+			won := b.crowd(len(rules), func(i int) error {
+				return b.table.Update(b.ctx, func(tx fsm.Tx) error {
+					n, err := tx.Peers(rules[i])
+					if err != nil {
+						return err
 					}
+					time.Sleep(2 * time.Millisecond)
+					if n > 0 {
+						return errStop
+					}
+					return tx.Write(change(held[i], held[i].shelved("slot "+ids[i]), "shelve", ""))
 				})
-			}
-			group.Wait()
-			won := 0
-			for _, err := range errs {
-				if err == nil {
-					won++
-				} else if !errors.Is(err, errStop) {
-					b.Errorf("Update: %v", err)
-				}
-			}
+			}, isStop)
 			if won != 1 {
 				b.Errorf("round %d: %d were shelved, want 1", round, won)
 			}

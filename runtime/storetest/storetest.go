@@ -29,14 +29,13 @@ type Option func(*suite)
 func WithSQL(sql map[string]string) Option { return func(s *suite) { s.sql = sql } }
 
 type suite struct {
-	open    func(testing.TB) fsm.Store
-	sql     map[string]string
-	longLog int
+	open func(testing.TB) fsm.Store
+	sql  map[string]string
 }
 
 // Run runs the suite. open returns an empty store and closes it with tb.Cleanup.
 func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
-	s := &suite{open: open, longLog: 2000}
+	s := &suite{open: open}
 	for _, opt := range opts {
 		opt(s)
 	}
