@@ -10,27 +10,32 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
+// differences says in what two things differ.
+type differences []string
+
+func (d *differences) add(name string, want, got any) {
+	if want != got {
+		d.note("%s is %s, want %s", name, Show(got), Show(want))
+	}
+}
+
+func (d *differences) note(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
+
+func (d differences) String() string { return strings.Join(d, "; ") }
+
 // DiffRows says in what two records differ, or "".
 func (m *Model) DiffRows(want, got driver.Row) string {
-	var list []string
-	add := func(name string, want, got any) {
-		if want != got {
-			list = append(list, fmt.Sprintf("%s is %s, want %s", name, Show(got), Show(want)))
-		}
+	var d differences
+	d.add("id", want.ID, got.ID)
+	d.add("state", want.State, got.State)
+	d.add("rev", want.Rev, got.Rev)
+	d.add("created_at", want.CreatedAt, got.CreatedAt)
+	d.add("updated_at", want.UpdatedAt, got.UpdatedAt)
+	d.add("number of values", len(want.Values), len(got.Values))
+	for i := range min(len(m.Order), len(want.Values), len(got.Values)) {
+		d.add(m.Order[i], want.Values[i], got.Values[i])
 	}
-	add("id", want.ID, got.ID)
-	add("state", want.State, got.State)
-	add("rev", want.Rev, got.Rev)
-	add("created_at", want.CreatedAt, got.CreatedAt)
-	add("updated_at", want.UpdatedAt, got.UpdatedAt)
-	if len(want.Values) != len(got.Values) {
-		list = append(list, fmt.Sprintf("%d values, want %d", len(got.Values), len(want.Values)))
-	} else {
-		for i, name := range m.Order {
-			add(name, want.Values[i], got.Values[i])
-		}
-	}
-	return strings.Join(list, "; ")
+	return d.String()
 }
 
 // diffEvent says in what a pure method's event is wrong, or "".
@@ -53,20 +58,15 @@ func (m *Model) diffRefusal(o *Op, id string, before driver.Row, v Verdict, err 
 	if !errors.As(err, &r) {
 		return fmt.Sprintf("%T (%v), want a refusal with code %s", err, err, string(v.Code))
 	}
-	var list []string
-	add := func(name, want, got string) {
-		if want != got {
-			list = append(list, fmt.Sprintf("%s %q, want %q", name, got, want))
-		}
-	}
-	add("code", string(v.Code), string(r.Code))
+	var d differences
+	d.add("code", string(v.Code), string(r.Code))
 	if r.Code != v.Code {
-		return strings.Join(list, "; ") + ": " + err.Error()
+		return d.String() + ": " + err.Error()
 	}
-	add("machine", m.Machine, r.Machine)
-	add("operation", o.Name, r.Operation)
+	d.add("machine", m.Machine, r.Machine)
+	d.add("operation", o.Name, r.Operation)
 	if id != "" {
-		add("id", id, r.ID)
+		d.add("id", id, r.ID)
 	}
 	switch {
 	case v.Code == fsm.ErrGuard:
@@ -74,30 +74,30 @@ func (m *Model) diffRefusal(o *Op, id string, before driver.Row, v Verdict, err 
 		if g := m.guards[v.guard]; g != nil {
 			message = g.Message
 		}
-		add("message", message, r.Message)
+		d.add("message", message, r.Message)
 	case v.Code == fsm.ErrInvalidInput && r.Message == "":
-		list = append(list, "does not say what is wrong with the input")
+		d.note("does not say what is wrong with the input")
 	}
-	add("guard", v.guard, r.Guard)
-	add("allowed", strings.Join(v.allowed, ", "), r.Allowed)
+	d.add("guard", v.guard, r.Guard)
+	d.add("allowed", strings.Join(v.allowed, ", "), r.Allowed)
 	if s := m.StateOf(before.State); s != nil {
-		add("state", s.Name, r.State)
+		d.add("state", s.Name, r.State)
 	}
 	if len(v.names) > 0 && !slices.Contains(v.names, r.Name) && !slices.Contains(v.names, firstWord(r.Name)) {
-		list = append(list, fmt.Sprintf("names %q, want one of %q", r.Name, v.names))
+		d.note("names %q, want one of %q", r.Name, v.names)
 	}
 	if v.error != "" {
 		if own := sentinels[v.error]; own == nil || !errors.Is(err, own) {
-			list = append(list, fmt.Sprintf("is not the machine's own sentinel for %q: %v", v.error, err))
+			d.note("is not the machine's own sentinel for %q: %v", v.error, err)
 		}
-		add("error's name", v.error, r.ErrorName())
+		d.add("error's name", v.error, r.ErrorName())
 	}
 	for name, own := range sentinels {
 		if name != v.error && errors.Is(err, own) && !(sentinels[v.error] == own) {
-			list = append(list, fmt.Sprintf("is the sentinel for %q: %v", name, err))
+			d.note("is the sentinel for %q: %v", name, err)
 		}
 	}
-	return strings.Join(list, "; ")
+	return d.String()
 }
 
 func firstWord(s string) string {

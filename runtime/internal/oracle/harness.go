@@ -152,98 +152,79 @@ func (h *Harness[R]) diff(o *Op, want Expected, got fsm.Outcome[R], err error) s
 	if err != nil {
 		return fmt.Sprintf("refused: %v", err)
 	}
-	var list []string
-	if d := h.M.DiffRows(want.row, h.S.D.Descriptor.Encode(&got.Record)); d != "" {
-		list = append(list, "outcome: "+d)
+	var d differences
+	if wrong := h.M.DiffRows(want.row, h.S.D.Descriptor.Encode(&got.Record)); wrong != "" {
+		d.note("outcome: %s", wrong)
 	}
-	flag := func(name string, want, got bool) {
-		if want != got {
-			list = append(list, fmt.Sprintf("%s is %t", name, got))
-		}
-	}
-	flag("Replayed", want.replayed, got.Replayed)
-	flag("RecordOnly", want.recordOnly, got.RecordOnly)
-	flag("Existing", want.Existing, got.Existing)
-	if w := want.current.Ref(); got.Current != w {
-		list = append(list, fmt.Sprintf("Current is %v, want %v", got.Current, w))
-	}
-	if w := h.M.StateOf(want.current.State).Name; got.CurrentState != w {
-		list = append(list, fmt.Sprintf("CurrentState is %q, want %q", got.CurrentState, w))
-	}
-	if got.Ref() != want.row.Ref() {
-		list = append(list, fmt.Sprintf("as a target the outcome is %v, want %v", got.Ref(), want.row.Ref()))
-	}
+	d.add("Replayed", want.replayed, got.Replayed)
+	d.add("RecordOnly", want.recordOnly, got.RecordOnly)
+	d.add("Existing", want.Existing, got.Existing)
+	d.add("Current", want.current.Ref(), got.Current)
+	d.add("CurrentState", h.M.StateOf(want.current.State).Name, got.CurrentState)
+	d.add("as a target the outcome", want.row.Ref(), got.Ref())
 	if want.Existing {
-		return strings.Join(list, "; ")
+		return d.String()
 	}
-	if len(got.Events) != len(want.events) {
-		list = append(list, fmt.Sprintf("%d events, want %d", len(got.Events), len(want.events)))
-	} else {
-		for i := range want.events {
-			if d := h.M.diffLogged(want.events[i], got.Events[i]); d != "" {
-				list = append(list, fmt.Sprintf("event %d: %s", i, d))
-			}
+	d.add("number of events", len(want.events), len(got.Events))
+	for i := range min(len(want.events), len(got.Events)) {
+		if wrong := h.M.diffLogged(want.events[i], got.Events[i]); wrong != "" {
+			d.note("event %d: %s", i, wrong)
 		}
 	}
-	return strings.Join(list, "; ")
+	return d.String()
 }
 
 // diffLogged compares one event of a log.
 func (m *Model) diffLogged(want Logged, got fsm.Event) string {
-	var list []string
-	add := func(name string, want, got any) {
-		if want != got {
-			list = append(list, fmt.Sprintf("%s %v, want %v", name, Show(got), Show(want)))
-		}
-	}
-	add("id", want.ID, got.ID)
-	add("rev", want.Rev, got.Rev)
-	add("n", want.N, got.N)
-	add("operation", want.Operation, got.Operation)
-	add("name", want.Name, got.Name)
-	add("from", want.From, got.From)
-	add("to", want.To, got.To)
-	add("at", want.At, got.At)
-	add("actor", want.Actor, got.Actor)
-	add("reason", want.Reason, got.Reason)
+	var d differences
+	d.add("id", want.ID, got.ID)
+	d.add("rev", want.Rev, got.Rev)
+	d.add("n", want.N, got.N)
+	d.add("operation", want.Operation, got.Operation)
+	d.add("name", want.Name, got.Name)
+	d.add("from", want.From, got.From)
+	d.add("to", want.To, got.To)
+	d.add("at", want.At, got.At)
+	d.add("actor", want.Actor, got.Actor)
+	d.add("reason", want.Reason, got.Reason)
 	if want.RequestID != "" || want.Cause != "" {
-		add("request id", want.RequestID, got.RequestID)
+		d.add("request id", want.RequestID, got.RequestID)
 	}
 	if want.RequestID != "" && !want.machine {
-		add("request n", int64(-1), got.RequestN)
+		d.add("request n", int64(-1), got.RequestN)
 	} else if want.machine && got.RequestN < 0 && want.Operation != "seed" {
-		list = append(list, fmt.Sprintf("request n %d, want the index within the machine's request", got.RequestN))
+		d.note("request n %d, want the index within the machine's request", got.RequestN)
 	}
-	add("cause", want.Cause, got.Cause)
+	d.add("cause", want.Cause, got.Cause)
 	version := m.Version
 	if want.Operation == "seed" {
 		version = 0 // made up: see Seed
 	}
-	add("version", version, got.Version)
-	add("guard", want.Guard, got.Guard)
+	d.add("version", version, got.Version)
+	d.add("guard", want.Guard, got.Guard)
 	for k, v := range want.Labels {
-		add("label "+k, v, got.Labels[k])
+		d.add("label "+k, v, got.Labels[k])
 	}
-	add("number of labels", len(want.Labels), len(got.Labels))
+	d.add("number of labels", len(want.Labels), len(got.Labels))
 	if got.Sum != driver.Checksum(&got) {
-		list = append(list, "the checksum is wrong")
+		d.note("the checksum is wrong")
 	}
 	if want.Operation == "seed" {
-		return strings.Join(list, "; ")
+		return d.String()
 	}
-	if d := m.diffInputs(want, got); d != "" {
-		list = append(list, d)
+	if wrong := m.diffInputs(want, got); wrong != "" {
+		d.note("%s", wrong)
 	}
 	if want.N == 0 {
 		var changes map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(got.Changes.String()), &changes); err != nil {
-			list = append(list, fmt.Sprintf("changes %s: %v", got.Changes, err))
+			d.note("changes %s: %v", got.Changes, err)
 		}
 		w := slices.Clone(want.changed)
 		slices.Sort(w)
-		add("changed fields", strings.Join(w, ", "), strings.Join(SortedKeys(changes), ", "))
+		d.add("changed fields", strings.Join(w, ", "), strings.Join(SortedKeys(changes), ", "))
 	}
-	return strings.Join(list, "; ")
+	return d.String()
 }
 
 // diffInputs compares the inputs that an event holds.
