@@ -25,7 +25,8 @@ func TestServerCrashes(t *testing.T) {
 	}
 	t.Parallel()
 	const crashes, workers = 5, 4
-	dsn, crash := pgtest.Crashing(t)
+	server := pgtest.Start(t)
+	dsn := server.DSN()
 	ctx := t.Context()
 	schema := storetest.Schema()
 	schema.SQL = parcelSQL(t)
@@ -101,13 +102,13 @@ func TestServerCrashes(t *testing.T) {
 	}
 	for range crashes {
 		time.Sleep(500 * time.Millisecond)
-		err := crash()
+		err := server.Crash()
 		for range 200 { // it may still recover from the last time
 			if err == nil {
 				break
 			}
 			time.Sleep(50 * time.Millisecond)
-			err = crash()
+			err = server.Crash()
 		}
 		if err != nil {
 			t.Errorf("crash the server: %v", err)

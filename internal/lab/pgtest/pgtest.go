@@ -32,18 +32,7 @@ func DSN(t testing.TB) string {
 	t.Helper()
 	server := cmp.Or(os.Getenv("FSMGEN_POSTGRES_URL"), os.Getenv(RunVariable))
 	if server == "" {
-		var err error
-		server, err = shared.acquire()
-		if errors.Is(err, errNoPrograms) {
-			if os.Getenv("FSMGEN_REQUIRE_POSTGRES") == "1" {
-				t.Fatal(enable)
-			}
-			t.Skip(enable)
-		}
-		if err != nil {
-			t.Fatalf("start PostgreSQL: %v", err)
-		}
-		t.Cleanup(shared.release)
+		server = shared.use(t)
 	}
 	name := "fsmgen_test_" + rand.Text()
 	if err := run(server, `CREATE DATABASE "`+name+`"`+copied()); err != nil {
@@ -64,6 +53,23 @@ func DSN(t testing.TB) string {
 		u.RawQuery = q.Encode()
 	}
 	return u.String()
+}
+
+// use starts the cluster for a test, or counts one user more; it is released when the test ends.
+func (c *cluster) use(t testing.TB) (dsn string) {
+	t.Helper()
+	dsn, err := c.acquire()
+	if errors.Is(err, errNoPrograms) {
+		if os.Getenv("FSMGEN_REQUIRE_POSTGRES") == "1" {
+			t.Fatal(enable)
+		}
+		t.Skip(enable)
+	}
+	if err != nil {
+		t.Fatalf("start PostgreSQL: %v", err)
+	}
+	t.Cleanup(c.release)
+	return dsn
 }
 
 // copied says how a server of our own copies its template: by its files, which takes a

@@ -27,23 +27,12 @@ type Server struct {
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s := &Server{c: cluster{settings: settings}}
-	_, err := s.c.acquire()
-	if errors.Is(err, errNoPrograms) {
-		if os.Getenv("FSMGEN_REQUIRE_POSTGRES") == "1" {
-			t.Fatal(enable)
-		}
-		t.Skip(enable)
+	s.c.use(t)
+	t.Cleanup(func() { _ = s.Resume() }) // a stopped process does not end
+	var err error
+	if s.bin, err = programs(); err != nil {
+		t.Fatal(err)
 	}
-	if err == nil {
-		s.bin, err = programs()
-	}
-	if err != nil {
-		t.Fatalf("start PostgreSQL: %v", err)
-	}
-	t.Cleanup(func() {
-		_ = s.Resume() // a stopped process does not end
-		s.c.release()
-	})
 	return s
 }
 
@@ -53,13 +42,39 @@ func (s *Server) DSN() string { return s.c.url }
 // Socket returns the Unix socket that the server listens on.
 func (s *Server) Socket() string { return filepath.Join(s.c.dir, ".s.PGSQL.5432") }
 
-// Folder returns a folder that the server's user may write to.
-func (s *Server) Folder() string { return s.c.dir }
-
 // processes returns the server's processes, the first one first.
 func (s *Server) processes() ([]int, error) {
 	children, err := childrenOf(s.c.cmd.Process.Pid)
 	return append([]int{s.c.cmd.Process.Pid}, children...), err
+}
+
+// childrenOf reads the processes whose parent is pid.
+func childrenOf(pid int) ([]int, error) {
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	var children []int
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		head, rest, ok := strings.Cut(string(text), "(")
+		end := strings.LastIndex(rest, ")")
+		if !ok || end < 0 {
+			continue
+		}
+		var state string
+		var parent, child int
+		if _, err := fmt.Sscan(rest[end+1:], &state, &parent); err != nil || parent != pid || state == "Z" {
+			continue
+		}
+		if _, err := fmt.Sscan(head, &child); err == nil {
+			children = append(children, child)
+		}
+	}
+	return children, nil
 }
 
 func (s *Server) signal(sig syscall.Signal) error {
