@@ -12,22 +12,11 @@ import (
 	"time"
 )
 
-// ProcessKills kills processes that write. What a process was told before it was
-// killed with SIGKILL is there, what it was not told is settled by the same
-// calls again, and no effect happened twice. place makes a new database's place.
-func ProcessKills(t *testing.T, d Driver, short, long int, place func() string) {
-	t.Helper()
-	d.processKills(t, 1, short, long, place)
-}
-
-// ProcessKillsAmong is ProcessKills while other processes write the same database: one of
-// them is killed after the other, and another takes its place.
-func ProcessKillsAmong(t *testing.T, d Driver, processes, short, long int, place func() string) {
-	t.Helper()
-	d.processKills(t, processes, short, long, place)
-}
-
-func (d Driver) processKills(t *testing.T, processes, short, long int, place func() string) {
+// ProcessKills kills processes that write, one after the other while the others write on
+// to the same database. What a process was told before it was killed with SIGKILL is
+// there, what it was not told is settled by the same calls again, and no effect happened
+// twice. place makes a new database's place.
+func ProcessKills(t *testing.T, d Driver, processes, short, long int, place func() string) {
 	t.Helper()
 	began, kills, longer := time.Now(), Size(short, long), Longer(short, long)
 	var got killed

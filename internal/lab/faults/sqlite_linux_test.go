@@ -37,10 +37,10 @@ func TestProcessKills(t *testing.T) {
 		t.Parallel()
 	}
 	t.Run("SQLite", func(t *testing.T) {
-		faults.ProcessKills(t, moderncSQLite, 40, 2000, func() string { return filepath.Join(t.TempDir(), "x.db") })
+		faults.ProcessKills(t, moderncSQLite, 1, 40, 2000, func() string { return filepath.Join(t.TempDir(), "x.db") })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
-		faults.ProcessKills(t, postgresPgx, 20, 500, func() string { return pgtest.DSN(t) })
+		faults.ProcessKills(t, postgresPgx, 1, 20, 500, func() string { return pgtest.DSN(t) })
 	})
 }
 
@@ -54,10 +54,10 @@ func TestProcessKillsAmongThree(t *testing.T) {
 		t.Parallel()
 	}
 	t.Run("SQLite", func(t *testing.T) {
-		faults.ProcessKillsAmong(t, moderncSQLite, 3, 20, 1000, func() string { return filepath.Join(t.TempDir(), "x.db") })
+		faults.ProcessKills(t, moderncSQLite, 3, 20, 1000, func() string { return filepath.Join(t.TempDir(), "x.db") })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
-		faults.ProcessKillsAmong(t, postgresPgx, 3, 12, 500, func() string { return pgtest.DSN(t) })
+		faults.ProcessKills(t, postgresPgx, 3, 12, 500, func() string { return pgtest.DSN(t) })
 	})
 }
 

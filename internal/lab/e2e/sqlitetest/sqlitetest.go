@@ -92,7 +92,7 @@ func (open Open) Conformance(t *testing.T) {
 // Faults runs the faults of processes, power and disks.
 func Faults(t *testing.T, d faults.Driver) {
 	t.Run("ProcessKills", func(t *testing.T) {
-		faults.ProcessKills(t, d, 20, 500, func() string { return filepath.Join(t.TempDir(), "x.db") })
+		faults.ProcessKills(t, d, 1, 20, 500, func() string { return filepath.Join(t.TempDir(), "x.db") })
 	})
 	t.Run("PowerCuts", func(t *testing.T) { faults.PowerCuts(t, d, faults.Size(40, 375), 100, 1500) })
 	t.Run("IOErrors", func(t *testing.T) { faults.IOErrors(t, d, 57, 3) })
