@@ -2,8 +2,6 @@ package gen
 
 import (
 	"fmt"
-	"go/token"
-	"go/types"
 	"slices"
 	"strings"
 
@@ -45,12 +43,10 @@ func heldFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	for _, o := range m.Operations {
 		h.entry(f, o)
 	}
-	h.handle(f)
 	h.anyState(f)
+	h.handle(f)
 	for _, s := range m.States {
-		if h.has(s) {
-			h.state(f, s)
-		}
+		h.state(f, s)
 	}
 	for _, o := range m.Operations {
 		if h.variants(o) != nil {
@@ -69,7 +65,7 @@ func (h *held) any() bool {
 	return !h.n.unheld && h.m.ExpectedRev != spec.None && slices.ContainsFunc(h.m.States, h.has)
 }
 
-// has reports whether a state has a handle.
+// has reports whether the handle of a state has operations.
 func (h *held) has(s *spec.State) bool { return len(h.offer[s]) > 0 }
 
 // offers reports whether the handle of a state has an operation.
@@ -117,14 +113,19 @@ func (h *held) waysOf(o *spec.Operation) *ways {
 	return w
 }
 
-// union lists, in the order of the specification, all states that some source may
-// lead to; nil where each source has one way at most.
+// union lists, in the order of the specification, all states in which a call may leave
+// a record; nil where each source has one at most.
 func (w *ways) union(o *spec.Operation) []*spec.State {
 	var list []*spec.State
 	several := false
 	for _, s := range states(o.From) {
-		several = several || len(w.ends[s]) > 1 || w.recorded[s]
-		list = append(list, w.ends[s]...)
+		ends := w.ends[s]
+		if w.recorded[s] {
+			ends = append(slices.Clone(ends), s)
+		}
+		ends = distinct(ends)
+		several = several || len(ends) > 1
+		list = append(list, ends...)
 	}
 	if !several {
 		return nil
@@ -153,16 +154,6 @@ func (h *held) variants(o *spec.Operation) []*spec.State { return h.waysOf(o).va
 // recorded only.
 func (h *held) recorded(o *spec.Operation, s *spec.State) bool { return h.waysOf(o).recorded[s] }
 
-// maybeRecorded is recorded for any state.
-func (h *held) maybeRecorded(o *spec.Operation) bool {
-	for _, is := range h.waysOf(o).recorded {
-		if is {
-			return true
-		}
-	}
-	return false
-}
-
 // holder adds the machine as one actor has it, and Hold.
 func (h *held) holder(f *jen.File) {
 	f.Line()
@@ -178,10 +169,10 @@ func (h *held) holder(f *jen.File) {
 	)
 	hold := h.n.ours("package", "Hold")
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s returns the handle of a stored %s, such as one that the actor held before it was started again. It asks nothing of the store: each operation finds out whether the %s is still so.",
+	f.Add(doc(fmt.Sprintf("%s returns the handle of a stored %s, such as one that the actor held before it was started again. It asks nothing of the store: each operation finds out whether the %s is still so. It refuses one that is in no state.",
 		hold, h.n.Record, h.n.Record))).
-		Func().Id(hold).Params(raw("m *Machine, j %s, actor string", h.n.Record)).Id(h.anyType()).Block(
-		jen.Return(jen.Id(h.anyType()).Values(jen.Id("handle").Values(raw("m.core.Hold(j, actor)")))),
+		Func().Id(hold).Params(raw("m *Machine, j %s, actor string", h.n.Record)).Params(raw(h.anyType()), raw("error")).Block(
+		jen.Return(raw("handleAs[%s](m.core.Hold(j, actor), nil)", h.anyType())),
 	)
 }
 
@@ -192,47 +183,31 @@ func (h *held) entry(f *jen.File, o *spec.Operation) {
 	}
 	c := h.n.op(o)
 	result := h.entryResult(o)
-	if result == "" {
-		return
-	}
-	fill := []jen.Code{raw("c.Actor = h.actor")}
-	text := "The holder is its actor."
-	if hasRequestID(h.m, o) {
-		fill = append(fill, jen.If(raw(`c.RequestID == ""`)).Block(raw("c.RequestID = ").Add(raw("driver.NewID").Call())))
-		text = "The holder is its actor. A call without a request id gets a new one each time; give it one of your own to make a retry safe."
-	}
-	method := func(name, doctext string, params []jen.Code, result *jen.Statement, body ...jen.Code) {
+	call := "h.m.core.EngineCall(h.actor, c)"
+	method := func(name, text string, params []jen.Code, result *jen.Statement, body ...jen.Code) {
 		f.Line()
-		f.Add(doc(doctext+" "+text)).Func().Params(raw("h Holder")).Id(name).Params(append([]jen.Code{ctx()}, params...)...).
-			Params(result, raw("error")).Block(append(slices.Clone(fill), body...)...)
+		f.Add(doc(text)).Func().Params(raw("h Holder")).Id(name).Params(append([]jen.Code{ctx()}, params...)...).
+			Params(result, raw("error")).Block(body...)
 	}
-	taken, given := raw(callArgs(o, c, "id string", "in "+c.Input, "c fsm.Call")), callArgs(o, c, "id", "in", "c")
-	method(c.Method, fmt.Sprintf("%s is the machine's, with a handle for result.", c.Method), []jen.Code{taken}, raw(result),
+	taken, given := raw(callArgs(o, c, "id string", "in "+c.Input, "c ...fsm.Call")), callArgs(o, c, "id", "in", call)
+	method(c.Method, fmt.Sprintf("%s is that of Machine, with a handle for result.", c.Method), []jen.Code{taken}, raw(result),
 		raw("out, err := h.m.%s(ctx, %s)", c.Method, given),
-		jen.If(raw("err != nil")).Block(jen.Return(raw("%s{}, err", result))),
-		jen.Return(h.made(result), jen.Nil()),
+		jen.Return(raw("handleAs[%s](h.m.core.HoldOutcome(out, h.actor), err)", result)),
 	)
 	if o.Next == nil {
 		return
 	}
-	method(c.N, fmt.Sprintf("%s is the machine's, with handles for result.", c.N), []jen.Code{raw("n int"), taken}, raw("[]"+result),
+	method(c.N, fmt.Sprintf("%s is that of Machine, with handles for result.", c.N), []jen.Code{raw("n int"), taken}, raw("[]"+result),
 		raw("outs, err := h.m.%s(ctx, n, %s)", c.N, given),
-		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
 		raw("list := make([]%s, len(outs))", result),
 		jen.For(raw("i, out := range outs")).Block(
-			raw("list[i] = ").Add(h.made(result)),
+			jen.If(raw("list[i], err = handleAs[%s](h.m.core.HoldOutcome(out, h.actor), nil)", result), raw("err != nil")).Block(jen.Break()),
 		),
-		jen.Return(raw("list, nil")),
+		jen.Return(raw("list, err")),
 	)
 }
 
-// made is the handle of an outcome.
-func (h *held) made(typ string) *jen.Statement {
-	return raw(typ).Values(jen.Id("handle").Values(raw("h.m.core.HoldOutcome(out, h.actor)")))
-}
-
-// entryResult is the type that a creation or a pick returns; empty when it
-// leads to a state without a handle.
+// entryResult is the type that a creation or a pick returns.
 func (h *held) entryResult(o *spec.Operation) string {
 	sources := []*spec.State{nil}
 	if !creates(o) {
@@ -246,73 +221,89 @@ func (h *held) entryResult(o *spec.Operation) string {
 		}
 		all = append(all, ends...)
 	}
-	switch all = distinct(all); {
-	case len(all) > 1:
-		return h.anyType()
-	case len(all) == 1 && h.has(all[0]):
+	if all = distinct(all); len(all) == 1 {
 		return h.typ(all[0])
 	}
-	return ""
+	return h.anyType()
 }
 
-// anyState adds the handle in whatever state, and its switch.
+// anyState adds the handle in whatever state.
 func (h *held) anyState(f *jen.File) {
+	var types []string
+	for _, s := range h.m.States {
+		types = append(types, h.typ(s))
+	}
+	methods := []jen.Code{raw("fsm.Target")}
+	if name := h.n.ours("handle", "Ref"); name != "Ref" {
+		methods = []jen.Code{docIndented(1, name+" returns id and revision, the target of an operation.").Id(name).Params().Add(raw("fsm.Ref"))}
+	}
+	for _, x := range []struct{ name, text, result string }{
+		{"Record", "returns the " + h.n.Record + " as it is held.", h.n.Record},
+		{"Outcome", "returns what the newest call of the handle led to; before it, what led to the handle.", h.n.outcome()},
+	} {
+		name := h.n.ours("handle", x.name)
+		methods = append(methods, docIndented(1, name+" "+x.text).Id(name).Params().Add(raw(x.result)))
+	}
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s is a handle of %s in whatever state it is. Switch tells which.", h.anyType(), withArticle(h.n.Record)))).
-		Type().Id(h.anyType()).Struct(raw("handle"))
-	h.toSwitch(f, h.anyType(), h.m.States, false)
+	f.Add(doc(fmt.Sprintf("%s is a handle of %s in whatever state it is: %s. Switch over its type.", h.anyType(), withArticle(h.n.Record), list(types, "or")),
+		"By the line below, the linter go-check-sumtype reports a switch that leaves a state out and has no default.")).
+		Comment("//\n//sumtype:decl").Line().
+		Type().Id(h.anyType()).Interface(append(methods, raw("any%s()", h.n.Record))...)
 }
 
-// handle adds what every handle has.
+// handle adds what every handle is made of, and the function that gives it its type.
 func (h *held) handle(f *jen.File) {
 	f.Line()
-	f.Add(doc("handle is what all handles have.")).Type().Id("handle").Struct(raw("held *fsm.Held[%s]", h.n.Record))
-	method := func(name, text string, result *jen.Statement, body string) {
+	f.Add(doc(fmt.Sprintf("held is %s in the hands of one actor, as the engine knows it.", withArticle(h.n.Record)))).
+		Type().Id("held").Op("=").Add(raw("fsm.Held[%s]", h.n.Record))
+	if h.embedded() != "*held" {
 		f.Line()
-		f.Add(doc(text)).Func().Params(raw("h handle")).Id(name).Params().Add(result).Block(jen.Return(raw(body)))
-	}
-	named := method
-	method = func(name, text string, result *jen.Statement, body string) {
-		named(name, text, result, body)
-		if engine := h.n.ours("handle", name); engine != name {
-			named(engine, engine+" is "+name+" where an operation has that name.", result, body)
+		f.Add(doc("handle is held with longer names for what operations have the names of.")).Type().Id("handle").Struct(raw("*held"))
+		for _, x := range []struct{ name, result string }{
+			{"Record", h.n.Record}, {"Outcome", h.n.outcome()}, {"Ref", "fsm.Ref"}, {"Held", h.n.Record},
+		} {
+			if name := h.n.ours("handle", x.name); name != x.name {
+				f.Line()
+				f.Add(doc(fmt.Sprintf("%s is %s where an operation has that name.", name, x.name))).
+					Func().Params(raw("h handle")).Id(name).Params().Add(raw(x.result)).Block(jen.Return(raw("h.held.%s()", x.name)))
+			}
 		}
 	}
-	method("Record", fmt.Sprintf("Record returns the %s as it is held.", h.n.Record), raw(h.n.Record), "h.held.Held()")
-	method("Outcome", fmt.Sprintf("Outcome returns what the newest call of the handle led to; before it, what led to the handle. Its Record is the %s as it is held.", h.n.Record), raw(h.n.outcome()), "h.held.Outcome()")
-	method("Ref", "Ref returns id and revision, so that a handle is an fsm.Target.", raw("fsm.Ref"), "h.held.Ref()")
-	method("Held", "Held is Record: a machine that is given a handle need not read what it holds.", raw(h.n.Record), "h.held.Held()")
+	var cases []jen.Code
+	for _, s := range h.m.States {
+		cases = append(cases, jen.Case(raw(h.n.state(s))).Block(jen.Return(raw(h.made(s, "h")))))
+	}
+	f.Line()
+	f.Add(doc("handleOf returns a handle in the type of its state; nil where it is in none.")).
+		Func().Id("handleOf").Params(raw("h *held")).Id(h.anyType()).Block(
+		jen.Switch(raw("h.Record().State")).Block(cases...), jen.Return(jen.Nil()))
+	f.Line()
+	f.Add(doc("handleAs returns the handle that a call led to, if it is of the type that the call may lead to.")).
+		Func().Id("handleAs").Types(raw("T any")).Params(raw("h *held, err error")).Params(raw("T"), raw("error")).Block(
+		jen.List(raw("j"), raw("ok")).Op(":=").Add(raw("handleOf(h).(T)")),
+		jen.If(raw("err == nil && !ok")).Block(raw("err = h.EngineMisfit()")),
+		jen.Return(raw("j, err")))
 }
 
-// toSwitch adds the method that calls the function of the state.
-func (h *held) toSwitch(f *jen.File, typ string, list []*spec.State, recorded bool) {
-	var params, cases []jen.Code
-	for _, s := range list {
-		arg, value := h.n.Record, "j.held.Held()"
-		if h.has(s) {
-			arg, value = h.typ(s), h.typ(s)+"{j.handle}"
+// embedded is what a handle embeds.
+func (h *held) embedded() string {
+	for _, name := range []string{"Record", "Outcome", "Ref", "Held"} {
+		if h.n.ours("handle", name) != name {
+			return "handle"
 		}
-		name := h.local(s.Name)
-		params = append(params, jen.Line().Add(raw("%s func(%s) error", name, arg)))
-		cases = append(cases, jen.Case(raw(h.n.state(s))).Block(
-			jen.If(raw("%s != nil", name)).Block(jen.Return(raw("%s(%s)", name, value)))))
 	}
-	text := "Switch calls the function of the state that the " + h.n.Record + " is in and returns what it returns; nil stands for nothing to do. " +
-		"A state that is added to the machine, or to what the operation may lead to, is a parameter more, so no caller overlooks it."
-	body := []jen.Code{jen.Switch(raw("j.held.Held().State")).Block(cases...), jen.Return(jen.Nil())}
-	if recorded {
-		params = append(params, jen.Line().Add(raw("recorded func(%s) error", h.anyType())))
-		text += " A call that was recorded and changed nothing goes to recorded, with a handle for the next try."
-		body = append([]jen.Code{
-			jen.If(raw("j.held.Outcome().RecordOnly")).Block(
-				jen.If(raw("recorded != nil")).Block(jen.Return(raw("recorded(%s{j.handle})", h.anyType()))),
-				jen.Return(jen.Nil()),
-			),
-		}, body...)
+	return "*held"
+}
+
+// made is the handle of a state, made of a *held.
+func (h *held) made(s *spec.State, value string) string {
+	if h.embedded() != "*held" {
+		value = "handle{" + value + "}"
 	}
-	params = append(params, jen.Line())
-	f.Line()
-	f.Add(doc(text)).Func().Params(raw("j %s", typ)).Id("Switch").Params(params...).Error().Block(body...)
+	if shared := h.shared(s); shared != nil {
+		value = h.fieldsType(shared) + "{" + value + "}"
+	}
+	return h.typ(s) + "{" + value + "}"
 }
 
 // state adds the handle of one state.
@@ -322,26 +313,72 @@ func (h *held) state(f *jen.File, s *spec.State) {
 	if d := sentence(s.Doc); d != "" {
 		text += " " + d
 	}
+	embeds := h.embedded()
+	shared := h.shared(s)
+	if shared != nil {
+		embeds = h.fieldsType(shared)
+	}
 	f.Line()
-	f.Add(doc(text)).Type().Id(typ).Struct(raw("handle"))
-	for _, ref := range s.Present {
-		h.field(f, typ, s, ref.Field)
+	f.Add(doc(text)).Type().Id(typ).Struct(raw(embeds))
+	f.Line()
+	f.Func().Params(raw(typ)).Id("any" + h.n.Record).Params().Block()
+	switch {
+	case shared == nil:
+		for _, x := range h.present(s) {
+			h.field(f, typ, []*spec.State{s}, x)
+		}
+	case shared[0] == s:
+		typ := h.fieldsType(shared)
+		f.Line()
+		f.Add(doc(fmt.Sprintf("%s are the fields that are present while the %s is %s.", typ, h.n.Record, list(stateNames(shared), "or")))).
+			Type().Id(typ).Struct(raw(h.embedded()))
+		for _, x := range h.present(s) {
+			h.field(f, typ, shared, x)
+		}
 	}
 	for _, o := range h.offer[s] {
 		h.method(f, s, o)
 	}
 }
 
-// field adds a field that is present in the state, as a plain value.
-func (h *held) field(f *jen.File, typ string, s *spec.State, x *spec.Field) {
-	if !h.reads(x) {
-		return
+// present lists the fields that the handle of a state has methods for.
+func (h *held) present(s *spec.State) []*spec.Field {
+	var fields []*spec.Field
+	for _, ref := range s.Present {
+		if h.has(s) && h.reads(ref.Field) {
+			fields = append(fields, ref.Field)
+		}
 	}
+	return fields
+}
+
+// shared lists the states whose handles have the same methods for fields; nil where no
+// other one has them.
+func (h *held) shared(s *spec.State) (in []*spec.State) {
+	fields := h.present(s)
+	for _, other := range h.m.States {
+		if slices.Equal(h.present(other), fields) {
+			in = append(in, other)
+		}
+	}
+	if fields == nil || len(in) < 2 {
+		return nil
+	}
+	return in
+}
+
+// fieldsType is the type that has the methods for fields that several states share.
+func (h *held) fieldsType(in []*spec.State) string {
+	return lowerFirst(spec.GoName(in[0].Name)) + "Fields"
+}
+
+// field adds a field that is present in the states, as a plain value.
+func (h *held) field(f *jen.File, typ string, in []*spec.State, x *spec.Field) {
 	name := h.n.field(x)
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s returns %s, which is present while the %s is %s.", name, x.Name, h.n.Record, s.Name))).
+	f.Add(doc(fmt.Sprintf("%s returns %s, which is present while the %s is %s.", name, x.Name, h.n.Record, list(stateNames(in), "or")))).
 		Func().Params(raw("j %s", typ)).Id(name).Params().Add(typeCode(goType(x.Type, h.n.fieldEnum(x)))).Block(
-		raw("v, _ := j.held.Held().%s.Get()", name),
+		raw("v, _ := j.held.Record().%s.Get()", name),
 		jen.Return(raw("v")),
 	)
 }
@@ -359,33 +396,37 @@ func (h *held) method(f *jen.File, s *spec.State, o *spec.Operation) {
 	if c.Input != "" {
 		params = append(params, raw("in %s", c.Input))
 	}
-	call := fmt.Sprintf("%s(%s, %s)", c.Call, c.Desc, callArgs(o, c, "", "in", "fsm.Call{Actor: j.held.Actor()}"))
+	params = append(params, raw("c ...fsm.Call"))
+	call := fmt.Sprintf("%s(%s, %s)", c.Call, c.Desc, callArgs(o, c, "", "in", "j.EngineCall(c)"))
 	ends := h.ends(o, s)
 	text := fmt.Sprintf("%s %s.", c.Method, h.leads(s, o, ends))
 	if d := sentence(o.Doc); d != "" {
 		text += " " + d
 	}
-	method := func(result *jen.Statement, body ...jen.Code) {
+	method := func(result *jen.Statement, body jen.Code) {
 		f.Line()
-		f.Add(doc(text)).Func().Params(raw("j %s", h.typ(s))).Id(c.Method).Params(params...).Add(result).Block(body...)
+		f.Add(doc(text)).Func().Params(raw("j %s", h.typ(s))).Id(c.Method).Params(params...).Add(result).Block(jen.Return(body))
 	}
-	move := func(result, value string) {
-		method(jen.Params(raw(result), raw("error")),
-			raw("next, err := j.held.Move(ctx, %s)", call),
-			jen.Return(raw("%s, err", value)))
+	if typ := h.leadsTo(s, o); typ != "" {
+		method(jen.Params(raw(typ), raw("error")), raw("handleAs[%s](j.EngineMove(ctx, %s))", typ, call))
+		return
 	}
+	method(jen.Error(), raw("j.EngineStay(ctx, %s)", call))
+}
+
+// leadsTo is the type of the handle that an operation leads to; empty where the handle
+// stays what it is.
+func (h *held) leadsTo(s *spec.State, o *spec.Operation) string {
+	ends := h.ends(o, s)
 	switch {
 	case ends == nil:
-		move(h.anyType(), h.anyType()+"{handle{next}}")
+		return h.anyType()
 	case h.variants(o) != nil:
-		move(h.after(o), h.after(o)+"{handle{next}}")
+		return h.after(o)
 	case len(ends) == 0 || ends[0] == s:
-		method(jen.Error(), jen.Return(raw("j.held.Stay(ctx, %s)", call)))
-	case h.has(ends[0]):
-		move(h.typ(ends[0]), h.typ(ends[0])+"{handle{next}}")
-	default:
-		move(h.n.outcome(), "next.Outcome()")
+		return ""
 	}
+	return h.typ(ends[0])
 }
 
 // leads says what an operation does with a record that is in a state.
@@ -407,22 +448,25 @@ func (h *held) leads(s *spec.State, o *spec.Operation, ends []*spec.State) strin
 // result adds the closed set of what an operation may lead to.
 func (h *held) result(f *jen.File, o *spec.Operation) {
 	c := h.n.op(o)
-	typ := h.after(o)
-	f.Line()
-	f.Add(doc(fmt.Sprintf("%s is what %s led to. Switch tells which it is.", typ, c.Method))).
-		Type().Id(typ).Struct(raw("handle"))
-	h.toSwitch(f, typ, h.variants(o), h.maybeRecorded(o))
-}
-
-// local returns a parameter's name: never a keyword, a predeclared name, or one
-// that the methods use.
-func (h *held) local(name string) string {
-	id := lowerFirst(spec.GoName(name))
-	taken := []string{"j", "h", "ctx", "fsm", "driver", "fsmimpl", "time", "context", "next", "err", "out", "recorded", "handle"}
-	if token.IsKeyword(id) || types.Universe.Lookup(id) != nil || slices.Contains(taken, id) || strings.HasPrefix(id, "op") {
-		id += "Value"
+	typ, mark := h.after(o), "after"+c.Method
+	var types []string
+	for _, s := range h.variants(o) {
+		types = append(types, h.typ(s))
 	}
-	return id
+	text := fmt.Sprintf("%s is what %s led to: %s.", typ, c.Method, list(types, "or"))
+	for _, s := range states(o.From) {
+		if h.recorded(o, s) {
+			text += " After a call that was recorded and changed nothing, RecordOnly of its Outcome is set."
+			break
+		}
+	}
+	f.Line()
+	f.Add(doc(text)).Comment("//\n//sumtype:decl").Line().
+		Type().Id(typ).Interface(raw(h.anyType()), raw(mark+"()"))
+	f.Line()
+	for _, s := range h.variants(o) {
+		f.Func().Params(raw(h.typ(s))).Id(mark).Params().Block()
+	}
 }
 
 // typeCode returns a type whose packages are imported where they are named.

@@ -14,25 +14,22 @@ func (e *testEmitter) handles() {
 	if !h.any() {
 		return
 	}
-	e.line("Hold: func(r %s, actor string) (held fsmtest.Holding[%s]) {", e.n.Record, e.n.Record)
-	e.line("j := %s(m, r, actor)", e.n.ours("package", "Hold"))
-	e.line("_ = j.Switch(")
+	e.line("Hold: func(r %s, actor string) (got fsmtest.Holding[%s]) {", e.n.Record, e.n.Record)
+	e.line("j, err := %s(m, r, actor)", e.n.ours("package", "Hold"))
+	e.line("if err != nil {")
+	e.line("return got")
+	e.line("}")
+	e.line("got.Record, got.Ref = j.%s(), j.%s()", e.ofHandle("Record"), e.ofHandle("Ref"))
+	e.line("switch j := j.(type) {")
 	for _, s := range e.m.States {
-		if !h.has(s) {
-			e.line("func(r %s) error {", e.n.Record)
-			e.line("held = fsmtest.Holding[%s]{State: %q, Handle: j.held, Record: r, Ref: j.Ref()}", e.n.Record, s.Name)
-			e.line("return nil")
-			e.line("},")
-			continue
+		e.line("case %s:", h.typ(s))
+		e.line("got.State, got.Handle, got.Target = %q, j.held, %s", s.Name, e.target())
+		if fields := e.heldFields(h, s); fields != "" {
+			e.line("got.Fields = %s", fields)
 		}
-		e.line("func(j %s) error {", h.typ(s))
-		e.line("held = fsmtest.Holding[%s]{State: %q, Handle: j.held, Record: j.%s(), Ref: j.%s(), Target: %s%s}",
-			e.n.Record, s.Name, e.ofHandle("Record"), e.ofHandle("Ref"), e.target(), e.heldFields(h, s))
-		e.line("return nil")
-		e.line("},")
 	}
-	e.line(")")
-	e.line("return held")
+	e.line("}")
+	e.line("return got")
 	e.line("},")
 	if w := h.workShape(); w != nil && w.plain() {
 		e.working(h, w)
@@ -66,15 +63,13 @@ func (e *testEmitter) working(h *held, w *workShape) {
 
 func (e *testEmitter) heldFields(h *held, s *spec.State) string {
 	var pairs []string
-	for _, ref := range s.Present {
-		if h.reads(ref.Field) {
-			pairs = append(pairs, fmt.Sprintf("%q: fsm.Some(j.%s()) == r.%s", ref.Field.Name, e.n.field(ref.Field), e.n.field(ref.Field)))
-		}
+	for _, x := range h.present(s) {
+		pairs = append(pairs, fmt.Sprintf("%q: fsm.Some(j.%s()) == r.%s", x.Name, e.n.field(x), e.n.field(x)))
 	}
 	if pairs == nil {
 		return ""
 	}
-	return ", Fields: map[string]bool{" + strings.Join(pairs, ", ") + "}"
+	return "map[string]bool{" + strings.Join(pairs, ", ") + "}"
 }
 
 // heldly writes the adapters to what handles offer of one operation.
@@ -85,7 +80,7 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 	}
 	c := e.n.op(o)
 	outcome := fmt.Sprintf("fsm.Outcome[%s]", e.n.Record)
-	if (creates(o) || o.Next != nil) && h.entryResult(o) != "" {
+	if creates(o) || o.Next != nil {
 		e.line("Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]%s, error) {", outcome)
 		e.line("h := m.%s(c.Actor)", e.n.ours("machine", "As"))
 		e.line("c.Actor = \"\"")
@@ -110,38 +105,14 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 		return
 	}
 	e.line("Held: func(ctx context.Context, h *fsm.Held[%s], c fsmtest.Call) (out %s, end string, err error) {", e.n.Record, outcome)
-	e.told(h, o)
-	e.line("switch h.Held().State {")
+	e.line("switch h.Record().State {")
 	for _, s := range states(o.From) {
 		e.line("case %s:", e.n.state(s))
-		e.line("j := %s{handle{h}}", h.typ(s))
 		e.heldCall(h, s, o)
 	}
 	e.line("}")
 	e.line("return out, end, err")
 	e.line("},")
-}
-
-// told writes, once for all sources, how the result of an operation that may end in
-// several ways tells its end.
-func (e *testEmitter) told(h *held, o *spec.Operation) {
-	if h.variants(o) == nil {
-		return
-	}
-	e.line("told := func(next %s) error {", h.after(o))
-	e.line("return next.Switch(")
-	for _, to := range h.variants(o) {
-		if h.has(to) {
-			e.line("func(j %s) error { out, end = j.%s(), %q; return nil },", h.typ(to), e.ofHandle("Outcome"), to.Name)
-		} else {
-			e.line("func(r %s) error { out, end = next.Outcome(), %q; out.Record = r; return nil },", e.n.Record, to.Name)
-		}
-	}
-	if h.maybeRecorded(o) {
-		e.line("func(j %s) error { out, end = j.Outcome(), \"recorded\"; return nil },", h.anyType())
-	}
-	e.line(")")
-	e.line("}")
 }
 
 // heldCall writes the call of one operation by the handle of one state.
@@ -150,28 +121,32 @@ func (e *testEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
 	if len(o.Inputs) > 0 {
 		args += ", " + e.inputFunc(o) + "(c)"
 	}
+	e.line("j := %s", h.made(s, "h"))
 	call := fmt.Sprintf("j.%s(%s)", e.n.op(o).Method, args)
-	ends := h.ends(o, s)
-	switch {
-	case ends == nil:
-		e.line("next, err := %s", call)
-		e.line("return next.Outcome(), next.Record().State.String(), err")
-	case h.variants(o) != nil:
-		e.line("next, err := %s", call)
-		e.line("if err != nil {")
-		e.line("return out, end, err")
-		e.line("}")
-		e.line("err = told(next)")
-		e.line("return out, end, err")
-	case len(ends) == 0 || ends[0] == s:
-		e.line("err := %s", call)
+	typ := h.leadsTo(s, o)
+	if typ == "" {
+		e.line("err = %s", call)
 		e.line("return j.%s(), %q, err", e.ofHandle("Outcome"), s.Name)
-	case h.has(ends[0]):
-		e.line("next, err := %s", call)
-		e.line("return next.%s(), %q, err", e.ofHandle("Outcome"), ends[0].Name)
+		return
+	}
+	e.line("next, err := %s", call)
+	e.line("if err != nil {")
+	e.line("return out, end, err")
+	e.line("}")
+	outcome := e.ofHandle("Outcome")
+	switch ends := h.ends(o, s); {
+	case ends == nil:
+		e.line("return next.%s(), next.%s().State.String(), nil", outcome, e.ofHandle("Record"))
+	case h.variants(o) != nil:
+		e.line("switch next.(type) {")
+		for _, to := range h.variants(o) {
+			e.line("case %s:", h.typ(to))
+			e.line("end = %q", to.Name)
+		}
+		e.line("}")
+		e.line("return next.%s(), end, nil", outcome)
 	default:
-		e.line("next, err := %s", call)
-		e.line("return next, %q, err", ends[0].Name)
+		e.line("return next.%s(), %q, nil", outcome, ends[0].Name)
 	}
 }
 
@@ -182,7 +157,7 @@ func (e *testEmitter) ofHandle(name string) string { return e.n.ours("handle", n
 // hides one of the methods of targets.
 func (e *testEmitter) target() string {
 	if e.ofHandle("Ref") != "Ref" || e.ofHandle("Held") != "Held" {
-		return "j.handle"
+		return "j.held"
 	}
 	return "j"
 }

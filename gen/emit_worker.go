@@ -181,8 +181,9 @@ func sets(o *spec.Operation, f *spec.Field) *spec.Input {
 // worker adds NewWorker.
 func (h *held) worker(f *jen.File, w *workShape) {
 	typ := h.anyType()
-	if len(w.ends) == 1 && h.has(w.ends[0]) {
-		typ = h.typ(w.ends[0])
+	work := "handleOf(h)"
+	if len(w.ends) == 1 {
+		typ, work = h.typ(w.ends[0]), h.made(w.ends[0], "h")
 	}
 	anyType := h.anyType()
 	pick := h.n.op(w.pick)
@@ -232,7 +233,7 @@ func (h *held) worker(f *jen.File, w *workShape) {
 	fn := func(name string, params []jen.Code, result *jen.Statement, body ...jen.Code) jen.Code {
 		return jen.Line().Id(name).Op(":").Func().Params(params...).Add(result).Block(body...)
 	}
-	heldType := fmt.Sprintf("*fsm.Held[%s]", h.n.Record)
+	heldType := "*held"
 	ctxParam := raw("ctx").Qual("context", "Context")
 	var claim []jen.Code
 	switch {
@@ -263,14 +264,14 @@ func (h *held) worker(f *jen.File, w *workShape) {
 	text := fmt.Sprintf("NewWorker returns a worker that claims with %s.", pick.Method)
 	if w.beat != nil {
 		beat := h.n.op(w.beat)
-		call := "fsm.Call{Actor: h.Actor()}"
+		call := "h.EngineCall(nil)"
 		if w.extend != nil {
 			call = fmt.Sprintf("%s{%s: %s}, %s", beat.Input, h.n.input(w.extend), until(w.extend), call)
 		}
 		alive := states(w.beat.From)
 		values = append(values,
 			fn("Beat", []jen.Code{ctxParam, raw("h %s", heldType), raw(unused(w.extend)).Qual("time", "Time")}, jen.Error(),
-				jen.Return(raw("h.Stay(ctx, %s(%s, %s))", beat.Call, beat.Desc, call))),
+				jen.Return(raw("h.EngineStay(ctx, %s(%s, %s))", beat.Call, beat.Desc, call))),
 			fn("Beats", record, jen.Bool(), in(alive)))
 		holds = distinct(append(slices.Clone(alive), w.ends...))
 		if len(holds) == len(alive) {
@@ -291,11 +292,11 @@ func (h *held) worker(f *jen.File, w *workShape) {
 		Params(raw("*worker.Worker[%s]", h.n.Record), raw("error")).Block(
 		raw("do := ").Add(raw("worker.Funcs")).Index(raw(h.n.Record)).Values(values...),
 		jen.If(raw("c.Work != nil")).Block(
-			raw("do.Work = func(ctx context.Context, h %s) error { return c.Work(ctx, %s{handle{h}}) }", heldType, typ)),
+			raw("do.Work = func(ctx context.Context, h %s) error { return c.Work(ctx, %s) }", heldType, work)),
 		jen.If(raw("c.Failed != nil")).Block(
-			raw("do.Failed = func(ctx context.Context, h %s, cause error) error { return c.Failed(ctx, %s{handle{h}}, cause) }", heldType, anyType)),
+			raw("do.Failed = func(ctx context.Context, h %s, cause error) error { return c.Failed(ctx, handleOf(h), cause) }", heldType)),
 		jen.If(raw("c.Release != nil")).Block(
-			raw("do.Release = func(ctx context.Context, h %s) error { return c.Release(ctx, %s{handle{h}}) }", heldType, anyType)),
+			raw("do.Release = func(ctx context.Context, h %s) error { return c.Release(ctx, handleOf(h)) }", heldType)),
 		jen.Return(raw("worker.New").Call(raw("m.core, actor, do, c.Options"))),
 	)
 }

@@ -12,7 +12,7 @@ import (
 
 // TestHandlesDoNotCompile is the table of programs that must not type-check: an
 // operation that the state forbids, a value that is not what the operation
-// takes, an end of an operation that nobody looks at. Beside each stands its
+// takes, an end that an operation does not have. Beside each stands its
 // like that does.
 func TestHandlesDoNotCompile(t *testing.T) {
 	t.Parallel()
@@ -42,9 +42,9 @@ func TestHandlesDoNotCompile(t *testing.T) {
 		},
 		{
 			"anything after the end", "../specs/lifecycle.yaml",
-			`var j RunningJob; out, _ := j.Complete(ctx, CompleteInput{}); _ = out.Record`,
-			`var j RunningJob; out, _ := j.Complete(ctx, CompleteInput{}); _, _ = out.Fail(ctx, FailInput{})`,
-			"out.Fail undefined",
+			`var j RunningJob; done, _ := j.Complete(ctx, CompleteInput{}); _ = done.Record().Result`,
+			`var j RunningJob; done, _ := j.Complete(ctx, CompleteInput{}); _, _ = done.Fail(ctx, FailInput{})`,
+			"done.Fail undefined",
 		},
 		{
 			"an operation of the system", "../specs/execution.yaml",
@@ -71,28 +71,34 @@ func TestHandlesDoNotCompile(t *testing.T) {
 			"cannot use j.Start(ctx) (value of struct type RunningJob) as ClaimedJob value",
 		},
 		{
-			"a state overlooked", "../specs/lifecycle.yaml",
-			`var j AnyJob; _ = j.Switch(nil, nil, nil, nil, nil, nil)`,
-			`var j AnyJob; _ = j.Switch(nil, nil, nil, nil, nil)`,
-			"not enough arguments in call to j.Switch",
+			"a case that is no state's", "../specs/lifecycle.yaml",
+			`var j AnyJob; switch j.(type) { case SucceededJob: }`,
+			`var j AnyJob; switch j.(type) { case Job: }`,
+			"cannot have dynamic type Job",
 		},
 		{
-			"an end overlooked", "testdata/scenarios/branches.yaml",
-			`var j SmallClaim; k, _ := j.Vote(ctx); _ = k.Switch(nil, nil, nil, nil)`,
-			`var j SmallClaim; k, _ := j.Vote(ctx); _ = k.Switch(nil, nil, nil)`,
-			"not enough arguments in call to k.Switch",
+			"a handle of somebody else's", "../specs/lifecycle.yaml",
+			`var j AnyJob = StalledJob{}; _ = j`,
+			`var j AnyJob = struct{ *held }{}; _ = j`,
+			"missing method anyJob",
+		},
+		{
+			"an end that an operation does not have", "testdata/scenarios/branches.yaml",
+			`var j SmallClaim; k, _ := j.Vote(ctx); switch k.(type) { case SmallClaim, LargeClaim, PaidClaim: }`,
+			`var j SmallClaim; k, _ := j.Vote(ctx); switch k.(type) { case ParkedClaim: }`,
+			"cannot have dynamic type ParkedClaim",
 		},
 		{
 			"as if there were one end", "testdata/scenarios/branches.yaml",
-			`var j LargeClaim; k, _ := j.Vote(ctx); _ = k.Switch(nil, func(l LargeClaim) error { _, err := l.Vote(ctx); return err }, nil, nil)`,
+			`var j LargeClaim; k, _ := j.Vote(ctx); if l, ok := k.(LargeClaim); ok { _, _ = l.Vote(ctx) }`,
 			`var j LargeClaim; k, _ := j.Vote(ctx); _, _ = k.Vote(ctx)`,
 			"k.Vote undefined (type AfterVote has no field or method Vote",
 		},
 		{
-			"an end overlooked, where another state only refuses", "testdata/scenarios/refusing.yaml",
-			`var j IdleLine; k, _ := j.Receive(ctx, ReceiveInput{}); _ = k.Switch(nil, nil)`,
-			`var j IdleLine; k, _ := j.Receive(ctx, ReceiveInput{}); _, _ = k.Receive(ctx, true)`,
-			"k.Receive undefined (type AfterReceive has no field or method Receive",
+			"a call that says why", "../specs/lifecycle.yaml",
+			`var j RunningJob; _, _ = j.Complete(ctx, CompleteInput{}, fsm.Call{Reason: "done", Labels: map[string]string{"a": "b"}})`,
+			`var j RunningJob; _, _ = j.Complete(ctx, CompleteInput{}, "done")`,
+			`cannot use "done" (untyped string constant) as fsm.Call value`,
 		},
 		{
 			"commit without a start", "../specs/execution.yaml",

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,11 +13,13 @@ import (
 )
 
 // Held is one record in the hands of one actor: the generated handles, a type
-// per state, are made of it. It carries the revision along and makes the
+// per state, embed it. It carries the revision along and makes the
 // request ids: one for each operation of a handle, so that a call that is made
 // again because its answer was lost replays. Any number of goroutines may use
 // it; its calls run one after another, so a heartbeat and the end of the work
-// do not make each other stale.
+// do not make each other stale. A nil Held is empty, and its calls are refused.
+//
+// The methods that begin with Engine are for generated code.
 type Held[R any] struct {
 	machine *Machine[R]
 	actor   string
@@ -25,8 +28,8 @@ type Held[R any] struct {
 	mu   sync.Mutex
 	out  Outcome[R]
 	key  string           // what the request ids at this revision begin with
-	open *fsmimpl.Call[R] // a Stay whose outcome is not known
-	next *Held[R]         // what a Move led to
+	open *fsmimpl.Call[R] // an EngineStay whose outcome is not known
+	next *Held[R]         // what an EngineMove led to
 }
 
 // Hold returns a record as the actor holds it. It asks nothing of the store:
@@ -53,7 +56,10 @@ func (h *Held[R]) Outcome() Outcome[R] {
 	return h.out
 }
 
-// Held returns the record as it is held now, so that a handle is a Target.
+// Record returns the record as it is held now.
+func (h *Held[R]) Record() R { return h.Outcome().Record }
+
+// Held is Record, so that a handle is a Target that need not be read.
 func (h *Held[R]) Held() R { return h.Outcome().Record }
 
 // Ref returns id and revision of the record as it is held now.
@@ -67,9 +73,39 @@ func (h *Held[R]) Actor() string {
 	return h.actor
 }
 
-// Newest returns the handle that the moves of this one have led to; itself when
+// EngineCall returns what a handle says of a call of its own: the actor, and over it what
+// the caller has given, of several values the last.
+func (h *Held[R]) EngineCall(given []Call) Call { return said(h.Actor(), given) }
+
+// EngineCall is what is said of a call by which an actor makes or picks a record. A call
+// without a request id gets a new one.
+func (m *Machine[R]) EngineCall(actor string, given []Call) Call {
+	c := said(actor, given)
+	if c.RequestID == "" && m.schema.RequestID != driver.Never {
+		c.RequestID = driver.NewID()
+	}
+	return c
+}
+
+func said(actor string, given []Call) Call {
+	all := Call{Actor: actor}
+	for _, c := range given {
+		all.RequestID = cmp.Or(c.RequestID, all.RequestID)
+		all.Actor = cmp.Or(c.Actor, all.Actor)
+		all.Reason = cmp.Or(c.Reason, all.Reason)
+		if !c.At.IsZero() {
+			all.At = c.At
+		}
+		if c.Labels != nil {
+			all.Labels = c.Labels
+		}
+	}
+	return all
+}
+
+// EngineNewest returns the handle that the moves of this one have led to; itself when
 // there was none.
-func (h *Held[R]) Newest() *Held[R] {
+func (h *Held[R]) EngineNewest() *Held[R] {
 	for h != nil {
 		h.mu.Lock()
 		next := h.next
@@ -82,12 +118,22 @@ func (h *Held[R]) Newest() *Held[R] {
 	return h
 }
 
+// EngineMisfit is the answer where a record is in a state that a handle's type is not for.
+func (h *Held[R]) EngineMisfit() error {
+	if h == nil || h.machine == nil {
+		return errEmpty
+	}
+	rec := h.Record()
+	row := h.machine.d.Encode(&rec)
+	return fmt.Errorf("%s %q: no handle is for a record in state %q here; read it again", h.machine.schema.Machine, row.ID, h.machine.schema.StateName(row.State))
+}
+
 // errEmpty is the answer of a handle that nobody made.
 var errEmpty = errors.New("the handle is empty; expected one that an operation or Hold has returned")
 
-// Move makes a call that leads to another handle. This one stays as it is, and
-// the same call once more replays. The request id of the call is the handle's.
-func (h *Held[R]) Move(ctx context.Context, c fsmimpl.Call[R]) (*Held[R], error) {
+// EngineMove makes a call that leads to another handle. This one stays as it is, and
+// the same call once more replays. A call without a request id has the handle's.
+func (h *Held[R]) EngineMove(ctx context.Context, c fsmimpl.Call[R]) (*Held[R], error) {
 	if h == nil {
 		return nil, errEmpty
 	}
@@ -110,10 +156,10 @@ func (h *Held[R]) Move(ctx context.Context, c fsmimpl.Call[R]) (*Held[R], error)
 	return next, nil
 }
 
-// Stay makes a call that leaves the record in its state. The handle holds the
+// EngineStay makes a call that leaves the record in its state. The handle holds the
 // new revision afterwards. A call whose outcome is unknown is made again before
 // the next one, so that the handle knows its revision.
-func (h *Held[R]) Stay(ctx context.Context, c fsmimpl.Call[R]) error {
+func (h *Held[R]) EngineStay(ctx context.Context, c fsmimpl.Call[R]) error {
 	if h == nil {
 		return errEmpty
 	}
@@ -165,9 +211,9 @@ func (h *Held[R]) stay(ctx context.Context, c fsmimpl.Call[R]) error {
 	return nil
 }
 
-// apply makes a call under the handle's request id for it.
+// apply makes a call, under the handle's request id for it unless it has one.
 func (h *Held[R]) apply(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R], error) {
-	if h.machine.schema.RequestID != driver.Never {
+	if c.RequestID == "" && h.machine.schema.RequestID != driver.Never {
 		c.RequestID = h.key + "." + c.Operation.Stored
 	}
 	at := h.Outcome()

@@ -25,7 +25,7 @@ type handle = fsm.Held[storetest.Parcel]
 func taken(t *testing.T, m *machine) *handle {
 	t.Helper()
 	made := must(t)(m.Create(t.Context(), storetest.Register(meta("made"), in("p1"))))
-	h, err := m.HoldOutcome(made, "w1").Move(t.Context(), storetest.Hold(w1, "a", start.Add(time.Minute)))
+	h, err := m.HoldOutcome(made, "w1").EngineMove(t.Context(), storetest.Hold(w1, "a", start.Add(time.Minute)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,21 +59,21 @@ func TestMove(t *testing.T) {
 	t.Parallel()
 	m := open(t, newStore(), storetest.Schema(), fixed())
 	h := taken(t, m)
-	next, err := h.Move(t.Context(), words("a"))
+	next, err := h.EngineMove(t.Context(), words("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := h.Move(t.Context(), words("a"))
+	again, err := h.EngineMove(t.Context(), words("a"))
 	if err != nil || !again.Outcome().Replayed || next.Outcome().Replayed {
 		t.Errorf("the same call once more: %v, replayed %v after %v", err, again.Outcome().Replayed, next.Outcome().Replayed)
 	}
 	if h.Ref().Rev != 2 || next.Ref().Rev != 3 || again.Ref() != next.Ref() || next.Actor() != "w1" || next.Held().ID != "p1" {
 		t.Errorf("handles at %v, %v and %v of %q", h.Ref(), next.Ref(), again.Ref(), next.Actor())
 	}
-	if _, err := h.Move(t.Context(), words("b")); !errors.Is(err, fsm.ErrRequestReused) {
+	if _, err := h.EngineMove(t.Context(), words("b")); !errors.Is(err, fsm.ErrRequestReused) {
 		t.Errorf("another call of the same operation: %v, want ErrRequestReused", err)
 	}
-	if h.Newest() != again || next.Newest() != next {
+	if h.EngineNewest() != again || next.EngineNewest() != next {
 		t.Error("Newest is not what the last move led to")
 	}
 	if got := names(t, m, "p1"); got != "register hold annotate" {
@@ -87,7 +87,7 @@ func TestStay(t *testing.T) {
 	m := open(t, newStore(), storetest.Schema(), fixed())
 	h := taken(t, m)
 	for i := range 3 {
-		if err := h.Stay(t.Context(), touch(time.Hour)); err != nil {
+		if err := h.EngineStay(t.Context(), touch(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		if h.Ref().Rev != int64(3+i) || h.Outcome().Replayed {
@@ -98,10 +98,10 @@ func TestStay(t *testing.T) {
 		t.Errorf("due %v", due)
 	}
 	other := m.Hold(must(t)(m.Apply(t.Context(), h, words("x"))).Record, "w1")
-	if err := h.Stay(t.Context(), touch(time.Hour)); !errors.Is(err, fsm.ErrStale) {
+	if err := h.EngineStay(t.Context(), touch(time.Hour)); !errors.Is(err, fsm.ErrStale) {
 		t.Errorf("a handle that others have overtaken: %v, want ErrStale", err)
 	}
-	if err := other.Stay(t.Context(), touch(2*time.Hour)); err != nil {
+	if err := other.EngineStay(t.Context(), touch(2*time.Hour)); err != nil {
 		t.Errorf("the handle of the stored record: %v", err)
 	}
 }
@@ -114,14 +114,14 @@ func TestHeldIsRecordedElsewhere(t *testing.T) {
 	h := taken(t, m)
 	shelved := must(t)(m.Apply(t.Context(), h.Ref(), storetest.Shelve(storetest.Meta{}, "s", "t")))
 	sent := must(t)(m.Apply(t.Context(), shelved, storetest.Send(storetest.Meta{})))
-	_, moved := h.Move(t.Context(), touch(time.Hour))
-	for _, err := range []error{h.Stay(t.Context(), touch(time.Hour)), moved} {
+	_, moved := h.EngineMove(t.Context(), touch(time.Hour))
+	for _, err := range []error{h.EngineStay(t.Context(), touch(time.Hour)), moved} {
 		var recorded *fsm.RecordedError
 		if !errors.As(err, &recorded) || recorded.State != "sent" || recorded.Rev != sent.Ref().Rev || !errors.Is(err, fsm.ErrStale) {
 			t.Errorf("got %v, want it recorded in sent", err)
 		}
 	}
-	if h.Ref().Rev != 2 || h.Newest() != h {
+	if h.Ref().Rev != 2 || h.EngineNewest() != h {
 		t.Errorf("the handle is at %v, want it where it was", h.Ref())
 	}
 	if got := names(t, m, "p1"); got != "register hold shelve send touch" {
@@ -137,14 +137,14 @@ func TestHeldByMany(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
-			if err := h.Stay(t.Context(), touch(time.Duration(i)*time.Minute)); err != nil {
+			if err := h.EngineStay(t.Context(), touch(time.Duration(i)*time.Minute)); err != nil {
 				t.Error(err)
 			}
 			_ = h.Held()
 		})
 	}
 	wg.Wait()
-	next, err := h.Move(t.Context(), words("end"))
+	next, err := h.EngineMove(t.Context(), words("end"))
 	if err != nil || next.Ref().Rev != 19 {
 		t.Errorf("after 16 stays: %v, %v", next.Ref(), err)
 	}
@@ -192,21 +192,21 @@ func TestStaySettles(t *testing.T) {
 				m := open(t, store, storetest.Schema(), fixed())
 				h := taken(t, m)
 				armed.Store(true)
-				err := h.Stay(t.Context(), touch(time.Hour))
+				err := h.EngineStay(t.Context(), touch(time.Hour))
 				if err == nil || h.Ref().Rev != 2 {
 					t.Fatalf("%v at %v; expected an unknown outcome", err, h.Ref())
 				}
-				if err := h.Stay(t.Context(), touch(time.Hour)); err == nil {
+				if err := h.EngineStay(t.Context(), touch(time.Hour)); err == nil {
 					t.Fatal("a call went through although nobody knows the revision")
 				}
 				armed.Store(false)
 				down.Store(false)
 				if next == "move" {
-					moved, err := h.Move(t.Context(), words("end"))
+					moved, err := h.EngineMove(t.Context(), words("end"))
 					if err != nil || moved.Ref().Rev != 4 {
 						t.Errorf("%v at %v, want revision 4", err, moved.Ref())
 					}
-				} else if err := h.Stay(t.Context(), touch(2*time.Hour)); err != nil || h.Ref().Rev != 4 {
+				} else if err := h.EngineStay(t.Context(), touch(2*time.Hour)); err != nil || h.Ref().Rev != 4 {
 					t.Errorf("%v at %v, want revision 4", err, h.Ref())
 				}
 				want := map[string]string{"move": "register hold touch annotate", "stay": "register hold touch touch"}[next]
@@ -223,10 +223,10 @@ func TestStayRefused(t *testing.T) {
 	t.Parallel()
 	m := open(t, newStore(), storetest.Schema(), fixed())
 	h := taken(t, m)
-	if err := h.Stay(t.Context(), storetest.Expel(w1)); err == nil {
+	if err := h.EngineStay(t.Context(), storetest.Expel(w1)); err == nil {
 		t.Fatal("an operator expelled it without a reason")
 	}
-	if err := h.Stay(t.Context(), touch(time.Hour)); err != nil || h.Ref().Rev != 3 {
+	if err := h.EngineStay(t.Context(), touch(time.Hour)); err != nil || h.Ref().Rev != 3 {
 		t.Errorf("%v at %v, want revision 3", err, h.Ref())
 	}
 }
@@ -244,15 +244,15 @@ func TestTurn(t *testing.T) {
 		return nil
 	})
 	done := make(chan error, 1)
-	go func() { done <- h.Stay(context.WithoutCancel(t.Context()), touch(time.Hour)) }()
+	go func() { done <- h.EngineStay(context.WithoutCancel(t.Context()), touch(time.Hour)) }()
 	<-inside
 	gone, cancel := context.WithCancelCause(t.Context())
 	bored := errors.New("bored")
 	cancel(bored)
-	if err := h.Stay(gone, touch(time.Hour)); !errors.Is(err, bored) {
+	if err := h.EngineStay(gone, touch(time.Hour)); !errors.Is(err, bored) {
 		t.Errorf("Stay: %v, want the cause of the context's end", err)
 	}
-	if _, err := h.Move(gone, words("x")); !errors.Is(err, bored) {
+	if _, err := h.EngineMove(gone, words("x")); !errors.Is(err, bored) {
 		t.Errorf("Move: %v, want the cause of the context's end", err)
 	}
 	close(leave)
@@ -265,13 +265,13 @@ func TestTurn(t *testing.T) {
 func TestEmptyHandle(t *testing.T) {
 	t.Parallel()
 	var h *handle
-	if _, err := h.Move(t.Context(), words("x")); err == nil || !strings.Contains(err.Error(), "the handle is empty") {
+	if _, err := h.EngineMove(t.Context(), words("x")); err == nil || !strings.Contains(err.Error(), "the handle is empty") {
 		t.Errorf("Move: %v", err)
 	}
-	if err := h.Stay(t.Context(), touch(0)); err == nil || !strings.Contains(err.Error(), "the handle is empty") {
+	if err := h.EngineStay(t.Context(), touch(0)); err == nil || !strings.Contains(err.Error(), "the handle is empty") {
 		t.Errorf("Stay: %v", err)
 	}
-	if h.Actor() != "" || h.Ref() != (fsm.Ref{}) || h.Held().ID != "" || h.Newest() != nil {
+	if h.Actor() != "" || h.Ref() != (fsm.Ref{}) || h.Held().ID != "" || h.EngineNewest() != nil {
 		t.Error("an empty handle holds something")
 	}
 	m := open(t, newStore(), storetest.Schema(), fixed())

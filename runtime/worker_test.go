@@ -64,7 +64,7 @@ func (w *hands) start(t *testing.T, store fsm.Store, n int, work func(ctx contex
 			return w.m.Pick(ctx, n, storetest.Hold(w1, "a", until))
 		},
 		Beat: func(ctx context.Context, h *handle, until time.Time) error {
-			return h.Stay(ctx, storetest.Touch(w1, until))
+			return h.EngineStay(ctx, storetest.Touch(w1, until))
 		},
 		Beats:  func(p *storetest.Parcel) bool { return p.State == "held" },
 		Work:   work,
@@ -81,9 +81,9 @@ func (w *hands) start(t *testing.T, store fsm.Store, n int, work func(ctx contex
 
 // send ends a parcel's stay with the worker.
 func (w *hands) send(ctx context.Context, h *handle, tag string) error {
-	shelved, err := h.Move(ctx, storetest.Shelve(w1, h.Ref().ID, tag))
+	shelved, err := h.EngineMove(ctx, storetest.Shelve(w1, h.Ref().ID, tag))
 	if err == nil {
-		_, err = shelved.Move(ctx, storetest.Send(w1))
+		_, err = shelved.EngineMove(ctx, storetest.Send(w1))
 	}
 	return err
 }

@@ -16,7 +16,6 @@ import (
 
 	"example.com/shop/job"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/worker"
 )
@@ -44,7 +43,7 @@ func run(ctx context.Context, path string, addresses []string, out io.Writer) er
 		return err
 	}
 	for _, a := range addresses {
-		if _, err := jobs.As("shop").Submit(ctx, "", job.SubmitInput{Address: a}, fsm.Call{}); err != nil {
+		if _, err := jobs.As("shop").Submit(ctx, "", job.SubmitInput{Address: a}); err != nil {
 			return err
 		}
 	}
@@ -58,10 +57,12 @@ func work(ctx context.Context, jobs *job.Machine, out io.Writer) error {
 		Options: worker.Options{Lease: 10 * time.Second, Poll: 20 * time.Millisecond},
 		Work:    func(ctx context.Context, j job.RunningJob) error { return send(ctx, j, out) },
 		Failed: func(ctx context.Context, j job.AnyJob, cause error) error {
-			return j.Switch(nil, func(j job.RunningJob) error {
-				_, err := j.Fail(ctx, job.FailInput{Problem: cause.Error()})
-				return err
-			}, nil, nil)
+			running, ok := j.(job.RunningJob)
+			if !ok {
+				return nil
+			}
+			_, err := running.Fail(ctx, job.FailInput{Problem: cause.Error()})
+			return err
 		},
 	})
 	if err != nil {

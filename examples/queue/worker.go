@@ -43,18 +43,20 @@ func (q *queue) work(ctx context.Context, claimed lifecycle.ClaimedJob) error {
 	if err != nil {
 		return err
 	}
-	q.ack(done)
+	q.ack(done.Outcome())
 	return nil
 }
 
 // failed writes down why a job that had started failed; one that had not goes
 // back into the queue when its lease ends.
 func failed(ctx context.Context, j lifecycle.AnyJob, cause error) error {
-	return j.Switch(nil, nil, func(running lifecycle.RunningJob) error {
-		why, err := fsm.MarshalValue(cause.Error())
-		if err == nil {
-			_, err = running.Fail(ctx, lifecycle.FailInput{Error: why})
-		}
-		return err
-	}, nil, nil, nil)
+	running, ok := j.(lifecycle.RunningJob)
+	if !ok {
+		return nil
+	}
+	why, err := fsm.MarshalValue(cause.Error())
+	if err == nil {
+		_, err = running.Fail(ctx, lifecycle.FailInput{Error: why})
+	}
+	return err
 }

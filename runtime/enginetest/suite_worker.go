@@ -94,14 +94,14 @@ func step[R any](h *oracle.Harness[R], o *oracle.Op, row driver.Row, actor strin
 // walk makes the calls of a way by the newest handle of the record.
 func walk[R any](ctx context.Context, h *oracle.Harness[R], held *fsm.Held[R], path []*oracle.Op) error {
 	for _, o := range path {
-		rec := held.Newest().Held()
+		rec := held.EngineNewest().Held()
 		row := h.S.D.Descriptor.Encode(&rec)
 		from := h.M.StateOf(row.State)
 		call, _, ok := step(h, o, row, held.Actor())
 		if !ok {
 			return fmt.Errorf("no call of %s is found for %s", o.Name, h.M.ShowRow(row))
 		}
-		out, end, err := h.D.Operations[o.Name].Held(ctx, held.Newest(), call)
+		out, end, err := h.D.Operations[o.Name].Held(ctx, held.EngineNewest(), call)
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func workOn[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, end string
 		if err := walk(ctx, h, held, path); err != nil {
 			return err
 		}
-		r := held.Newest().Held()
+		r := held.EngineNewest().Held()
 		for begun := time.Now(); ; time.Sleep(time.Millisecond) { // until it was kept alive twice
 			now, err := h.D.Record(context.WithoutCancel(ctx), id)
 			if err != nil {

@@ -51,14 +51,14 @@ func (d *depot) idlerOf(m *fsm.Machine[storetest.Parcel], actor string, poll tim
 			return m.Pick(ctx, n, storetest.Hold(me, "a", until))
 		},
 		Beat: func(ctx context.Context, h *fsm.Held[storetest.Parcel], until time.Time) error {
-			return h.Stay(ctx, storetest.Touch(me, until))
+			return h.EngineStay(ctx, storetest.Touch(me, until))
 		},
 		Beats: func(p *storetest.Parcel) bool { return p.State == "held" },
 		Work: func(ctx context.Context, h *fsm.Held[storetest.Parcel]) error {
 			do()
-			shelved, err := h.Move(ctx, storetest.Shelve(me, h.Ref().ID, "done"))
+			shelved, err := h.EngineMove(ctx, storetest.Shelve(me, h.Ref().ID, "done"))
 			if err == nil {
-				_, err = shelved.Move(ctx, storetest.Send(me))
+				_, err = shelved.EngineMove(ctx, storetest.Send(me))
 			}
 			w.got <- h.Ref().ID
 			return err

@@ -339,7 +339,7 @@ func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 	still()
 	wg.Wait()
 
-	last := h.Newest()
+	last := h.EngineNewest()
 	rec := last.Held()
 	ours := w.do.Holds(&rec)
 	after := context.WithoutCancel(ctx)
@@ -404,7 +404,7 @@ func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, s
 			return
 		case <-timer.C:
 		}
-		last := h.Newest()
+		last := h.EngineNewest()
 		rec := last.Held()
 		if !w.do.Holds(&rec) {
 			return // it has come to its end
@@ -422,7 +422,7 @@ func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, s
 		switch {
 		case err == nil:
 			until = asked.Add(w.opt.Lease)
-		case h.Newest() != last: // the work went on meanwhile; its handle beats at once
+		case h.EngineNewest() != last: // the work went on meanwhile; its handle beats at once
 			asked = asked.Add(-w.opt.Beat)
 		case refusedForGood(err):
 			lose(w.lost(ctx, last.Ref().ID, err))

@@ -241,27 +241,24 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r Job, actor string) (held fsmtest.Holding[Job]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j QueuedJob) error {
-					held = fsmtest.Holding[Job]{State: "queued", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j RunningJob) error {
-					held = fsmtest.Holding[Job]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}}
-					return nil
-				},
-				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "done", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "failed", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r Job, actor string) (got fsmtest.Holding[Job]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case QueuedJob:
+				got.State, got.Handle, got.Target = "queued", j.held, j
+			case RunningJob:
+				got.State, got.Handle, got.Target = "running", j.held, j
+				got.Fields = map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}
+			case DoneJob:
+				got.State, got.Handle, got.Target = "done", j.held, j
+			case FailedJob:
+				got.State, got.Handle, got.Target = "failed", j.held, j
+			}
+			return got
 		},
 		Worker: &fsmtest.Working[Job]{
 			Pick: "claim", Beat: "heartbeat", Deadline: "lease",
@@ -323,11 +320,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateQueued:
-						j := QueuedJob{handle{h}}
+						j := QueuedJob{h}
 						next, err := j.Claim(ctx, testClaimInput(c))
-						return next.Outcome(), "running", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "running", nil
 					}
 					return out, end, err
 				},
@@ -337,10 +337,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Heartbeat(ctx, at, testHeartbeatInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
-						err := j.Heartbeat(ctx, testHeartbeatInput(c))
+						j := RunningJob{h}
+						err = j.Heartbeat(ctx, testHeartbeatInput(c))
 						return j.Outcome(), "running", err
 					}
 					return out, end, err
@@ -351,11 +351,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Finish(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{h}
 						next, err := j.Finish(ctx)
-						return next, "done", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "done", nil
 					}
 					return out, end, err
 				},
@@ -365,11 +368,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{h}
 						next, err := j.Fail(ctx, testFailInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					}
 					return out, end, err
 				},

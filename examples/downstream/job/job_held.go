@@ -31,168 +31,142 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Job, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Job is still so.
-func Hold(m *Machine, j Job, actor string) AnyJob {
-	return AnyJob{handle{m.core.Hold(j, actor)}}
+// finds out whether the Job is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Job, actor string) (AnyJob, error) {
+	return handleAs[AnyJob](m.core.Hold(j, actor), nil)
 }
 
-// Submit is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Submit(ctx context.Context, id string, in SubmitInput, c fsm.Call) (QueuedJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Submit(ctx, id, in, c)
-	if err != nil {
-		return QueuedJob{}, err
-	}
-	return QueuedJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Submit is that of Machine, with a handle for result.
+func (h Holder) Submit(ctx context.Context, id string, in SubmitInput, c ...fsm.Call) (QueuedJob, error) {
+	out, err := h.m.Submit(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[QueuedJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// Claim is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Claim(ctx context.Context, in ClaimInput, c fsm.Call) (RunningJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Claim(ctx, in, c)
-	if err != nil {
-		return RunningJob{}, err
-	}
-	return RunningJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Claim is that of Machine, with a handle for result.
+func (h Holder) Claim(ctx context.Context, in ClaimInput, c ...fsm.Call) (RunningJob, error) {
+	out, err := h.m.Claim(ctx, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[RunningJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// ClaimN is the machine's, with handles for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) ClaimN(ctx context.Context, n int, in ClaimInput, c fsm.Call) ([]RunningJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	outs, err := h.m.ClaimN(ctx, n, in, c)
-	if err != nil {
-		return nil, err
-	}
+// ClaimN is that of Machine, with handles for result.
+func (h Holder) ClaimN(ctx context.Context, n int, in ClaimInput, c ...fsm.Call) ([]RunningJob, error) {
+	outs, err := h.m.ClaimN(ctx, n, in, h.m.core.EngineCall(h.actor, c))
 	list := make([]RunningJob, len(outs))
 	for i, out := range outs {
-		list[i] = RunningJob{handle{h.m.core.HoldOutcome(out, h.actor)}}
+		if list[i], err = handleAs[RunningJob](h.m.core.HoldOutcome(out, h.actor), nil); err != nil {
+			break
+		}
 	}
-	return list, nil
+	return list, err
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Job]
+// AnyJob is a handle of a Job in whatever state it is: QueuedJob, RunningJob,
+// DoneJob or FailedJob. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyJob interface {
+	fsm.Target
+	// Record returns the Job as it is held.
+	Record() Job
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyJob()
 }
 
-// Record returns the Job as it is held.
-func (h handle) Record() Job {
-	return h.held.Held()
-}
+// held is a Job in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Job]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Job as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Job {
-	return h.held.Held()
-}
-
-// AnyJob is a handle of a Job in whatever state it is. Switch tells which.
-type AnyJob struct {
-	handle
-}
-
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AnyJob) Switch(
-	queued func(QueuedJob) error,
-	running func(RunningJob) error,
-	done func(Job) error,
-	failed func(Job) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyJob {
+	switch h.Record().State {
 	case StateQueued:
-		if queued != nil {
-			return queued(QueuedJob{j.handle})
-		}
+		return QueuedJob{h}
 	case StateRunning:
-		if running != nil {
-			return running(RunningJob{j.handle})
-		}
+		return RunningJob{h}
 	case StateDone:
-		if done != nil {
-			return done(j.held.Held())
-		}
+		return DoneJob{h}
 	case StateFailed:
-		if failed != nil {
-			return failed(j.held.Held())
-		}
+		return FailedJob{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // QueuedJob is a Job that is queued, in the hands of one actor. Waits for a
 // worker.
 type QueuedJob struct {
-	handle
+	*held
 }
 
+func (QueuedJob) anyJob() {}
+
 // Claim moves the Job to running.
-func (j QueuedJob) Claim(ctx context.Context, in ClaimInput) (RunningJob, error) {
-	next, err := j.held.Move(ctx, claimCall(opClaim, in, fsm.Call{Actor: j.held.Actor()}))
-	return RunningJob{handle{next}}, err
+func (j QueuedJob) Claim(ctx context.Context, in ClaimInput, c ...fsm.Call) (RunningJob, error) {
+	return handleAs[RunningJob](j.EngineMove(ctx, claimCall(opClaim, in, j.EngineCall(c))))
 }
 
 // RunningJob is a Job that is running, in the hands of one actor. A worker has
 // it.
 type RunningJob struct {
-	handle
+	*held
 }
+
+func (RunningJob) anyJob() {}
 
 // Owner returns owner, which is present while the Job is running.
 func (j RunningJob) Owner() string {
-	v, _ := j.held.Held().Owner.Get()
+	v, _ := j.held.Record().Owner.Get()
 	return v
 }
 
 // Lease returns lease, which is present while the Job is running.
 func (j RunningJob) Lease() time.Time {
-	v, _ := j.held.Held().Lease.Get()
+	v, _ := j.held.Record().Lease.Get()
 	return v
 }
 
 // Heartbeat keeps the Job running; the handle holds the new revision.
-func (j RunningJob) Heartbeat(ctx context.Context, in HeartbeatInput) error {
-	return j.held.Stay(ctx, heartbeatCall(opHeartbeat, in, fsm.Call{Actor: j.held.Actor()}))
+func (j RunningJob) Heartbeat(ctx context.Context, in HeartbeatInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.EngineCall(c)))
 }
 
 // Finish moves the Job to done.
-func (j RunningJob) Finish(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, finishCall(opFinish, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RunningJob) Finish(ctx context.Context, c ...fsm.Call) (DoneJob, error) {
+	return handleAs[DoneJob](j.EngineMove(ctx, finishCall(opFinish, j.EngineCall(c))))
 }
 
 // Fail moves the Job to failed.
-func (j RunningJob) Fail(ctx context.Context, in FailInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, failCall(opFail, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RunningJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (FailedJob, error) {
+	return handleAs[FailedJob](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
 }
+
+// DoneJob is a Job that is done, in the hands of one actor. The letter is sent.
+type DoneJob struct {
+	*held
+}
+
+func (DoneJob) anyJob() {}
+
+// FailedJob is a Job that is failed, in the hands of one actor. The letter
+// cannot be sent.
+type FailedJob struct {
+	*held
+}
+
+func (FailedJob) anyJob() {}
 
 // WorkerConfig says what a worker does with each Job that it claims, and how.
 type WorkerConfig struct {
@@ -222,23 +196,21 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], e
 		Claim: func(ctx context.Context, n int, until time.Time) ([]Outcome, error) {
 			return m.ClaimN(ctx, n, ClaimInput{Lease: until}, fsm.Call{RequestID: driver.NewID(), Actor: actor})
 		},
-		Beat: func(ctx context.Context, h *fsm.Held[Job], until time.Time) error {
-			return h.Stay(ctx, heartbeatCall(opHeartbeat, HeartbeatInput{Lease: until}, fsm.Call{Actor: h.Actor()}))
+		Beat: func(ctx context.Context, h *held, until time.Time) error {
+			return h.EngineStay(ctx, heartbeatCall(opHeartbeat, HeartbeatInput{Lease: until}, h.EngineCall(nil)))
 		},
 		Beats: func(j *Job) bool {
 			return j.State == StateRunning
 		},
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Work(ctx, RunningJob{handle{h}}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, RunningJob{h}) }
 	}
 	if c.Failed != nil {
-		do.Failed = func(ctx context.Context, h *fsm.Held[Job], cause error) error {
-			return c.Failed(ctx, AnyJob{handle{h}}, cause)
-		}
+		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }
 	}
 	if c.Release != nil {
-		do.Release = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Release(ctx, AnyJob{handle{h}}) }
+		do.Release = func(ctx context.Context, h *held) error { return c.Release(ctx, handleOf(h)) }
 	}
 	return worker.New(m.core, actor, do, c.Options)
 }

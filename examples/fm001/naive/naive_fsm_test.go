@@ -219,31 +219,26 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r Execution, actor string) (held fsmtest.Holding[Execution]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j LeasedExecution) error {
-					held = fsmtest.Holding[Execution]{State: "leased", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j InProgressExecution) error {
-					held = fsmtest.Holding[Execution]{State: "in_progress", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
-					return nil
-				},
-				func(r Execution) error {
-					held = fsmtest.Holding[Execution]{State: "committed", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-				func(r Execution) error {
-					held = fsmtest.Holding[Execution]{State: "done", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-				func(r Execution) error {
-					held = fsmtest.Holding[Execution]{State: "aborted", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r Execution, actor string) (got fsmtest.Holding[Execution]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case LeasedExecution:
+				got.State, got.Handle, got.Target = "leased", j.held, j
+			case InProgressExecution:
+				got.State, got.Handle, got.Target = "in_progress", j.held, j
+				got.Fields = map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}
+			case CommittedExecution:
+				got.State, got.Handle, got.Target = "committed", j.held, j
+			case DoneExecution:
+				got.State, got.Handle, got.Target = "done", j.held, j
+			case AbortedExecution:
+				got.State, got.Handle, got.Target = "aborted", j.held, j
+			}
+			return got
 		},
 		Operations: map[string]fsmtest.Durably[Execution]{
 			"lease": {
@@ -265,11 +260,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 					return m.Start(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateLeased:
-						j := LeasedExecution{handle{h}}
+						j := LeasedExecution{h}
 						next, err := j.Start(ctx)
-						return next.Outcome(), "in_progress", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "in_progress", nil
 					}
 					return out, end, err
 				},
@@ -279,11 +277,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 					return m.Commit(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateInProgress:
-						j := InProgressExecution{handle{h}}
+						j := InProgressExecution{h}
 						next, err := j.Commit(ctx)
-						return next, "committed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "committed", nil
 					}
 					return out, end, err
 				},

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Execution that it makes or
@@ -30,120 +29,116 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Execution, such as one that the actor
 // held before it was started again. It asks nothing of the store: each
-// operation finds out whether the Execution is still so.
-func Hold(m *Machine, j Execution, actor string) AnyExecution {
-	return AnyExecution{handle{m.core.Hold(j, actor)}}
+// operation finds out whether the Execution is still so. It refuses one that is
+// in no state.
+func Hold(m *Machine, j Execution, actor string) (AnyExecution, error) {
+	return handleAs[AnyExecution](m.core.Hold(j, actor), nil)
 }
 
-// Lease is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Lease(ctx context.Context, id string, in LeaseInput, c fsm.Call) (LeasedExecution, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Lease(ctx, id, in, c)
-	if err != nil {
-		return LeasedExecution{}, err
-	}
-	return LeasedExecution{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Lease is that of Machine, with a handle for result.
+func (h Holder) Lease(ctx context.Context, id string, in LeaseInput, c ...fsm.Call) (LeasedExecution, error) {
+	out, err := h.m.Lease(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[LeasedExecution](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Execution]
+// AnyExecution is a handle of an Execution in whatever state it is:
+// LeasedExecution, InProgressExecution, CommittedExecution, DoneExecution or
+// AbortedExecution. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyExecution interface {
+	fsm.Target
+	// Record returns the Execution as it is held.
+	Record() Execution
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyExecution()
 }
 
-// Record returns the Execution as it is held.
-func (h handle) Record() Execution {
-	return h.held.Held()
-}
+// held is an Execution in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Execution]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Execution as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Execution {
-	return h.held.Held()
-}
-
-// AnyExecution is a handle of an Execution in whatever state it is. Switch
-// tells which.
-type AnyExecution struct {
-	handle
-}
-
-// Switch calls the function of the state that the Execution is in and returns
-// what it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AnyExecution) Switch(
-	leased func(LeasedExecution) error,
-	inProgress func(InProgressExecution) error,
-	committed func(Execution) error,
-	done func(Execution) error,
-	aborted func(Execution) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyExecution {
+	switch h.Record().State {
 	case StateLeased:
-		if leased != nil {
-			return leased(LeasedExecution{j.handle})
-		}
+		return LeasedExecution{h}
 	case StateInProgress:
-		if inProgress != nil {
-			return inProgress(InProgressExecution{j.handle})
-		}
+		return InProgressExecution{h}
 	case StateCommitted:
-		if committed != nil {
-			return committed(j.held.Held())
-		}
+		return CommittedExecution{h}
 	case StateDone:
-		if done != nil {
-			return done(j.held.Held())
-		}
+		return DoneExecution{h}
 	case StateAborted:
-		if aborted != nil {
-			return aborted(j.held.Held())
-		}
+		return AbortedExecution{h}
 	}
 	return nil
 }
 
-// LeasedExecution is an Execution that is leased, in the hands of one actor.
-type LeasedExecution struct {
-	handle
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
+// LeasedExecution is an Execution that is leased, in the hands of one actor.
+type LeasedExecution struct {
+	*held
+}
+
+func (LeasedExecution) anyExecution() {}
+
 // Start moves the Execution to in_progress.
-func (j LeasedExecution) Start(ctx context.Context) (InProgressExecution, error) {
-	next, err := j.held.Move(ctx, startCall(opStart, fsm.Call{Actor: j.held.Actor()}))
-	return InProgressExecution{handle{next}}, err
+func (j LeasedExecution) Start(ctx context.Context, c ...fsm.Call) (InProgressExecution, error) {
+	return handleAs[InProgressExecution](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
 }
 
 // InProgressExecution is an Execution that is in_progress, in the hands of one
 // actor.
 type InProgressExecution struct {
-	handle
+	*held
 }
+
+func (InProgressExecution) anyExecution() {}
 
 // StartedAt returns started_at, which is present while the Execution is
 // in_progress.
 func (j InProgressExecution) StartedAt() time.Time {
-	v, _ := j.held.Held().StartedAt.Get()
+	v, _ := j.held.Record().StartedAt.Get()
 	return v
 }
 
 // Commit moves the Execution to committed.
-func (j InProgressExecution) Commit(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, commitCall(opCommit, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j InProgressExecution) Commit(ctx context.Context, c ...fsm.Call) (CommittedExecution, error) {
+	return handleAs[CommittedExecution](j.EngineMove(ctx, commitCall(opCommit, j.EngineCall(c))))
 }
+
+// CommittedExecution is an Execution that is committed, in the hands of one
+// actor.
+type CommittedExecution struct {
+	*held
+}
+
+func (CommittedExecution) anyExecution() {}
+
+// DoneExecution is an Execution that is done, in the hands of one actor.
+type DoneExecution struct {
+	*held
+}
+
+func (DoneExecution) anyExecution() {}
+
+// AbortedExecution is an Execution that is aborted, in the hands of one actor.
+type AbortedExecution struct {
+	*held
+}
+
+func (AbortedExecution) anyExecution() {}

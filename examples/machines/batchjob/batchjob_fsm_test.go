@@ -471,39 +471,30 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r Job, actor string) (held fsmtest.Holding[Job]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j SubmittedJob) error {
-					held = fsmtest.Holding[Job]{State: "submitted", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j PendingJob) error {
-					held = fsmtest.Holding[Job]{State: "pending", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j RunnableJob) error {
-					held = fsmtest.Holding[Job]{State: "runnable", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j StartingJob) error {
-					held = fsmtest.Holding[Job]{State: "starting", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j RunningJob) error {
-					held = fsmtest.Holding[Job]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
-					return nil
-				},
-				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "succeeded", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "failed", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r Job, actor string) (got fsmtest.Holding[Job]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case SubmittedJob:
+				got.State, got.Handle, got.Target = "submitted", j.held, j
+			case PendingJob:
+				got.State, got.Handle, got.Target = "pending", j.held, j
+			case RunnableJob:
+				got.State, got.Handle, got.Target = "runnable", j.held, j
+			case StartingJob:
+				got.State, got.Handle, got.Target = "starting", j.held, j
+			case RunningJob:
+				got.State, got.Handle, got.Target = "running", j.held, j
+				got.Fields = map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}
+			case SucceededJob:
+				got.State, got.Handle, got.Target = "succeeded", j.held, j
+			case FailedJob:
+				got.State, got.Handle, got.Target = "failed", j.held, j
+			}
+			return got
 		},
 		Operations: map[string]fsmtest.Durably[Job]{
 			"submit": {
@@ -530,21 +521,20 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.DependencySucceeded(ctx, at, testDependencySucceededInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterDependencySucceeded) error {
-						return next.Switch(
-							func(j PendingJob) error { out, end = j.Outcome(), "pending"; return nil },
-							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{handle{h}}
+						j := PendingJob{h}
 						next, err := j.DependencySucceeded(ctx, testDependencySucceededInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case PendingJob:
+							end = "pending"
+						case RunnableJob:
+							end = "runnable"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -554,11 +544,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.DependencyFailed(ctx, at, testDependencyFailedInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{handle{h}}
+						j := PendingJob{h}
 						next, err := j.DependencyFailed(ctx, testDependencyFailedInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					}
 					return out, end, err
 				},
@@ -573,21 +566,20 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.FailToStart(ctx, at, testFailToStartInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterFailToStart) error {
-						return next.Switch(
-							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
-							func(r Job) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateStarting:
-						j := StartingJob{handle{h}}
+						j := StartingJob{h}
 						next, err := j.FailToStart(ctx, testFailToStartInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case RunnableJob:
+							end = "runnable"
+						case FailedJob:
+							end = "failed"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -597,11 +589,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Run(ctx, at, testRunInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateStarting:
-						j := StartingJob{handle{h}}
+						j := StartingJob{h}
 						next, err := j.Run(ctx, testRunInput(c))
-						return next.Outcome(), "running", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "running", nil
 					}
 					return out, end, err
 				},
@@ -611,22 +606,22 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Finish(ctx, at, testFinishInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterFinish) error {
-						return next.Switch(
-							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
-							func(r Job) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
-							func(r Job) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{h}
 						next, err := j.Finish(ctx, testFinishInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case RunnableJob:
+							end = "runnable"
+						case SucceededJob:
+							end = "succeeded"
+						case FailedJob:
+							end = "failed"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -636,21 +631,20 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.LoseHost(ctx, at, testLoseHostInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterLoseHost) error {
-						return next.Switch(
-							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
-							func(r Job) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{h}
 						next, err := j.LoseHost(ctx, testLoseHostInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case RunnableJob:
+							end = "runnable"
+						case FailedJob:
+							end = "failed"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -665,19 +659,28 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Cancel(ctx, at, testCancelInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateSubmitted:
-						j := SubmittedJob{handle{h}}
+						j := SubmittedJob{h}
 						next, err := j.Cancel(ctx, testCancelInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					case StatePending:
-						j := PendingJob{handle{h}}
+						j := PendingJob{h}
 						next, err := j.Cancel(ctx, testCancelInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					case StateRunnable:
-						j := RunnableJob{handle{h}}
+						j := RunnableJob{h}
 						next, err := j.Cancel(ctx, testCancelInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					}
 					return out, end, err
 				},
@@ -687,27 +690,42 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Terminate(ctx, at, testTerminateInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateSubmitted:
-						j := SubmittedJob{handle{h}}
+						j := SubmittedJob{h}
 						next, err := j.Terminate(ctx, testTerminateInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					case StatePending:
-						j := PendingJob{handle{h}}
+						j := PendingJob{h}
 						next, err := j.Terminate(ctx, testTerminateInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					case StateRunnable:
-						j := RunnableJob{handle{h}}
+						j := RunnableJob{h}
 						next, err := j.Terminate(ctx, testTerminateInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					case StateStarting:
-						j := StartingJob{handle{h}}
+						j := StartingJob{h}
 						next, err := j.Terminate(ctx, testTerminateInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{h}
 						next, err := j.Terminate(ctx, testTerminateInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					}
 					return out, end, err
 				},

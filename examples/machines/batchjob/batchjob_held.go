@@ -7,7 +7,6 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Job that it makes or picks
@@ -30,340 +29,254 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Job, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Job is still so.
-func Hold(m *Machine, j Job, actor string) AnyJob {
-	return AnyJob{handle{m.core.Hold(j, actor)}}
+// finds out whether the Job is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Job, actor string) (AnyJob, error) {
+	return handleAs[AnyJob](m.core.Hold(j, actor), nil)
 }
 
-// Submit is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Submit(ctx context.Context, id string, in SubmitInput, c fsm.Call) (SubmittedJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Submit(ctx, id, in, c)
-	if err != nil {
-		return SubmittedJob{}, err
-	}
-	return SubmittedJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Submit is that of Machine, with a handle for result.
+func (h Holder) Submit(ctx context.Context, id string, in SubmitInput, c ...fsm.Call) (SubmittedJob, error) {
+	out, err := h.m.Submit(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[SubmittedJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Job]
+// AnyJob is a handle of a Job in whatever state it is: SubmittedJob,
+// PendingJob, RunnableJob, StartingJob, RunningJob, SucceededJob or FailedJob.
+// Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyJob interface {
+	fsm.Target
+	// Record returns the Job as it is held.
+	Record() Job
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyJob()
 }
 
-// Record returns the Job as it is held.
-func (h handle) Record() Job {
-	return h.held.Held()
-}
+// held is a Job in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Job]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Job as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Job {
-	return h.held.Held()
-}
-
-// AnyJob is a handle of a Job in whatever state it is. Switch tells which.
-type AnyJob struct {
-	handle
-}
-
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AnyJob) Switch(
-	submitted func(SubmittedJob) error,
-	pending func(PendingJob) error,
-	runnable func(RunnableJob) error,
-	starting func(StartingJob) error,
-	running func(RunningJob) error,
-	succeeded func(Job) error,
-	failed func(Job) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyJob {
+	switch h.Record().State {
 	case StateSubmitted:
-		if submitted != nil {
-			return submitted(SubmittedJob{j.handle})
-		}
+		return SubmittedJob{h}
 	case StatePending:
-		if pending != nil {
-			return pending(PendingJob{j.handle})
-		}
+		return PendingJob{h}
 	case StateRunnable:
-		if runnable != nil {
-			return runnable(RunnableJob{j.handle})
-		}
+		return RunnableJob{h}
 	case StateStarting:
-		if starting != nil {
-			return starting(StartingJob{j.handle})
-		}
+		return StartingJob{h}
 	case StateRunning:
-		if running != nil {
-			return running(RunningJob{j.handle})
-		}
+		return RunningJob{h}
 	case StateSucceeded:
-		if succeeded != nil {
-			return succeeded(j.held.Held())
-		}
+		return SucceededJob{h}
 	case StateFailed:
-		if failed != nil {
-			return failed(j.held.Held())
-		}
+		return FailedJob{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // SubmittedJob is a Job that is submitted, in the hands of one actor. The
 // scheduler has not looked at it yet.
 type SubmittedJob struct {
-	handle
+	*held
 }
 
+func (SubmittedJob) anyJob() {}
+
 // Cancel moves the Job to failed. Ends a job that has not started.
-func (j SubmittedJob) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j SubmittedJob) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (FailedJob, error) {
+	return handleAs[FailedJob](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
 // Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
 // again.
-func (j SubmittedJob) Terminate(ctx context.Context, in TerminateInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, terminateCall(opTerminate, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j SubmittedJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
+	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
 }
 
 // PendingJob is a Job that is pending, in the hands of one actor. Waits for
 // other jobs.
 type PendingJob struct {
-	handle
+	*held
 }
+
+func (PendingJob) anyJob() {}
 
 // DependencySucceeded moves the Job to runnable or pending. A job that this one
 // waits for has succeeded.
-func (j PendingJob) DependencySucceeded(ctx context.Context, in DependencySucceededInput) (AfterDependencySucceeded, error) {
-	next, err := j.held.Move(ctx, dependencySucceededCall(opDependencySucceeded, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterDependencySucceeded{handle{next}}, err
+func (j PendingJob) DependencySucceeded(ctx context.Context, in DependencySucceededInput, c ...fsm.Call) (AfterDependencySucceeded, error) {
+	return handleAs[AfterDependencySucceeded](j.EngineMove(ctx, dependencySucceededCall(opDependencySucceeded, in, j.EngineCall(c))))
 }
 
 // DependencyFailed moves the Job to failed. A job that this one waits for has
 // failed, so this one fails, too.
-func (j PendingJob) DependencyFailed(ctx context.Context, in DependencyFailedInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, dependencyFailedCall(opDependencyFailed, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j PendingJob) DependencyFailed(ctx context.Context, in DependencyFailedInput, c ...fsm.Call) (FailedJob, error) {
+	return handleAs[FailedJob](j.EngineMove(ctx, dependencyFailedCall(opDependencyFailed, in, j.EngineCall(c))))
 }
 
 // Cancel moves the Job to failed. Ends a job that has not started.
-func (j PendingJob) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j PendingJob) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (FailedJob, error) {
+	return handleAs[FailedJob](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
 // Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
 // again.
-func (j PendingJob) Terminate(ctx context.Context, in TerminateInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, terminateCall(opTerminate, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j PendingJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
+	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
 }
 
 // RunnableJob is a Job that is runnable, in the hands of one actor. Waits for a
 // host.
 type RunnableJob struct {
-	handle
+	*held
 }
 
+func (RunnableJob) anyJob() {}
+
 // Cancel moves the Job to failed. Ends a job that has not started.
-func (j RunnableJob) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RunnableJob) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (FailedJob, error) {
+	return handleAs[FailedJob](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
 // Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
 // again.
-func (j RunnableJob) Terminate(ctx context.Context, in TerminateInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, terminateCall(opTerminate, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RunnableJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
+	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
 }
 
 // StartingJob is a Job that is starting, in the hands of one actor. Has a host;
 // the container is being set up.
 type StartingJob struct {
-	handle
+	*held
 }
+
+func (StartingJob) anyJob() {}
 
 // FailToStart moves the Job to runnable or failed. The container could not be
 // set up.
-func (j StartingJob) FailToStart(ctx context.Context, in FailToStartInput) (AfterFailToStart, error) {
-	next, err := j.held.Move(ctx, failToStartCall(opFailToStart, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterFailToStart{handle{next}}, err
+func (j StartingJob) FailToStart(ctx context.Context, in FailToStartInput, c ...fsm.Call) (AfterFailToStart, error) {
+	return handleAs[AfterFailToStart](j.EngineMove(ctx, failToStartCall(opFailToStart, in, j.EngineCall(c))))
 }
 
 // Run moves the Job to running. The container is up. This is what counts as an
 // attempt.
-func (j StartingJob) Run(ctx context.Context, in RunInput) (RunningJob, error) {
-	next, err := j.held.Move(ctx, runCall(opRun, in, fsm.Call{Actor: j.held.Actor()}))
-	return RunningJob{handle{next}}, err
+func (j StartingJob) Run(ctx context.Context, in RunInput, c ...fsm.Call) (RunningJob, error) {
+	return handleAs[RunningJob](j.EngineMove(ctx, runCall(opRun, in, j.EngineCall(c))))
 }
 
 // Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
 // again.
-func (j StartingJob) Terminate(ctx context.Context, in TerminateInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, terminateCall(opTerminate, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j StartingJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
+	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
 }
 
 // RunningJob is a Job that is running, in the hands of one actor. The container
 // runs.
 type RunningJob struct {
-	handle
+	*held
 }
+
+func (RunningJob) anyJob() {}
 
 // StartedAt returns started_at, which is present while the Job is running.
 func (j RunningJob) StartedAt() time.Time {
-	v, _ := j.held.Held().StartedAt.Get()
+	v, _ := j.held.Record().StartedAt.Get()
 	return v
 }
 
 // Finish moves the Job to succeeded, runnable or failed. The container ended by
 // itself.
-func (j RunningJob) Finish(ctx context.Context, in FinishInput) (AfterFinish, error) {
-	next, err := j.held.Move(ctx, finishCall(opFinish, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterFinish{handle{next}}, err
+func (j RunningJob) Finish(ctx context.Context, in FinishInput, c ...fsm.Call) (AfterFinish, error) {
+	return handleAs[AfterFinish](j.EngineMove(ctx, finishCall(opFinish, in, j.EngineCall(c))))
 }
 
 // LoseHost moves the Job to runnable or failed. The instance under the
 // container ended or failed.
-func (j RunningJob) LoseHost(ctx context.Context, in LoseHostInput) (AfterLoseHost, error) {
-	next, err := j.held.Move(ctx, loseHostCall(opLoseHost, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterLoseHost{handle{next}}, err
+func (j RunningJob) LoseHost(ctx context.Context, in LoseHostInput, c ...fsm.Call) (AfterLoseHost, error) {
+	return handleAs[AfterLoseHost](j.EngineMove(ctx, loseHostCall(opLoseHost, in, j.EngineCall(c))))
 }
 
 // Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
 // again.
-func (j RunningJob) Terminate(ctx context.Context, in TerminateInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, terminateCall(opTerminate, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RunningJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
+	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
 }
 
-// AfterDependencySucceeded is what DependencySucceeded led to. Switch tells
-// which it is.
-type AfterDependencySucceeded struct {
-	handle
+// SucceededJob is a Job that is succeeded, in the hands of one actor. The
+// container ended with exit code 0.
+type SucceededJob struct {
+	*held
 }
 
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AfterDependencySucceeded) Switch(
-	pending func(PendingJob) error,
-	runnable func(RunnableJob) error,
-) error {
-	switch j.held.Held().State {
-	case StatePending:
-		if pending != nil {
-			return pending(PendingJob{j.handle})
-		}
-	case StateRunnable:
-		if runnable != nil {
-			return runnable(RunnableJob{j.handle})
-		}
-	}
-	return nil
+func (SucceededJob) anyJob() {}
+
+// FailedJob is a Job that is failed, in the hands of one actor. All attempts
+// failed, or somebody ended the job.
+type FailedJob struct {
+	*held
 }
 
-// AfterFailToStart is what FailToStart led to. Switch tells which it is.
-type AfterFailToStart struct {
-	handle
+func (FailedJob) anyJob() {}
+
+// AfterDependencySucceeded is what DependencySucceeded led to: PendingJob or
+// RunnableJob.
+//
+//sumtype:decl
+type AfterDependencySucceeded interface {
+	AnyJob
+	afterDependencySucceeded()
 }
 
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AfterFailToStart) Switch(
-	runnable func(RunnableJob) error,
-	failed func(Job) error,
-) error {
-	switch j.held.Held().State {
-	case StateRunnable:
-		if runnable != nil {
-			return runnable(RunnableJob{j.handle})
-		}
-	case StateFailed:
-		if failed != nil {
-			return failed(j.held.Held())
-		}
-	}
-	return nil
+func (PendingJob) afterDependencySucceeded()  {}
+func (RunnableJob) afterDependencySucceeded() {}
+
+// AfterFailToStart is what FailToStart led to: RunnableJob or FailedJob.
+//
+//sumtype:decl
+type AfterFailToStart interface {
+	AnyJob
+	afterFailToStart()
 }
 
-// AfterFinish is what Finish led to. Switch tells which it is.
-type AfterFinish struct {
-	handle
+func (RunnableJob) afterFailToStart() {}
+func (FailedJob) afterFailToStart()   {}
+
+// AfterFinish is what Finish led to: RunnableJob, SucceededJob or FailedJob.
+//
+//sumtype:decl
+type AfterFinish interface {
+	AnyJob
+	afterFinish()
 }
 
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AfterFinish) Switch(
-	runnable func(RunnableJob) error,
-	succeeded func(Job) error,
-	failed func(Job) error,
-) error {
-	switch j.held.Held().State {
-	case StateRunnable:
-		if runnable != nil {
-			return runnable(RunnableJob{j.handle})
-		}
-	case StateSucceeded:
-		if succeeded != nil {
-			return succeeded(j.held.Held())
-		}
-	case StateFailed:
-		if failed != nil {
-			return failed(j.held.Held())
-		}
-	}
-	return nil
+func (RunnableJob) afterFinish()  {}
+func (SucceededJob) afterFinish() {}
+func (FailedJob) afterFinish()    {}
+
+// AfterLoseHost is what LoseHost led to: RunnableJob or FailedJob.
+//
+//sumtype:decl
+type AfterLoseHost interface {
+	AnyJob
+	afterLoseHost()
 }
 
-// AfterLoseHost is what LoseHost led to. Switch tells which it is.
-type AfterLoseHost struct {
-	handle
-}
-
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AfterLoseHost) Switch(
-	runnable func(RunnableJob) error,
-	failed func(Job) error,
-) error {
-	switch j.held.Held().State {
-	case StateRunnable:
-		if runnable != nil {
-			return runnable(RunnableJob{j.handle})
-		}
-	case StateFailed:
-		if failed != nil {
-			return failed(j.held.Held())
-		}
-	}
-	return nil
-}
+func (RunnableJob) afterLoseHost() {}
+func (FailedJob) afterLoseHost()   {}

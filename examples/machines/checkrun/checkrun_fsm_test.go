@@ -356,35 +356,29 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r CheckRun, actor string) (held fsmtest.Holding[CheckRun]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j RequestedCheckRun) error {
-					held = fsmtest.Holding[CheckRun]{State: "requested", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j WaitingCheckRun) error {
-					held = fsmtest.Holding[CheckRun]{State: "waiting", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j PendingCheckRun) error {
-					held = fsmtest.Holding[CheckRun]{State: "pending", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j QueuedCheckRun) error {
-					held = fsmtest.Holding[CheckRun]{State: "queued", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j InProgressCheckRun) error {
-					held = fsmtest.Holding[CheckRun]{State: "in_progress", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
-					return nil
-				},
-				func(j CompletedCheckRun) error {
-					held = fsmtest.Holding[CheckRun]{State: "completed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"conclusion": fsm.Some(j.Conclusion()) == r.Conclusion, "completed_at": fsm.Some(j.CompletedAt()) == r.CompletedAt}}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r CheckRun, actor string) (got fsmtest.Holding[CheckRun]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case RequestedCheckRun:
+				got.State, got.Handle, got.Target = "requested", j.held, j
+			case WaitingCheckRun:
+				got.State, got.Handle, got.Target = "waiting", j.held, j
+			case PendingCheckRun:
+				got.State, got.Handle, got.Target = "pending", j.held, j
+			case QueuedCheckRun:
+				got.State, got.Handle, got.Target = "queued", j.held, j
+			case InProgressCheckRun:
+				got.State, got.Handle, got.Target = "in_progress", j.held, j
+				got.Fields = map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}
+			case CompletedCheckRun:
+				got.State, got.Handle, got.Target = "completed", j.held, j
+				got.Fields = map[string]bool{"conclusion": fsm.Some(j.Conclusion()) == r.Conclusion, "completed_at": fsm.Some(j.CompletedAt()) == r.CompletedAt}
+			}
+			return got
 		},
 		Operations: map[string]fsmtest.Durably[CheckRun]{
 			"create": {
@@ -406,19 +400,28 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					return m.Queue(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRequested:
-						j := RequestedCheckRun{handle{h}}
+						j := RequestedCheckRun{h}
 						next, err := j.Queue(ctx)
-						return next.Outcome(), "queued", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "queued", nil
 					case StateWaiting:
-						j := WaitingCheckRun{handle{h}}
+						j := WaitingCheckRun{h}
 						next, err := j.Queue(ctx)
-						return next.Outcome(), "queued", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "queued", nil
 					case StatePending:
-						j := PendingCheckRun{handle{h}}
+						j := PendingCheckRun{h}
 						next, err := j.Queue(ctx)
-						return next.Outcome(), "queued", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "queued", nil
 					}
 					return out, end, err
 				},
@@ -428,19 +431,28 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					return m.Wait(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRequested:
-						j := RequestedCheckRun{handle{h}}
+						j := RequestedCheckRun{h}
 						next, err := j.Wait(ctx)
-						return next.Outcome(), "waiting", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "waiting", nil
 					case StateQueued:
-						j := QueuedCheckRun{handle{h}}
+						j := QueuedCheckRun{h}
 						next, err := j.Wait(ctx)
-						return next.Outcome(), "waiting", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "waiting", nil
 					case StatePending:
-						j := PendingCheckRun{handle{h}}
+						j := PendingCheckRun{h}
 						next, err := j.Wait(ctx)
-						return next.Outcome(), "waiting", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "waiting", nil
 					}
 					return out, end, err
 				},
@@ -450,19 +462,28 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					return m.Hold(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRequested:
-						j := RequestedCheckRun{handle{h}}
+						j := RequestedCheckRun{h}
 						next, err := j.Hold(ctx)
-						return next.Outcome(), "pending", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "pending", nil
 					case StateQueued:
-						j := QueuedCheckRun{handle{h}}
+						j := QueuedCheckRun{h}
 						next, err := j.Hold(ctx)
-						return next.Outcome(), "pending", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "pending", nil
 					case StateWaiting:
-						j := WaitingCheckRun{handle{h}}
+						j := WaitingCheckRun{h}
 						next, err := j.Hold(ctx)
-						return next.Outcome(), "pending", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "pending", nil
 					}
 					return out, end, err
 				},
@@ -472,11 +493,14 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					return m.Start(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateQueued:
-						j := QueuedCheckRun{handle{h}}
+						j := QueuedCheckRun{h}
 						next, err := j.Start(ctx)
-						return next.Outcome(), "in_progress", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "in_progress", nil
 					}
 					return out, end, err
 				},
@@ -486,18 +510,18 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					return m.Describe(ctx, at, testDescribeInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateQueued:
-						j := QueuedCheckRun{handle{h}}
-						err := j.Describe(ctx, testDescribeInput(c))
+						j := QueuedCheckRun{h}
+						err = j.Describe(ctx, testDescribeInput(c))
 						return j.Outcome(), "queued", err
 					case StateInProgress:
-						j := InProgressCheckRun{handle{h}}
-						err := j.Describe(ctx, testDescribeInput(c))
+						j := InProgressCheckRun{h}
+						err = j.Describe(ctx, testDescribeInput(c))
 						return j.Outcome(), "in_progress", err
 					case StateCompleted:
-						j := CompletedCheckRun{handle{h}}
-						err := j.Describe(ctx, testDescribeInput(c))
+						j := CompletedCheckRun{h}
+						err = j.Describe(ctx, testDescribeInput(c))
 						return j.Outcome(), "completed", err
 					}
 					return out, end, err
@@ -508,27 +532,42 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					return m.Complete(ctx, at, testCompleteInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRequested:
-						j := RequestedCheckRun{handle{h}}
+						j := RequestedCheckRun{h}
 						next, err := j.Complete(ctx, testCompleteInput(c))
-						return next.Outcome(), "completed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "completed", nil
 					case StateWaiting:
-						j := WaitingCheckRun{handle{h}}
+						j := WaitingCheckRun{h}
 						next, err := j.Complete(ctx, testCompleteInput(c))
-						return next.Outcome(), "completed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "completed", nil
 					case StatePending:
-						j := PendingCheckRun{handle{h}}
+						j := PendingCheckRun{h}
 						next, err := j.Complete(ctx, testCompleteInput(c))
-						return next.Outcome(), "completed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "completed", nil
 					case StateQueued:
-						j := QueuedCheckRun{handle{h}}
+						j := QueuedCheckRun{h}
 						next, err := j.Complete(ctx, testCompleteInput(c))
-						return next.Outcome(), "completed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "completed", nil
 					case StateInProgress:
-						j := InProgressCheckRun{handle{h}}
+						j := InProgressCheckRun{h}
 						next, err := j.Complete(ctx, testCompleteInput(c))
-						return next.Outcome(), "completed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "completed", nil
 					}
 					return out, end, err
 				},
@@ -538,10 +577,10 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					return m.ConcludeAgain(ctx, at, testConcludeAgainInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateCompleted:
-						j := CompletedCheckRun{handle{h}}
-						err := j.ConcludeAgain(ctx, testConcludeAgainInput(c))
+						j := CompletedCheckRun{h}
+						err = j.ConcludeAgain(ctx, testConcludeAgainInput(c))
 						return j.Outcome(), "completed", err
 					}
 					return out, end, err
@@ -562,11 +601,14 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					return m.Reset(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateCompleted:
-						j := CompletedCheckRun{handle{h}}
+						j := CompletedCheckRun{h}
 						next, err := j.Reset(ctx)
-						return next.Outcome(), "queued", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "queued", nil
 					}
 					return out, end, err
 				},

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each CheckRun that it makes or
@@ -30,278 +29,243 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored CheckRun, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the CheckRun is still so.
-func Hold(m *Machine, j CheckRun, actor string) AnyCheckRun {
-	return AnyCheckRun{handle{m.core.Hold(j, actor)}}
+// finds out whether the CheckRun is still so. It refuses one that is in no
+// state.
+func Hold(m *Machine, j CheckRun, actor string) (AnyCheckRun, error) {
+	return handleAs[AnyCheckRun](m.core.Hold(j, actor), nil)
 }
 
-// Create is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (AnyCheckRun, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Create(ctx, id, in, c)
-	if err != nil {
-		return AnyCheckRun{}, err
-	}
-	return AnyCheckRun{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Create is that of Machine, with a handle for result.
+func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.Call) (AnyCheckRun, error) {
+	out, err := h.m.Create(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[AnyCheckRun](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[CheckRun]
+// AnyCheckRun is a handle of a CheckRun in whatever state it is:
+// RequestedCheckRun, WaitingCheckRun, PendingCheckRun, QueuedCheckRun,
+// InProgressCheckRun or CompletedCheckRun. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyCheckRun interface {
+	fsm.Target
+	// Record returns the CheckRun as it is held.
+	Record() CheckRun
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyCheckRun()
 }
 
-// Record returns the CheckRun as it is held.
-func (h handle) Record() CheckRun {
-	return h.held.Held()
-}
+// held is a CheckRun in the hands of one actor, as the engine knows it.
+type held = fsm.Held[CheckRun]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the CheckRun as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() CheckRun {
-	return h.held.Held()
-}
-
-// AnyCheckRun is a handle of a CheckRun in whatever state it is. Switch tells
-// which.
-type AnyCheckRun struct {
-	handle
-}
-
-// Switch calls the function of the state that the CheckRun is in and returns
-// what it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AnyCheckRun) Switch(
-	requested func(RequestedCheckRun) error,
-	waiting func(WaitingCheckRun) error,
-	pending func(PendingCheckRun) error,
-	queued func(QueuedCheckRun) error,
-	inProgress func(InProgressCheckRun) error,
-	completed func(CompletedCheckRun) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyCheckRun {
+	switch h.Record().State {
 	case StateRequested:
-		if requested != nil {
-			return requested(RequestedCheckRun{j.handle})
-		}
+		return RequestedCheckRun{h}
 	case StateWaiting:
-		if waiting != nil {
-			return waiting(WaitingCheckRun{j.handle})
-		}
+		return WaitingCheckRun{h}
 	case StatePending:
-		if pending != nil {
-			return pending(PendingCheckRun{j.handle})
-		}
+		return PendingCheckRun{h}
 	case StateQueued:
-		if queued != nil {
-			return queued(QueuedCheckRun{j.handle})
-		}
+		return QueuedCheckRun{h}
 	case StateInProgress:
-		if inProgress != nil {
-			return inProgress(InProgressCheckRun{j.handle})
-		}
+		return InProgressCheckRun{h}
 	case StateCompleted:
-		if completed != nil {
-			return completed(CompletedCheckRun{j.handle})
-		}
+		return CompletedCheckRun{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // RequestedCheckRun is a CheckRun that is requested, in the hands of one actor.
 // Was asked for and is not queued yet. GitHub Actions only.
 type RequestedCheckRun struct {
-	handle
+	*held
 }
 
+func (RequestedCheckRun) anyCheckRun() {}
+
 // Queue moves the CheckRun to queued. May be run from now on.
-func (j RequestedCheckRun) Queue(ctx context.Context) (QueuedCheckRun, error) {
-	next, err := j.held.Move(ctx, queueCall(opQueue, fsm.Call{Actor: j.held.Actor()}))
-	return QueuedCheckRun{handle{next}}, err
+func (j RequestedCheckRun) Queue(ctx context.Context, c ...fsm.Call) (QueuedCheckRun, error) {
+	return handleAs[QueuedCheckRun](j.EngineMove(ctx, queueCall(opQueue, j.EngineCall(c))))
 }
 
 // Wait moves the CheckRun to waiting. A rule has to be met first.
-func (j RequestedCheckRun) Wait(ctx context.Context) (WaitingCheckRun, error) {
-	next, err := j.held.Move(ctx, waitCall(opWait, fsm.Call{Actor: j.held.Actor()}))
-	return WaitingCheckRun{handle{next}}, err
+func (j RequestedCheckRun) Wait(ctx context.Context, c ...fsm.Call) (WaitingCheckRun, error) {
+	return handleAs[WaitingCheckRun](j.EngineMove(ctx, waitCall(opWait, j.EngineCall(c))))
 }
 
 // Hold moves the CheckRun to pending. Too many run at the same time.
-func (j RequestedCheckRun) Hold(ctx context.Context) (PendingCheckRun, error) {
-	next, err := j.held.Move(ctx, holdCall(opHold, fsm.Call{Actor: j.held.Actor()}))
-	return PendingCheckRun{handle{next}}, err
+func (j RequestedCheckRun) Hold(ctx context.Context, c ...fsm.Call) (PendingCheckRun, error) {
+	return handleAs[PendingCheckRun](j.EngineMove(ctx, holdCall(opHold, j.EngineCall(c))))
 }
 
 // Complete moves the CheckRun to completed. Gives the conclusion; a check run
 // that never started may have one, too.
-func (j RequestedCheckRun) Complete(ctx context.Context, in CompleteInput) (CompletedCheckRun, error) {
-	next, err := j.held.Move(ctx, completeCall(opComplete, in, fsm.Call{Actor: j.held.Actor()}))
-	return CompletedCheckRun{handle{next}}, err
+func (j RequestedCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
+	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
 }
 
 // WaitingCheckRun is a CheckRun that is waiting, in the hands of one actor.
 // Waits for a rule, such as the protection of a deployment. GitHub Actions
 // only.
 type WaitingCheckRun struct {
-	handle
+	*held
 }
 
+func (WaitingCheckRun) anyCheckRun() {}
+
 // Queue moves the CheckRun to queued. May be run from now on.
-func (j WaitingCheckRun) Queue(ctx context.Context) (QueuedCheckRun, error) {
-	next, err := j.held.Move(ctx, queueCall(opQueue, fsm.Call{Actor: j.held.Actor()}))
-	return QueuedCheckRun{handle{next}}, err
+func (j WaitingCheckRun) Queue(ctx context.Context, c ...fsm.Call) (QueuedCheckRun, error) {
+	return handleAs[QueuedCheckRun](j.EngineMove(ctx, queueCall(opQueue, j.EngineCall(c))))
 }
 
 // Hold moves the CheckRun to pending. Too many run at the same time.
-func (j WaitingCheckRun) Hold(ctx context.Context) (PendingCheckRun, error) {
-	next, err := j.held.Move(ctx, holdCall(opHold, fsm.Call{Actor: j.held.Actor()}))
-	return PendingCheckRun{handle{next}}, err
+func (j WaitingCheckRun) Hold(ctx context.Context, c ...fsm.Call) (PendingCheckRun, error) {
+	return handleAs[PendingCheckRun](j.EngineMove(ctx, holdCall(opHold, j.EngineCall(c))))
 }
 
 // Complete moves the CheckRun to completed. Gives the conclusion; a check run
 // that never started may have one, too.
-func (j WaitingCheckRun) Complete(ctx context.Context, in CompleteInput) (CompletedCheckRun, error) {
-	next, err := j.held.Move(ctx, completeCall(opComplete, in, fsm.Call{Actor: j.held.Actor()}))
-	return CompletedCheckRun{handle{next}}, err
+func (j WaitingCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
+	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
 }
 
 // PendingCheckRun is a CheckRun that is pending, in the hands of one actor. Is
 // held back by a limit of concurrency. GitHub Actions only.
 type PendingCheckRun struct {
-	handle
+	*held
 }
 
+func (PendingCheckRun) anyCheckRun() {}
+
 // Queue moves the CheckRun to queued. May be run from now on.
-func (j PendingCheckRun) Queue(ctx context.Context) (QueuedCheckRun, error) {
-	next, err := j.held.Move(ctx, queueCall(opQueue, fsm.Call{Actor: j.held.Actor()}))
-	return QueuedCheckRun{handle{next}}, err
+func (j PendingCheckRun) Queue(ctx context.Context, c ...fsm.Call) (QueuedCheckRun, error) {
+	return handleAs[QueuedCheckRun](j.EngineMove(ctx, queueCall(opQueue, j.EngineCall(c))))
 }
 
 // Wait moves the CheckRun to waiting. A rule has to be met first.
-func (j PendingCheckRun) Wait(ctx context.Context) (WaitingCheckRun, error) {
-	next, err := j.held.Move(ctx, waitCall(opWait, fsm.Call{Actor: j.held.Actor()}))
-	return WaitingCheckRun{handle{next}}, err
+func (j PendingCheckRun) Wait(ctx context.Context, c ...fsm.Call) (WaitingCheckRun, error) {
+	return handleAs[WaitingCheckRun](j.EngineMove(ctx, waitCall(opWait, j.EngineCall(c))))
 }
 
 // Complete moves the CheckRun to completed. Gives the conclusion; a check run
 // that never started may have one, too.
-func (j PendingCheckRun) Complete(ctx context.Context, in CompleteInput) (CompletedCheckRun, error) {
-	next, err := j.held.Move(ctx, completeCall(opComplete, in, fsm.Call{Actor: j.held.Actor()}))
-	return CompletedCheckRun{handle{next}}, err
+func (j PendingCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
+	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
 }
 
 // QueuedCheckRun is a CheckRun that is queued, in the hands of one actor. Waits
 // for somebody to run it.
 type QueuedCheckRun struct {
-	handle
+	*held
 }
 
+func (QueuedCheckRun) anyCheckRun() {}
+
 // Wait moves the CheckRun to waiting. A rule has to be met first.
-func (j QueuedCheckRun) Wait(ctx context.Context) (WaitingCheckRun, error) {
-	next, err := j.held.Move(ctx, waitCall(opWait, fsm.Call{Actor: j.held.Actor()}))
-	return WaitingCheckRun{handle{next}}, err
+func (j QueuedCheckRun) Wait(ctx context.Context, c ...fsm.Call) (WaitingCheckRun, error) {
+	return handleAs[WaitingCheckRun](j.EngineMove(ctx, waitCall(opWait, j.EngineCall(c))))
 }
 
 // Hold moves the CheckRun to pending. Too many run at the same time.
-func (j QueuedCheckRun) Hold(ctx context.Context) (PendingCheckRun, error) {
-	next, err := j.held.Move(ctx, holdCall(opHold, fsm.Call{Actor: j.held.Actor()}))
-	return PendingCheckRun{handle{next}}, err
+func (j QueuedCheckRun) Hold(ctx context.Context, c ...fsm.Call) (PendingCheckRun, error) {
+	return handleAs[PendingCheckRun](j.EngineMove(ctx, holdCall(opHold, j.EngineCall(c))))
 }
 
 // Start moves the CheckRun to in_progress. The work begins.
-func (j QueuedCheckRun) Start(ctx context.Context) (InProgressCheckRun, error) {
-	next, err := j.held.Move(ctx, startCall(opStart, fsm.Call{Actor: j.held.Actor()}))
-	return InProgressCheckRun{handle{next}}, err
+func (j QueuedCheckRun) Start(ctx context.Context, c ...fsm.Call) (InProgressCheckRun, error) {
+	return handleAs[InProgressCheckRun](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
 }
 
 // Describe keeps the CheckRun queued; the handle holds the new revision.
 // Reports on the way.
-func (j QueuedCheckRun) Describe(ctx context.Context, in DescribeInput) error {
-	return j.held.Stay(ctx, describeCall(opDescribe, in, fsm.Call{Actor: j.held.Actor()}))
+func (j QueuedCheckRun) Describe(ctx context.Context, in DescribeInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, describeCall(opDescribe, in, j.EngineCall(c)))
 }
 
 // Complete moves the CheckRun to completed. Gives the conclusion; a check run
 // that never started may have one, too.
-func (j QueuedCheckRun) Complete(ctx context.Context, in CompleteInput) (CompletedCheckRun, error) {
-	next, err := j.held.Move(ctx, completeCall(opComplete, in, fsm.Call{Actor: j.held.Actor()}))
-	return CompletedCheckRun{handle{next}}, err
+func (j QueuedCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
+	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
 }
 
 // InProgressCheckRun is a CheckRun that is in_progress, in the hands of one
 // actor. Runs.
 type InProgressCheckRun struct {
-	handle
+	*held
 }
+
+func (InProgressCheckRun) anyCheckRun() {}
 
 // StartedAt returns started_at, which is present while the CheckRun is
 // in_progress.
 func (j InProgressCheckRun) StartedAt() time.Time {
-	v, _ := j.held.Held().StartedAt.Get()
+	v, _ := j.held.Record().StartedAt.Get()
 	return v
 }
 
 // Describe keeps the CheckRun in_progress; the handle holds the new revision.
 // Reports on the way.
-func (j InProgressCheckRun) Describe(ctx context.Context, in DescribeInput) error {
-	return j.held.Stay(ctx, describeCall(opDescribe, in, fsm.Call{Actor: j.held.Actor()}))
+func (j InProgressCheckRun) Describe(ctx context.Context, in DescribeInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, describeCall(opDescribe, in, j.EngineCall(c)))
 }
 
 // Complete moves the CheckRun to completed. Gives the conclusion; a check run
 // that never started may have one, too.
-func (j InProgressCheckRun) Complete(ctx context.Context, in CompleteInput) (CompletedCheckRun, error) {
-	next, err := j.held.Move(ctx, completeCall(opComplete, in, fsm.Call{Actor: j.held.Actor()}))
-	return CompletedCheckRun{handle{next}}, err
+func (j InProgressCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
+	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
 }
 
 // CompletedCheckRun is a CheckRun that is completed, in the hands of one actor.
 // Has its conclusion.
 type CompletedCheckRun struct {
-	handle
+	*held
 }
+
+func (CompletedCheckRun) anyCheckRun() {}
 
 // Conclusion returns conclusion, which is present while the CheckRun is
 // completed.
 func (j CompletedCheckRun) Conclusion() Conclusion {
-	v, _ := j.held.Held().Conclusion.Get()
+	v, _ := j.held.Record().Conclusion.Get()
 	return v
 }
 
 // CompletedAt returns completed_at, which is present while the CheckRun is
 // completed.
 func (j CompletedCheckRun) CompletedAt() time.Time {
-	v, _ := j.held.Held().CompletedAt.Get()
+	v, _ := j.held.Record().CompletedAt.Get()
 	return v
 }
 
 // Describe keeps the CheckRun completed; the handle holds the new revision.
 // Reports on the way.
-func (j CompletedCheckRun) Describe(ctx context.Context, in DescribeInput) error {
-	return j.held.Stay(ctx, describeCall(opDescribe, in, fsm.Call{Actor: j.held.Actor()}))
+func (j CompletedCheckRun) Describe(ctx context.Context, in DescribeInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, describeCall(opDescribe, in, j.EngineCall(c)))
 }
 
 // ConcludeAgain keeps the CheckRun completed; the handle holds the new
 // revision. Changes the conclusion of a check run that is over.
-func (j CompletedCheckRun) ConcludeAgain(ctx context.Context, in ConcludeAgainInput) error {
-	return j.held.Stay(ctx, concludeAgainCall(opConcludeAgain, in, fsm.Call{Actor: j.held.Actor()}))
+func (j CompletedCheckRun) ConcludeAgain(ctx context.Context, in ConcludeAgainInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, concludeAgainCall(opConcludeAgain, in, j.EngineCall(c)))
 }
 
 // Reset moves the CheckRun to queued. The app runs the check again.
-func (j CompletedCheckRun) Reset(ctx context.Context) (QueuedCheckRun, error) {
-	next, err := j.held.Move(ctx, resetCall(opReset, fsm.Call{Actor: j.held.Actor()}))
-	return QueuedCheckRun{handle{next}}, err
+func (j CompletedCheckRun) Reset(ctx context.Context, c ...fsm.Call) (QueuedCheckRun, error) {
+	return handleAs[QueuedCheckRun](j.EngineMove(ctx, resetCall(opReset, j.EngineCall(c))))
 }

@@ -285,31 +285,27 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r Container, actor string) (held fsmtest.Holding[Container]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j CreatingContainer) error {
-					held = fsmtest.Holding[Container]{State: "creating", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j CreatedContainer) error {
-					held = fsmtest.Holding[Container]{State: "created", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"pid": fsm.Some(j.Pid()) == r.Pid}}
-					return nil
-				},
-				func(j RunningContainer) error {
-					held = fsmtest.Holding[Container]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"pid": fsm.Some(j.Pid()) == r.Pid}}
-					return nil
-				},
-				func(j StoppedContainer) error {
-					held = fsmtest.Holding[Container]{State: "stopped", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(r Container) error {
-					held = fsmtest.Holding[Container]{State: "deleted", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r Container, actor string) (got fsmtest.Holding[Container]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case CreatingContainer:
+				got.State, got.Handle, got.Target = "creating", j.held, j
+			case CreatedContainer:
+				got.State, got.Handle, got.Target = "created", j.held, j
+				got.Fields = map[string]bool{"pid": fsm.Some(j.Pid()) == r.Pid}
+			case RunningContainer:
+				got.State, got.Handle, got.Target = "running", j.held, j
+				got.Fields = map[string]bool{"pid": fsm.Some(j.Pid()) == r.Pid}
+			case StoppedContainer:
+				got.State, got.Handle, got.Target = "stopped", j.held, j
+			case DeletedContainer:
+				got.State, got.Handle, got.Target = "deleted", j.held, j
+			}
+			return got
 		},
 		Operations: map[string]fsmtest.Durably[Container]{
 			"create": {
@@ -331,11 +327,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					return m.FinishCreate(ctx, at, testFinishCreateInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateCreating:
-						j := CreatingContainer{handle{h}}
+						j := CreatingContainer{h}
 						next, err := j.FinishCreate(ctx, testFinishCreateInput(c))
-						return next.Outcome(), "created", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "created", nil
 					}
 					return out, end, err
 				},
@@ -345,11 +344,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					return m.FailCreate(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateCreating:
-						j := CreatingContainer{handle{h}}
+						j := CreatingContainer{h}
 						next, err := j.FailCreate(ctx)
-						return next, "deleted", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "deleted", nil
 					}
 					return out, end, err
 				},
@@ -359,11 +361,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					return m.Start(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateCreated:
-						j := CreatedContainer{handle{h}}
+						j := CreatedContainer{createdFields{h}}
 						next, err := j.Start(ctx)
-						return next.Outcome(), "running", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "running", nil
 					}
 					return out, end, err
 				},
@@ -373,11 +378,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					return m.FailStart(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateCreated:
-						j := CreatedContainer{handle{h}}
+						j := CreatedContainer{createdFields{h}}
 						next, err := j.FailStart(ctx)
-						return next.Outcome(), next.Record().State.String(), err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), next.Record().State.String(), nil
 					}
 					return out, end, err
 				},
@@ -392,14 +400,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					return m.Kill(ctx, at, testKillInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateCreated:
-						j := CreatedContainer{handle{h}}
-						err := j.Kill(ctx, testKillInput(c))
+						j := CreatedContainer{createdFields{h}}
+						err = j.Kill(ctx, testKillInput(c))
 						return j.Outcome(), "created", err
 					case StateRunning:
-						j := RunningContainer{handle{h}}
-						err := j.Kill(ctx, testKillInput(c))
+						j := RunningContainer{createdFields{h}}
+						err = j.Kill(ctx, testKillInput(c))
 						return j.Outcome(), "running", err
 					}
 					return out, end, err
@@ -410,15 +418,21 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					return m.Exit(ctx, at, testExitInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateCreated:
-						j := CreatedContainer{handle{h}}
+						j := CreatedContainer{createdFields{h}}
 						next, err := j.Exit(ctx, testExitInput(c))
-						return next.Outcome(), "stopped", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "stopped", nil
 					case StateRunning:
-						j := RunningContainer{handle{h}}
+						j := RunningContainer{createdFields{h}}
 						next, err := j.Exit(ctx, testExitInput(c))
-						return next.Outcome(), "stopped", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "stopped", nil
 					}
 					return out, end, err
 				},
@@ -428,11 +442,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					return m.Delete(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateStopped:
-						j := StoppedContainer{handle{h}}
+						j := StoppedContainer{h}
 						next, err := j.Delete(ctx)
-						return next, "deleted", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "deleted", nil
 					}
 					return out, end, err
 				},

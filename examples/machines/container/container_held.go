@@ -28,182 +28,169 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Container, such as one that the actor
 // held before it was started again. It asks nothing of the store: each
-// operation finds out whether the Container is still so.
-func Hold(m *Machine, j Container, actor string) AnyContainer {
-	return AnyContainer{handle{m.core.Hold(j, actor)}}
+// operation finds out whether the Container is still so. It refuses one that is
+// in no state.
+func Hold(m *Machine, j Container, actor string) (AnyContainer, error) {
+	return handleAs[AnyContainer](m.core.Hold(j, actor), nil)
 }
 
-// Create is the machine's, with a handle for result. The holder is its actor.
-func (h Holder) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (CreatingContainer, error) {
-	c.Actor = h.actor
-	out, err := h.m.Create(ctx, id, in, c)
-	if err != nil {
-		return CreatingContainer{}, err
-	}
-	return CreatingContainer{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Create is that of Machine, with a handle for result.
+func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.Call) (CreatingContainer, error) {
+	out, err := h.m.Create(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[CreatingContainer](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Container]
+// AnyContainer is a handle of a Container in whatever state it is:
+// CreatingContainer, CreatedContainer, RunningContainer, StoppedContainer or
+// DeletedContainer. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyContainer interface {
+	fsm.Target
+	// Record returns the Container as it is held.
+	Record() Container
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyContainer()
 }
 
-// Record returns the Container as it is held.
-func (h handle) Record() Container {
-	return h.held.Held()
-}
+// held is a Container in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Container]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Container as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Container {
-	return h.held.Held()
-}
-
-// AnyContainer is a handle of a Container in whatever state it is. Switch tells
-// which.
-type AnyContainer struct {
-	handle
-}
-
-// Switch calls the function of the state that the Container is in and returns
-// what it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AnyContainer) Switch(
-	creating func(CreatingContainer) error,
-	created func(CreatedContainer) error,
-	running func(RunningContainer) error,
-	stopped func(StoppedContainer) error,
-	deleted func(Container) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyContainer {
+	switch h.Record().State {
 	case StateCreating:
-		if creating != nil {
-			return creating(CreatingContainer{j.handle})
-		}
+		return CreatingContainer{h}
 	case StateCreated:
-		if created != nil {
-			return created(CreatedContainer{j.handle})
-		}
+		return CreatedContainer{createdFields{h}}
 	case StateRunning:
-		if running != nil {
-			return running(RunningContainer{j.handle})
-		}
+		return RunningContainer{createdFields{h}}
 	case StateStopped:
-		if stopped != nil {
-			return stopped(StoppedContainer{j.handle})
-		}
+		return StoppedContainer{h}
 	case StateDeleted:
-		if deleted != nil {
-			return deleted(j.held.Held())
-		}
+		return DeletedContainer{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // CreatingContainer is a Container that is creating, in the hands of one actor.
 // The environment is being made.
 type CreatingContainer struct {
-	handle
+	*held
 }
+
+func (CreatingContainer) anyContainer() {}
 
 // FinishCreate moves the Container to created. The environment is there, with
 // the hooks createRuntime and createContainer run.
-func (j CreatingContainer) FinishCreate(ctx context.Context, in FinishCreateInput) (CreatedContainer, error) {
-	next, err := j.held.Move(ctx, finishCreateCall(opFinishCreate, in, fsm.Call{Actor: j.held.Actor()}))
-	return CreatedContainer{handle{next}}, err
+func (j CreatingContainer) FinishCreate(ctx context.Context, in FinishCreateInput, c ...fsm.Call) (CreatedContainer, error) {
+	return handleAs[CreatedContainer](j.EngineMove(ctx, finishCreateCall(opFinishCreate, in, j.EngineCall(c))))
 }
 
 // FailCreate moves the Container to deleted. The environment, or one of its
 // hooks, failed; what was made is undone.
-func (j CreatingContainer) FailCreate(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, failCreateCall(opFailCreate, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j CreatingContainer) FailCreate(ctx context.Context, c ...fsm.Call) (DeletedContainer, error) {
+	return handleAs[DeletedContainer](j.EngineMove(ctx, failCreateCall(opFailCreate, j.EngineCall(c))))
 }
 
 // CreatedContainer is a Container that is created, in the hands of one actor.
 // The environment is there; the program of the user was not run.
 type CreatedContainer struct {
-	handle
+	createdFields
 }
 
-// Pid returns pid, which is present while the Container is created.
-func (j CreatedContainer) Pid() int64 {
-	v, _ := j.held.Held().Pid.Get()
+func (CreatedContainer) anyContainer() {}
+
+// createdFields are the fields that are present while the Container is created
+// or running.
+type createdFields struct {
+	*held
+}
+
+// Pid returns pid, which is present while the Container is created or running.
+func (j createdFields) Pid() int64 {
+	v, _ := j.held.Record().Pid.Get()
 	return v
 }
 
 // Start moves the Container to running. Runs the program of the user.
-func (j CreatedContainer) Start(ctx context.Context) (RunningContainer, error) {
-	next, err := j.held.Move(ctx, startCall(opStart, fsm.Call{Actor: j.held.Actor()}))
-	return RunningContainer{handle{next}}, err
+func (j CreatedContainer) Start(ctx context.Context, c ...fsm.Call) (RunningContainer, error) {
+	return handleAs[RunningContainer](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
 }
 
 // FailStart moves the Container on; steps of its own follow in the same
 // transaction. The hook startContainer failed, so the container is stopped and,
 // without a delete, destroyed.
-func (j CreatedContainer) FailStart(ctx context.Context) (AnyContainer, error) {
-	next, err := j.held.Move(ctx, failStartCall(opFailStart, fsm.Call{Actor: j.held.Actor()}))
-	return AnyContainer{handle{next}}, err
+func (j CreatedContainer) FailStart(ctx context.Context, c ...fsm.Call) (AnyContainer, error) {
+	return handleAs[AnyContainer](j.EngineMove(ctx, failStartCall(opFailStart, j.EngineCall(c))))
 }
 
 // Kill keeps the Container created; the handle holds the new revision. Sends a
 // signal to the process, which may go on.
-func (j CreatedContainer) Kill(ctx context.Context, in KillInput) error {
-	return j.held.Stay(ctx, killCall(opKill, in, fsm.Call{Actor: j.held.Actor()}))
+func (j CreatedContainer) Kill(ctx context.Context, in KillInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, killCall(opKill, in, j.EngineCall(c)))
 }
 
 // Exit moves the Container to stopped. The process has ended, by itself or by a
 // signal.
-func (j CreatedContainer) Exit(ctx context.Context, in ExitInput) (StoppedContainer, error) {
-	next, err := j.held.Move(ctx, exitCall(opExit, in, fsm.Call{Actor: j.held.Actor()}))
-	return StoppedContainer{handle{next}}, err
+func (j CreatedContainer) Exit(ctx context.Context, in ExitInput, c ...fsm.Call) (StoppedContainer, error) {
+	return handleAs[StoppedContainer](j.EngineMove(ctx, exitCall(opExit, in, j.EngineCall(c))))
 }
 
 // RunningContainer is a Container that is running, in the hands of one actor.
 // The program of the user runs.
 type RunningContainer struct {
-	handle
+	createdFields
 }
 
-// Pid returns pid, which is present while the Container is running.
-func (j RunningContainer) Pid() int64 {
-	v, _ := j.held.Held().Pid.Get()
-	return v
-}
+func (RunningContainer) anyContainer() {}
 
 // Kill keeps the Container running; the handle holds the new revision. Sends a
 // signal to the process, which may go on.
-func (j RunningContainer) Kill(ctx context.Context, in KillInput) error {
-	return j.held.Stay(ctx, killCall(opKill, in, fsm.Call{Actor: j.held.Actor()}))
+func (j RunningContainer) Kill(ctx context.Context, in KillInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, killCall(opKill, in, j.EngineCall(c)))
 }
 
 // Exit moves the Container to stopped. The process has ended, by itself or by a
 // signal.
-func (j RunningContainer) Exit(ctx context.Context, in ExitInput) (StoppedContainer, error) {
-	next, err := j.held.Move(ctx, exitCall(opExit, in, fsm.Call{Actor: j.held.Actor()}))
-	return StoppedContainer{handle{next}}, err
+func (j RunningContainer) Exit(ctx context.Context, in ExitInput, c ...fsm.Call) (StoppedContainer, error) {
+	return handleAs[StoppedContainer](j.EngineMove(ctx, exitCall(opExit, in, j.EngineCall(c))))
 }
 
 // StoppedContainer is a Container that is stopped, in the hands of one actor.
 // The process has ended.
 type StoppedContainer struct {
-	handle
+	*held
 }
+
+func (StoppedContainer) anyContainer() {}
 
 // Delete moves the Container to deleted. Undoes what create made and runs the
 // poststop hooks.
-func (j StoppedContainer) Delete(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, deleteCall(opDelete, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j StoppedContainer) Delete(ctx context.Context, c ...fsm.Call) (DeletedContainer, error) {
+	return handleAs[DeletedContainer](j.EngineMove(ctx, deleteCall(opDelete, j.EngineCall(c))))
 }
+
+// DeletedContainer is a Container that is deleted, in the hands of one actor.
+// Is no more; the source has no word for it, since nobody can ask for its
+// state.
+type DeletedContainer struct {
+	*held
+}
+
+func (DeletedContainer) anyContainer() {}

@@ -404,39 +404,34 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r Job, actor string) (held fsmtest.Holding[Job]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j ScheduledJob) error {
-					held = fsmtest.Holding[Job]{State: "scheduled", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j AvailableJob) error {
-					held = fsmtest.Holding[Job]{State: "available", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j ExecutingJob) error {
-					held = fsmtest.Holding[Job]{State: "executing", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt, "attempted_by": fsm.Some(j.AttemptedBy()) == r.AttemptedBy}}
-					return nil
-				},
-				func(j RetryableJob) error {
-					held = fsmtest.Holding[Job]{State: "retryable", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt, "error": fsm.Some(j.Error()) == r.Error}}
-					return nil
-				},
-				func(j CompletedJob) error {
-					held = fsmtest.Holding[Job]{State: "completed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt, "completed_at": fsm.Some(j.CompletedAt()) == r.CompletedAt}}
-					return nil
-				},
-				func(j CancelledJob) error {
-					held = fsmtest.Holding[Job]{State: "cancelled", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"cancelled_at": fsm.Some(j.CancelledAt()) == r.CancelledAt}}
-					return nil
-				},
-				func(j DiscardedJob) error {
-					held = fsmtest.Holding[Job]{State: "discarded", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"discarded_at": fsm.Some(j.DiscardedAt()) == r.DiscardedAt}}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r Job, actor string) (got fsmtest.Holding[Job]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case ScheduledJob:
+				got.State, got.Handle, got.Target = "scheduled", j.held, j
+			case AvailableJob:
+				got.State, got.Handle, got.Target = "available", j.held, j
+			case ExecutingJob:
+				got.State, got.Handle, got.Target = "executing", j.held, j
+				got.Fields = map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt, "attempted_by": fsm.Some(j.AttemptedBy()) == r.AttemptedBy}
+			case RetryableJob:
+				got.State, got.Handle, got.Target = "retryable", j.held, j
+				got.Fields = map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt, "error": fsm.Some(j.Error()) == r.Error}
+			case CompletedJob:
+				got.State, got.Handle, got.Target = "completed", j.held, j
+				got.Fields = map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt, "completed_at": fsm.Some(j.CompletedAt()) == r.CompletedAt}
+			case CancelledJob:
+				got.State, got.Handle, got.Target = "cancelled", j.held, j
+				got.Fields = map[string]bool{"cancelled_at": fsm.Some(j.CancelledAt()) == r.CancelledAt}
+			case DiscardedJob:
+				got.State, got.Handle, got.Target = "discarded", j.held, j
+				got.Fields = map[string]bool{"discarded_at": fsm.Some(j.DiscardedAt()) == r.DiscardedAt}
+			}
+			return got
 		},
 		Operations: map[string]fsmtest.Durably[Job]{
 			"insert": {
@@ -487,11 +482,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateAvailable:
-						j := AvailableJob{handle{h}}
+						j := AvailableJob{h}
 						next, err := j.Fetch(ctx, testFetchInput(c))
-						return next.Outcome(), "executing", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "executing", nil
 					}
 					return out, end, err
 				},
@@ -501,11 +499,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Complete(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateExecuting:
-						j := ExecutingJob{handle{h}}
+						j := ExecutingJob{h}
 						next, err := j.Complete(ctx)
-						return next.Outcome(), "completed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "completed", nil
 					}
 					return out, end, err
 				},
@@ -515,21 +516,20 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterFail) error {
-						return next.Switch(
-							func(j RetryableJob) error { out, end = j.Outcome(), "retryable"; return nil },
-							func(j DiscardedJob) error { out, end = j.Outcome(), "discarded"; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateExecuting:
-						j := ExecutingJob{handle{h}}
+						j := ExecutingJob{h}
 						next, err := j.Fail(ctx, testFailInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case RetryableJob:
+							end = "retryable"
+						case DiscardedJob:
+							end = "discarded"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -539,11 +539,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Snooze(ctx, at, testSnoozeInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateExecuting:
-						j := ExecutingJob{handle{h}}
+						j := ExecutingJob{h}
 						next, err := j.Snooze(ctx, testSnoozeInput(c))
-						return next.Outcome(), "scheduled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "scheduled", nil
 					}
 					return out, end, err
 				},
@@ -553,11 +556,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.CancelWork(ctx, at, testCancelWorkInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateExecuting:
-						j := ExecutingJob{handle{h}}
+						j := ExecutingJob{h}
 						next, err := j.CancelWork(ctx, testCancelWorkInput(c))
-						return next.Outcome(), "cancelled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "cancelled", nil
 					}
 					return out, end, err
 				},
@@ -567,11 +573,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Discard(ctx, at, testDiscardInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateExecuting:
-						j := ExecutingJob{handle{h}}
+						j := ExecutingJob{h}
 						next, err := j.Discard(ctx, testDiscardInput(c))
-						return next.Outcome(), "discarded", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "discarded", nil
 					}
 					return out, end, err
 				},
@@ -581,23 +590,35 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Cancel(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateScheduled:
-						j := ScheduledJob{handle{h}}
+						j := ScheduledJob{h}
 						next, err := j.Cancel(ctx)
-						return next.Outcome(), "cancelled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "cancelled", nil
 					case StateAvailable:
-						j := AvailableJob{handle{h}}
+						j := AvailableJob{h}
 						next, err := j.Cancel(ctx)
-						return next.Outcome(), "cancelled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "cancelled", nil
 					case StateExecuting:
-						j := ExecutingJob{handle{h}}
+						j := ExecutingJob{h}
 						next, err := j.Cancel(ctx)
-						return next.Outcome(), "cancelled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "cancelled", nil
 					case StateRetryable:
-						j := RetryableJob{handle{h}}
+						j := RetryableJob{h}
 						next, err := j.Cancel(ctx)
-						return next.Outcome(), "cancelled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "cancelled", nil
 					}
 					return out, end, err
 				},
@@ -607,27 +628,42 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Retry(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateScheduled:
-						j := ScheduledJob{handle{h}}
+						j := ScheduledJob{h}
 						next, err := j.Retry(ctx)
-						return next.Outcome(), "available", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "available", nil
 					case StateRetryable:
-						j := RetryableJob{handle{h}}
+						j := RetryableJob{h}
 						next, err := j.Retry(ctx)
-						return next.Outcome(), "available", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "available", nil
 					case StateCompleted:
-						j := CompletedJob{handle{h}}
+						j := CompletedJob{h}
 						next, err := j.Retry(ctx)
-						return next.Outcome(), "available", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "available", nil
 					case StateCancelled:
-						j := CancelledJob{handle{h}}
+						j := CancelledJob{h}
 						next, err := j.Retry(ctx)
-						return next.Outcome(), "available", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "available", nil
 					case StateDiscarded:
-						j := DiscardedJob{handle{h}}
+						j := DiscardedJob{h}
 						next, err := j.Retry(ctx)
-						return next.Outcome(), "available", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "available", nil
 					}
 					return out, end, err
 				},

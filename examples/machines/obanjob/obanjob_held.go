@@ -31,362 +31,296 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Job, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Job is still so.
-func Hold(m *Machine, j Job, actor string) AnyJob {
-	return AnyJob{handle{m.core.Hold(j, actor)}}
+// finds out whether the Job is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Job, actor string) (AnyJob, error) {
+	return handleAs[AnyJob](m.core.Hold(j, actor), nil)
 }
 
-// Insert is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Insert(ctx context.Context, id string, in InsertInput, c fsm.Call) (AnyJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Insert(ctx, id, in, c)
-	if err != nil {
-		return AnyJob{}, err
-	}
-	return AnyJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Insert is that of Machine, with a handle for result.
+func (h Holder) Insert(ctx context.Context, id string, in InsertInput, c ...fsm.Call) (AnyJob, error) {
+	out, err := h.m.Insert(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[AnyJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// Fetch is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Fetch(ctx context.Context, in FetchInput, c fsm.Call) (ExecutingJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Fetch(ctx, in, c)
-	if err != nil {
-		return ExecutingJob{}, err
-	}
-	return ExecutingJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Fetch is that of Machine, with a handle for result.
+func (h Holder) Fetch(ctx context.Context, in FetchInput, c ...fsm.Call) (ExecutingJob, error) {
+	out, err := h.m.Fetch(ctx, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[ExecutingJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// FetchN is the machine's, with handles for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) FetchN(ctx context.Context, n int, in FetchInput, c fsm.Call) ([]ExecutingJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	outs, err := h.m.FetchN(ctx, n, in, c)
-	if err != nil {
-		return nil, err
-	}
+// FetchN is that of Machine, with handles for result.
+func (h Holder) FetchN(ctx context.Context, n int, in FetchInput, c ...fsm.Call) ([]ExecutingJob, error) {
+	outs, err := h.m.FetchN(ctx, n, in, h.m.core.EngineCall(h.actor, c))
 	list := make([]ExecutingJob, len(outs))
 	for i, out := range outs {
-		list[i] = ExecutingJob{handle{h.m.core.HoldOutcome(out, h.actor)}}
+		if list[i], err = handleAs[ExecutingJob](h.m.core.HoldOutcome(out, h.actor), nil); err != nil {
+			break
+		}
 	}
-	return list, nil
+	return list, err
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Job]
+// AnyJob is a handle of a Job in whatever state it is: ScheduledJob,
+// AvailableJob, ExecutingJob, RetryableJob, CompletedJob, CancelledJob or
+// DiscardedJob. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyJob interface {
+	fsm.Target
+	// Record returns the Job as it is held.
+	Record() Job
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyJob()
 }
 
-// Record returns the Job as it is held.
-func (h handle) Record() Job {
-	return h.held.Held()
-}
+// held is a Job in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Job]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Job as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Job {
-	return h.held.Held()
-}
-
-// AnyJob is a handle of a Job in whatever state it is. Switch tells which.
-type AnyJob struct {
-	handle
-}
-
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AnyJob) Switch(
-	scheduled func(ScheduledJob) error,
-	available func(AvailableJob) error,
-	executing func(ExecutingJob) error,
-	retryable func(RetryableJob) error,
-	completed func(CompletedJob) error,
-	cancelled func(CancelledJob) error,
-	discarded func(DiscardedJob) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyJob {
+	switch h.Record().State {
 	case StateScheduled:
-		if scheduled != nil {
-			return scheduled(ScheduledJob{j.handle})
-		}
+		return ScheduledJob{h}
 	case StateAvailable:
-		if available != nil {
-			return available(AvailableJob{j.handle})
-		}
+		return AvailableJob{h}
 	case StateExecuting:
-		if executing != nil {
-			return executing(ExecutingJob{j.handle})
-		}
+		return ExecutingJob{h}
 	case StateRetryable:
-		if retryable != nil {
-			return retryable(RetryableJob{j.handle})
-		}
+		return RetryableJob{h}
 	case StateCompleted:
-		if completed != nil {
-			return completed(CompletedJob{j.handle})
-		}
+		return CompletedJob{h}
 	case StateCancelled:
-		if cancelled != nil {
-			return cancelled(CancelledJob{j.handle})
-		}
+		return CancelledJob{h}
 	case StateDiscarded:
-		if discarded != nil {
-			return discarded(DiscardedJob{j.handle})
-		}
+		return DiscardedJob{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // ScheduledJob is a Job that is scheduled, in the hands of one actor. Waits for
 // its time.
 type ScheduledJob struct {
-	handle
+	*held
 }
+
+func (ScheduledJob) anyJob() {}
 
 // Cancel moves the Job to cancelled. Somebody stops the job; a running one is
 // killed.
-func (j ScheduledJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
-	return CancelledJob{handle{next}}, err
+func (j ScheduledJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
+	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
-func (j ScheduledJob) Retry(ctx context.Context) (AvailableJob, error) {
-	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
-	return AvailableJob{handle{next}}, err
+func (j ScheduledJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
+	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
 // AvailableJob is a Job that is available, in the hands of one actor. May be
 // fetched by a queue with room.
 type AvailableJob struct {
-	handle
+	*held
 }
 
+func (AvailableJob) anyJob() {}
+
 // Fetch moves the Job to executing. A queue takes its next job.
-func (j AvailableJob) Fetch(ctx context.Context, in FetchInput) (ExecutingJob, error) {
-	next, err := j.held.Move(ctx, fetchCall(opFetch, in, fsm.Call{Actor: j.held.Actor()}))
-	return ExecutingJob{handle{next}}, err
+func (j AvailableJob) Fetch(ctx context.Context, in FetchInput, c ...fsm.Call) (ExecutingJob, error) {
+	return handleAs[ExecutingJob](j.EngineMove(ctx, fetchCall(opFetch, in, j.EngineCall(c))))
 }
 
 // Cancel moves the Job to cancelled. Somebody stops the job; a running one is
 // killed.
-func (j AvailableJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
-	return CancelledJob{handle{next}}, err
+func (j AvailableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
+	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
 // ExecutingJob is a Job that is executing, in the hands of one actor. A node
 // works on it.
 type ExecutingJob struct {
-	handle
+	*held
 }
+
+func (ExecutingJob) anyJob() {}
 
 // AttemptedAt returns attempted_at, which is present while the Job is
 // executing.
 func (j ExecutingJob) AttemptedAt() time.Time {
-	v, _ := j.held.Held().AttemptedAt.Get()
+	v, _ := j.held.Record().AttemptedAt.Get()
 	return v
 }
 
 // AttemptedBy returns attempted_by, which is present while the Job is
 // executing.
 func (j ExecutingJob) AttemptedBy() string {
-	v, _ := j.held.Held().AttemptedBy.Get()
+	v, _ := j.held.Record().AttemptedBy.Get()
 	return v
 }
 
 // Complete moves the Job to completed. The worker returned ok.
-func (j ExecutingJob) Complete(ctx context.Context) (CompletedJob, error) {
-	next, err := j.held.Move(ctx, completeCall(opComplete, fsm.Call{Actor: j.held.Actor()}))
-	return CompletedJob{handle{next}}, err
+func (j ExecutingJob) Complete(ctx context.Context, c ...fsm.Call) (CompletedJob, error) {
+	return handleAs[CompletedJob](j.EngineMove(ctx, completeCall(opComplete, j.EngineCall(c))))
 }
 
 // Fail moves the Job to discarded or retryable. The worker returned an error or
 // crashed.
-func (j ExecutingJob) Fail(ctx context.Context, in FailInput) (AfterFail, error) {
-	next, err := j.held.Move(ctx, failCall(opFail, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterFail{handle{next}}, err
+func (j ExecutingJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (AfterFail, error) {
+	return handleAs[AfterFail](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
 }
 
 // Snooze moves the Job to scheduled. The worker asks to be called again later;
 // that costs no attempt.
-func (j ExecutingJob) Snooze(ctx context.Context, in SnoozeInput) (ScheduledJob, error) {
-	next, err := j.held.Move(ctx, snoozeCall(opSnooze, in, fsm.Call{Actor: j.held.Actor()}))
-	return ScheduledJob{handle{next}}, err
+func (j ExecutingJob) Snooze(ctx context.Context, in SnoozeInput, c ...fsm.Call) (ScheduledJob, error) {
+	return handleAs[ScheduledJob](j.EngineMove(ctx, snoozeCall(opSnooze, in, j.EngineCall(c))))
 }
 
 // CancelWork moves the Job to cancelled. The worker returned cancel with a
 // reason.
-func (j ExecutingJob) CancelWork(ctx context.Context, in CancelWorkInput) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, cancelWorkCall(opCancelWork, in, fsm.Call{Actor: j.held.Actor()}))
-	return CancelledJob{handle{next}}, err
+func (j ExecutingJob) CancelWork(ctx context.Context, in CancelWorkInput, c ...fsm.Call) (CancelledJob, error) {
+	return handleAs[CancelledJob](j.EngineMove(ctx, cancelWorkCall(opCancelWork, in, j.EngineCall(c))))
 }
 
 // Discard moves the Job to discarded. The worker returned discard, an older
 // word for cancel.
-func (j ExecutingJob) Discard(ctx context.Context, in DiscardInput) (DiscardedJob, error) {
-	next, err := j.held.Move(ctx, discardCall(opDiscard, in, fsm.Call{Actor: j.held.Actor()}))
-	return DiscardedJob{handle{next}}, err
+func (j ExecutingJob) Discard(ctx context.Context, in DiscardInput, c ...fsm.Call) (DiscardedJob, error) {
+	return handleAs[DiscardedJob](j.EngineMove(ctx, discardCall(opDiscard, in, j.EngineCall(c))))
 }
 
 // Cancel moves the Job to cancelled. Somebody stops the job; a running one is
 // killed.
-func (j ExecutingJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
-	return CancelledJob{handle{next}}, err
+func (j ExecutingJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
+	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
 // RetryableJob is a Job that is retryable, in the hands of one actor. Has
 // failed and waits for its next attempt.
 type RetryableJob struct {
-	handle
+	*held
 }
+
+func (RetryableJob) anyJob() {}
 
 // AttemptedAt returns attempted_at, which is present while the Job is
 // retryable.
 func (j RetryableJob) AttemptedAt() time.Time {
-	v, _ := j.held.Held().AttemptedAt.Get()
+	v, _ := j.held.Record().AttemptedAt.Get()
 	return v
 }
 
 // Error returns error, which is present while the Job is retryable.
 func (j RetryableJob) Error() fsm.JSON {
-	v, _ := j.held.Held().Error.Get()
+	v, _ := j.held.Record().Error.Get()
 	return v
 }
 
 // Cancel moves the Job to cancelled. Somebody stops the job; a running one is
 // killed.
-func (j RetryableJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
-	return CancelledJob{handle{next}}, err
+func (j RetryableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
+	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
-func (j RetryableJob) Retry(ctx context.Context) (AvailableJob, error) {
-	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
-	return AvailableJob{handle{next}}, err
+func (j RetryableJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
+	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
 // CompletedJob is a Job that is completed, in the hands of one actor. The work
 // is done.
 type CompletedJob struct {
-	handle
+	*held
 }
+
+func (CompletedJob) anyJob() {}
 
 // AttemptedAt returns attempted_at, which is present while the Job is
 // completed.
 func (j CompletedJob) AttemptedAt() time.Time {
-	v, _ := j.held.Held().AttemptedAt.Get()
+	v, _ := j.held.Record().AttemptedAt.Get()
 	return v
 }
 
 // CompletedAt returns completed_at, which is present while the Job is
 // completed.
 func (j CompletedJob) CompletedAt() time.Time {
-	v, _ := j.held.Held().CompletedAt.Get()
+	v, _ := j.held.Record().CompletedAt.Get()
 	return v
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
-func (j CompletedJob) Retry(ctx context.Context) (AvailableJob, error) {
-	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
-	return AvailableJob{handle{next}}, err
+func (j CompletedJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
+	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
 // CancelledJob is a Job that is cancelled, in the hands of one actor. Was
 // stopped on purpose.
 type CancelledJob struct {
-	handle
+	*held
 }
+
+func (CancelledJob) anyJob() {}
 
 // CancelledAt returns cancelled_at, which is present while the Job is
 // cancelled.
 func (j CancelledJob) CancelledAt() time.Time {
-	v, _ := j.held.Held().CancelledAt.Get()
+	v, _ := j.held.Record().CancelledAt.Get()
 	return v
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
-func (j CancelledJob) Retry(ctx context.Context) (AvailableJob, error) {
-	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
-	return AvailableJob{handle{next}}, err
+func (j CancelledJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
+	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
 // DiscardedJob is a Job that is discarded, in the hands of one actor. Is not
 // tried again, since its attempts are used up.
 type DiscardedJob struct {
-	handle
+	*held
 }
+
+func (DiscardedJob) anyJob() {}
 
 // DiscardedAt returns discarded_at, which is present while the Job is
 // discarded.
 func (j DiscardedJob) DiscardedAt() time.Time {
-	v, _ := j.held.Held().DiscardedAt.Get()
+	v, _ := j.held.Record().DiscardedAt.Get()
 	return v
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
-func (j DiscardedJob) Retry(ctx context.Context) (AvailableJob, error) {
-	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
-	return AvailableJob{handle{next}}, err
+func (j DiscardedJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
+	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// AfterFail is what Fail led to. Switch tells which it is.
-type AfterFail struct {
-	handle
+// AfterFail is what Fail led to: RetryableJob or DiscardedJob.
+//
+//sumtype:decl
+type AfterFail interface {
+	AnyJob
+	afterFail()
 }
 
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AfterFail) Switch(
-	retryable func(RetryableJob) error,
-	discarded func(DiscardedJob) error,
-) error {
-	switch j.held.Held().State {
-	case StateRetryable:
-		if retryable != nil {
-			return retryable(RetryableJob{j.handle})
-		}
-	case StateDiscarded:
-		if discarded != nil {
-			return discarded(DiscardedJob{j.handle})
-		}
-	}
-	return nil
-}
+func (RetryableJob) afterFail() {}
+func (DiscardedJob) afterFail() {}
 
 // WorkerConfig says what a worker does with each Job that it claims, and how.
 type WorkerConfig struct {
@@ -427,15 +361,13 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], e
 		Lease: 1 * time.Hour,
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Work(ctx, ExecutingJob{handle{h}}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, ExecutingJob{h}) }
 	}
 	if c.Failed != nil {
-		do.Failed = func(ctx context.Context, h *fsm.Held[Job], cause error) error {
-			return c.Failed(ctx, AnyJob{handle{h}}, cause)
-		}
+		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }
 	}
 	if c.Release != nil {
-		do.Release = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Release(ctx, AnyJob{handle{h}}) }
+		do.Release = func(ctx context.Context, h *held) error { return c.Release(ctx, handleOf(h)) }
 	}
 	return worker.New(m.core, actor, do, c.Options)
 }

@@ -485,39 +485,33 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r PaymentIntent, actor string) (held fsmtest.Holding[PaymentIntent]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j RequiresPaymentMethodPaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "requires_payment_method", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j RequiresConfirmationPaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "requires_confirmation", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod}}
-					return nil
-				},
-				func(j RequiresActionPaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "requires_action", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod, "next_action": fsm.Some(j.NextAction()) == r.NextAction}}
-					return nil
-				},
-				func(j ProcessingPaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "processing", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod}}
-					return nil
-				},
-				func(j RequiresCapturePaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "requires_capture", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod, "capture_before": fsm.Some(j.CaptureBefore()) == r.CaptureBefore}}
-					return nil
-				},
-				func(r PaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "succeeded", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-				func(r PaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "canceled", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r PaymentIntent, actor string) (got fsmtest.Holding[PaymentIntent]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case RequiresPaymentMethodPaymentIntent:
+				got.State, got.Handle, got.Target = "requires_payment_method", j.held, j
+			case RequiresConfirmationPaymentIntent:
+				got.State, got.Handle, got.Target = "requires_confirmation", j.held, j
+				got.Fields = map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod}
+			case RequiresActionPaymentIntent:
+				got.State, got.Handle, got.Target = "requires_action", j.held, j
+				got.Fields = map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod, "next_action": fsm.Some(j.NextAction()) == r.NextAction}
+			case ProcessingPaymentIntent:
+				got.State, got.Handle, got.Target = "processing", j.held, j
+				got.Fields = map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod}
+			case RequiresCapturePaymentIntent:
+				got.State, got.Handle, got.Target = "requires_capture", j.held, j
+				got.Fields = map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod, "capture_before": fsm.Some(j.CaptureBefore()) == r.CaptureBefore}
+			case SucceededPaymentIntent:
+				got.State, got.Handle, got.Target = "succeeded", j.held, j
+			case CanceledPaymentIntent:
+				got.State, got.Handle, got.Target = "canceled", j.held, j
+			}
+			return got
 		},
 		Operations: map[string]fsmtest.Durably[PaymentIntent]{
 			"create": {
@@ -539,18 +533,18 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					return m.Update(ctx, at, testUpdateInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRequiresPaymentMethod:
-						j := RequiresPaymentMethodPaymentIntent{handle{h}}
-						err := j.Update(ctx, testUpdateInput(c))
+						j := RequiresPaymentMethodPaymentIntent{h}
+						err = j.Update(ctx, testUpdateInput(c))
 						return j.Outcome(), "requires_payment_method", err
 					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{handle{h}}
-						err := j.Update(ctx, testUpdateInput(c))
+						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
+						err = j.Update(ctx, testUpdateInput(c))
 						return j.Outcome(), "requires_confirmation", err
 					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{handle{h}}
-						err := j.Update(ctx, testUpdateInput(c))
+						j := RequiresActionPaymentIntent{h}
+						err = j.Update(ctx, testUpdateInput(c))
 						return j.Outcome(), "requires_action", err
 					}
 					return out, end, err
@@ -561,14 +555,17 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					return m.Attach(ctx, at, testAttachInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRequiresPaymentMethod:
-						j := RequiresPaymentMethodPaymentIntent{handle{h}}
+						j := RequiresPaymentMethodPaymentIntent{h}
 						next, err := j.Attach(ctx, testAttachInput(c))
-						return next.Outcome(), "requires_confirmation", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "requires_confirmation", nil
 					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{handle{h}}
-						err := j.Attach(ctx, testAttachInput(c))
+						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
+						err = j.Attach(ctx, testAttachInput(c))
 						return j.Outcome(), "requires_confirmation", err
 					}
 					return out, end, err
@@ -579,28 +576,28 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					return m.Confirm(ctx, at, testConfirmInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					told := func(next AfterConfirm) error {
-						return next.Switch(
-							func(j RequiresPaymentMethodPaymentIntent) error {
-								out, end = j.Outcome(), "requires_payment_method"
-								return nil
-							},
-							func(j RequiresActionPaymentIntent) error { out, end = j.Outcome(), "requires_action"; return nil },
-							func(j ProcessingPaymentIntent) error { out, end = j.Outcome(), "processing"; return nil },
-							func(j RequiresCapturePaymentIntent) error { out, end = j.Outcome(), "requires_capture"; return nil },
-							func(r PaymentIntent) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
-							func(r PaymentIntent) error { out, end = next.Outcome(), "canceled"; out.Record = r; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{handle{h}}
+						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
 						next, err := j.Confirm(ctx, testConfirmInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case RequiresPaymentMethodPaymentIntent:
+							end = "requires_payment_method"
+						case RequiresActionPaymentIntent:
+							end = "requires_action"
+						case ProcessingPaymentIntent:
+							end = "processing"
+						case RequiresCapturePaymentIntent:
+							end = "requires_capture"
+						case SucceededPaymentIntent:
+							end = "succeeded"
+						case CanceledPaymentIntent:
+							end = "canceled"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -610,30 +607,26 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					return m.SettleAction(ctx, at, testSettleActionInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					told := func(next AfterSettleAction) error {
-						return next.Switch(
-							func(j RequiresPaymentMethodPaymentIntent) error {
-								out, end = j.Outcome(), "requires_payment_method"
-								return nil
-							},
-							func(j RequiresConfirmationPaymentIntent) error {
-								out, end = j.Outcome(), "requires_confirmation"
-								return nil
-							},
-							func(j ProcessingPaymentIntent) error { out, end = j.Outcome(), "processing"; return nil },
-							func(j RequiresCapturePaymentIntent) error { out, end = j.Outcome(), "requires_capture"; return nil },
-							func(r PaymentIntent) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{handle{h}}
+						j := RequiresActionPaymentIntent{h}
 						next, err := j.SettleAction(ctx, testSettleActionInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case RequiresPaymentMethodPaymentIntent:
+							end = "requires_payment_method"
+						case RequiresConfirmationPaymentIntent:
+							end = "requires_confirmation"
+						case ProcessingPaymentIntent:
+							end = "processing"
+						case RequiresCapturePaymentIntent:
+							end = "requires_capture"
+						case SucceededPaymentIntent:
+							end = "succeeded"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -643,25 +636,22 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					return m.Settle(ctx, at, testSettleInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					told := func(next AfterSettle) error {
-						return next.Switch(
-							func(j RequiresPaymentMethodPaymentIntent) error {
-								out, end = j.Outcome(), "requires_payment_method"
-								return nil
-							},
-							func(j RequiresCapturePaymentIntent) error { out, end = j.Outcome(), "requires_capture"; return nil },
-							func(r PaymentIntent) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateProcessing:
-						j := ProcessingPaymentIntent{handle{h}}
+						j := ProcessingPaymentIntent{requiresConfirmationFields{h}}
 						next, err := j.Settle(ctx, testSettleInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case RequiresPaymentMethodPaymentIntent:
+							end = "requires_payment_method"
+						case RequiresCapturePaymentIntent:
+							end = "requires_capture"
+						case SucceededPaymentIntent:
+							end = "succeeded"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -671,10 +661,10 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					return m.IncrementAuthorization(ctx, at, testIncrementAuthorizationInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRequiresCapture:
-						j := RequiresCapturePaymentIntent{handle{h}}
-						err := j.IncrementAuthorization(ctx, testIncrementAuthorizationInput(c))
+						j := RequiresCapturePaymentIntent{h}
+						err = j.IncrementAuthorization(ctx, testIncrementAuthorizationInput(c))
 						return j.Outcome(), "requires_capture", err
 					}
 					return out, end, err
@@ -685,21 +675,20 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					return m.Capture(ctx, at, testCaptureInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					told := func(next AfterCapture) error {
-						return next.Switch(
-							func(j ProcessingPaymentIntent) error { out, end = j.Outcome(), "processing"; return nil },
-							func(r PaymentIntent) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRequiresCapture:
-						j := RequiresCapturePaymentIntent{handle{h}}
+						j := RequiresCapturePaymentIntent{h}
 						next, err := j.Capture(ctx, testCaptureInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case ProcessingPaymentIntent:
+							end = "processing"
+						case SucceededPaymentIntent:
+							end = "succeeded"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -714,27 +703,42 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					return m.Cancel(ctx, at, testCancelInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRequiresPaymentMethod:
-						j := RequiresPaymentMethodPaymentIntent{handle{h}}
+						j := RequiresPaymentMethodPaymentIntent{h}
 						next, err := j.Cancel(ctx, testCancelInput(c))
-						return next, "canceled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "canceled", nil
 					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{handle{h}}
+						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
 						next, err := j.Cancel(ctx, testCancelInput(c))
-						return next, "canceled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "canceled", nil
 					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{handle{h}}
+						j := RequiresActionPaymentIntent{h}
 						next, err := j.Cancel(ctx, testCancelInput(c))
-						return next, "canceled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "canceled", nil
 					case StateProcessing:
-						j := ProcessingPaymentIntent{handle{h}}
+						j := ProcessingPaymentIntent{requiresConfirmationFields{h}}
 						next, err := j.Cancel(ctx, testCancelInput(c))
-						return next, "canceled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "canceled", nil
 					case StateRequiresCapture:
-						j := RequiresCapturePaymentIntent{handle{h}}
+						j := RequiresCapturePaymentIntent{h}
 						next, err := j.Cancel(ctx, testCancelInput(c))
-						return next, "canceled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "canceled", nil
 					}
 					return out, end, err
 				},

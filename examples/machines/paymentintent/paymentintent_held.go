@@ -7,7 +7,6 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each PaymentIntent that it makes
@@ -30,419 +29,318 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored PaymentIntent, such as one that the actor
 // held before it was started again. It asks nothing of the store: each
-// operation finds out whether the PaymentIntent is still so.
-func Hold(m *Machine, j PaymentIntent, actor string) AnyPaymentIntent {
-	return AnyPaymentIntent{handle{m.core.Hold(j, actor)}}
+// operation finds out whether the PaymentIntent is still so. It refuses one
+// that is in no state.
+func Hold(m *Machine, j PaymentIntent, actor string) (AnyPaymentIntent, error) {
+	return handleAs[AnyPaymentIntent](m.core.Hold(j, actor), nil)
 }
 
-// Create is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (AnyPaymentIntent, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Create(ctx, id, in, c)
-	if err != nil {
-		return AnyPaymentIntent{}, err
-	}
-	return AnyPaymentIntent{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Create is that of Machine, with a handle for result.
+func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.Call) (AnyPaymentIntent, error) {
+	out, err := h.m.Create(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[AnyPaymentIntent](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[PaymentIntent]
+// AnyPaymentIntent is a handle of a PaymentIntent in whatever state it is:
+// RequiresPaymentMethodPaymentIntent, RequiresConfirmationPaymentIntent,
+// RequiresActionPaymentIntent, ProcessingPaymentIntent,
+// RequiresCapturePaymentIntent, SucceededPaymentIntent or
+// CanceledPaymentIntent. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyPaymentIntent interface {
+	fsm.Target
+	// Record returns the PaymentIntent as it is held.
+	Record() PaymentIntent
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyPaymentIntent()
 }
 
-// Record returns the PaymentIntent as it is held.
-func (h handle) Record() PaymentIntent {
-	return h.held.Held()
-}
+// held is a PaymentIntent in the hands of one actor, as the engine knows it.
+type held = fsm.Held[PaymentIntent]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the PaymentIntent as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() PaymentIntent {
-	return h.held.Held()
-}
-
-// AnyPaymentIntent is a handle of a PaymentIntent in whatever state it is.
-// Switch tells which.
-type AnyPaymentIntent struct {
-	handle
-}
-
-// Switch calls the function of the state that the PaymentIntent is in and
-// returns what it returns; nil stands for nothing to do. A state that is added
-// to the machine, or to what the operation may lead to, is a parameter more, so
-// no caller overlooks it.
-func (j AnyPaymentIntent) Switch(
-	requiresPaymentMethod func(RequiresPaymentMethodPaymentIntent) error,
-	requiresConfirmation func(RequiresConfirmationPaymentIntent) error,
-	requiresAction func(RequiresActionPaymentIntent) error,
-	processing func(ProcessingPaymentIntent) error,
-	requiresCapture func(RequiresCapturePaymentIntent) error,
-	succeeded func(PaymentIntent) error,
-	canceled func(PaymentIntent) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyPaymentIntent {
+	switch h.Record().State {
 	case StateRequiresPaymentMethod:
-		if requiresPaymentMethod != nil {
-			return requiresPaymentMethod(RequiresPaymentMethodPaymentIntent{j.handle})
-		}
+		return RequiresPaymentMethodPaymentIntent{h}
 	case StateRequiresConfirmation:
-		if requiresConfirmation != nil {
-			return requiresConfirmation(RequiresConfirmationPaymentIntent{j.handle})
-		}
+		return RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
 	case StateRequiresAction:
-		if requiresAction != nil {
-			return requiresAction(RequiresActionPaymentIntent{j.handle})
-		}
+		return RequiresActionPaymentIntent{h}
 	case StateProcessing:
-		if processing != nil {
-			return processing(ProcessingPaymentIntent{j.handle})
-		}
+		return ProcessingPaymentIntent{requiresConfirmationFields{h}}
 	case StateRequiresCapture:
-		if requiresCapture != nil {
-			return requiresCapture(RequiresCapturePaymentIntent{j.handle})
-		}
+		return RequiresCapturePaymentIntent{h}
 	case StateSucceeded:
-		if succeeded != nil {
-			return succeeded(j.held.Held())
-		}
+		return SucceededPaymentIntent{h}
 	case StateCanceled:
-		if canceled != nil {
-			return canceled(j.held.Held())
-		}
+		return CanceledPaymentIntent{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // RequiresPaymentMethodPaymentIntent is a PaymentIntent that is
 // requires_payment_method, in the hands of one actor. There is nothing to
 // charge, or the last try failed.
 type RequiresPaymentMethodPaymentIntent struct {
-	handle
+	*held
 }
+
+func (RequiresPaymentMethodPaymentIntent) anyPaymentIntent() {}
 
 // Update keeps the PaymentIntent requires_payment_method; the handle holds the
 // new revision. Changes the amount as long as nothing is charged.
-func (j RequiresPaymentMethodPaymentIntent) Update(ctx context.Context, in UpdateInput) error {
-	return j.held.Stay(ctx, updateCall(opUpdate, in, fsm.Call{Actor: j.held.Actor()}))
+func (j RequiresPaymentMethodPaymentIntent) Update(ctx context.Context, in UpdateInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, updateCall(opUpdate, in, j.EngineCall(c)))
 }
 
 // Attach moves the PaymentIntent to requires_confirmation. Says what is to be
 // charged.
-func (j RequiresPaymentMethodPaymentIntent) Attach(ctx context.Context, in AttachInput) (RequiresConfirmationPaymentIntent, error) {
-	next, err := j.held.Move(ctx, attachCall(opAttach, in, fsm.Call{Actor: j.held.Actor()}))
-	return RequiresConfirmationPaymentIntent{handle{next}}, err
+func (j RequiresPaymentMethodPaymentIntent) Attach(ctx context.Context, in AttachInput, c ...fsm.Call) (RequiresConfirmationPaymentIntent, error) {
+	return handleAs[RequiresConfirmationPaymentIntent](j.EngineMove(ctx, attachCall(opAttach, in, j.EngineCall(c))))
 }
 
 // Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
 // held is let go.
-func (j RequiresPaymentMethodPaymentIntent) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RequiresPaymentMethodPaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
+	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
 // RequiresConfirmationPaymentIntent is a PaymentIntent that is
 // requires_confirmation, in the hands of one actor. May be confirmed.
 type RequiresConfirmationPaymentIntent struct {
-	handle
+	requiresConfirmationFields
+}
+
+func (RequiresConfirmationPaymentIntent) anyPaymentIntent() {}
+
+// requiresConfirmationFields are the fields that are present while the
+// PaymentIntent is requires_confirmation or processing.
+type requiresConfirmationFields struct {
+	*held
 }
 
 // PaymentMethod returns payment_method, which is present while the
-// PaymentIntent is requires_confirmation.
-func (j RequiresConfirmationPaymentIntent) PaymentMethod() string {
-	v, _ := j.held.Held().PaymentMethod.Get()
+// PaymentIntent is requires_confirmation or processing.
+func (j requiresConfirmationFields) PaymentMethod() string {
+	v, _ := j.held.Record().PaymentMethod.Get()
 	return v
 }
 
 // Update keeps the PaymentIntent requires_confirmation; the handle holds the
 // new revision. Changes the amount as long as nothing is charged.
-func (j RequiresConfirmationPaymentIntent) Update(ctx context.Context, in UpdateInput) error {
-	return j.held.Stay(ctx, updateCall(opUpdate, in, fsm.Call{Actor: j.held.Actor()}))
+func (j RequiresConfirmationPaymentIntent) Update(ctx context.Context, in UpdateInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, updateCall(opUpdate, in, j.EngineCall(c)))
 }
 
 // Attach keeps the PaymentIntent requires_confirmation; the handle holds the
 // new revision. Says what is to be charged.
-func (j RequiresConfirmationPaymentIntent) Attach(ctx context.Context, in AttachInput) error {
-	return j.held.Stay(ctx, attachCall(opAttach, in, fsm.Call{Actor: j.held.Actor()}))
+func (j RequiresConfirmationPaymentIntent) Attach(ctx context.Context, in AttachInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, attachCall(opAttach, in, j.EngineCall(c)))
 }
 
 // Confirm moves the PaymentIntent to requires_action, processing, succeeded,
 // requires_capture, canceled or requires_payment_method. Tries to charge the
 // customer.
-func (j RequiresConfirmationPaymentIntent) Confirm(ctx context.Context, in ConfirmInput) (AfterConfirm, error) {
-	next, err := j.held.Move(ctx, confirmCall(opConfirm, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterConfirm{handle{next}}, err
+func (j RequiresConfirmationPaymentIntent) Confirm(ctx context.Context, in ConfirmInput, c ...fsm.Call) (AfterConfirm, error) {
+	return handleAs[AfterConfirm](j.EngineMove(ctx, confirmCall(opConfirm, in, j.EngineCall(c))))
 }
 
 // Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
 // held is let go.
-func (j RequiresConfirmationPaymentIntent) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RequiresConfirmationPaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
+	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
 // RequiresActionPaymentIntent is a PaymentIntent that is requires_action, in
 // the hands of one actor. The customer has to do something, such as 3D Secure.
 type RequiresActionPaymentIntent struct {
-	handle
+	*held
 }
+
+func (RequiresActionPaymentIntent) anyPaymentIntent() {}
 
 // PaymentMethod returns payment_method, which is present while the
 // PaymentIntent is requires_action.
 func (j RequiresActionPaymentIntent) PaymentMethod() string {
-	v, _ := j.held.Held().PaymentMethod.Get()
+	v, _ := j.held.Record().PaymentMethod.Get()
 	return v
 }
 
 // NextAction returns next_action, which is present while the PaymentIntent is
 // requires_action.
 func (j RequiresActionPaymentIntent) NextAction() fsm.JSON {
-	v, _ := j.held.Held().NextAction.Get()
+	v, _ := j.held.Record().NextAction.Get()
 	return v
 }
 
 // Update keeps the PaymentIntent requires_action; the handle holds the new
 // revision. Changes the amount as long as nothing is charged.
-func (j RequiresActionPaymentIntent) Update(ctx context.Context, in UpdateInput) error {
-	return j.held.Stay(ctx, updateCall(opUpdate, in, fsm.Call{Actor: j.held.Actor()}))
+func (j RequiresActionPaymentIntent) Update(ctx context.Context, in UpdateInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, updateCall(opUpdate, in, j.EngineCall(c)))
 }
 
 // SettleAction moves the PaymentIntent to requires_payment_method,
 // requires_confirmation, processing, succeeded or requires_capture. The
 // customer did, or did not do, what was asked.
-func (j RequiresActionPaymentIntent) SettleAction(ctx context.Context, in SettleActionInput) (AfterSettleAction, error) {
-	next, err := j.held.Move(ctx, settleActionCall(opSettleAction, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterSettleAction{handle{next}}, err
+func (j RequiresActionPaymentIntent) SettleAction(ctx context.Context, in SettleActionInput, c ...fsm.Call) (AfterSettleAction, error) {
+	return handleAs[AfterSettleAction](j.EngineMove(ctx, settleActionCall(opSettleAction, in, j.EngineCall(c))))
 }
 
 // Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
 // held is let go.
-func (j RequiresActionPaymentIntent) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RequiresActionPaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
+	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
 // ProcessingPaymentIntent is a PaymentIntent that is processing, in the hands
 // of one actor. The payment is under way.
 type ProcessingPaymentIntent struct {
-	handle
+	requiresConfirmationFields
 }
 
-// PaymentMethod returns payment_method, which is present while the
-// PaymentIntent is processing.
-func (j ProcessingPaymentIntent) PaymentMethod() string {
-	v, _ := j.held.Held().PaymentMethod.Get()
-	return v
-}
+func (ProcessingPaymentIntent) anyPaymentIntent() {}
 
 // Settle moves the PaymentIntent to requires_payment_method, succeeded or
 // requires_capture. The bank answered a payment that was under way.
-func (j ProcessingPaymentIntent) Settle(ctx context.Context, in SettleInput) (AfterSettle, error) {
-	next, err := j.held.Move(ctx, settleCall(opSettle, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterSettle{handle{next}}, err
+func (j ProcessingPaymentIntent) Settle(ctx context.Context, in SettleInput, c ...fsm.Call) (AfterSettle, error) {
+	return handleAs[AfterSettle](j.EngineMove(ctx, settleCall(opSettle, in, j.EngineCall(c))))
 }
 
 // Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
 // held is let go.
-func (j ProcessingPaymentIntent) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j ProcessingPaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
+	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
 // RequiresCapturePaymentIntent is a PaymentIntent that is requires_capture, in
 // the hands of one actor. The money is held and may be captured.
 type RequiresCapturePaymentIntent struct {
-	handle
+	*held
 }
+
+func (RequiresCapturePaymentIntent) anyPaymentIntent() {}
 
 // PaymentMethod returns payment_method, which is present while the
 // PaymentIntent is requires_capture.
 func (j RequiresCapturePaymentIntent) PaymentMethod() string {
-	v, _ := j.held.Held().PaymentMethod.Get()
+	v, _ := j.held.Record().PaymentMethod.Get()
 	return v
 }
 
 // CaptureBefore returns capture_before, which is present while the
 // PaymentIntent is requires_capture.
 func (j RequiresCapturePaymentIntent) CaptureBefore() time.Time {
-	v, _ := j.held.Held().CaptureBefore.Get()
+	v, _ := j.held.Record().CaptureBefore.Get()
 	return v
 }
 
 // IncrementAuthorization keeps the PaymentIntent requires_capture; the handle
 // holds the new revision. Raises what is held.
-func (j RequiresCapturePaymentIntent) IncrementAuthorization(ctx context.Context, in IncrementAuthorizationInput) error {
-	return j.held.Stay(ctx, incrementAuthorizationCall(opIncrementAuthorization, in, fsm.Call{Actor: j.held.Actor()}))
+func (j RequiresCapturePaymentIntent) IncrementAuthorization(ctx context.Context, in IncrementAuthorizationInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, incrementAuthorizationCall(opIncrementAuthorization, in, j.EngineCall(c)))
 }
 
 // Capture moves the PaymentIntent to succeeded or processing. Takes all or a
 // part of what is held and lets the rest go.
-func (j RequiresCapturePaymentIntent) Capture(ctx context.Context, in CaptureInput) (AfterCapture, error) {
-	next, err := j.held.Move(ctx, captureCall(opCapture, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterCapture{handle{next}}, err
+func (j RequiresCapturePaymentIntent) Capture(ctx context.Context, in CaptureInput, c ...fsm.Call) (AfterCapture, error) {
+	return handleAs[AfterCapture](j.EngineMove(ctx, captureCall(opCapture, in, j.EngineCall(c))))
 }
 
 // Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
 // held is let go.
-func (j RequiresCapturePaymentIntent) Cancel(ctx context.Context, in CancelInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RequiresCapturePaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
+	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
-// AfterConfirm is what Confirm led to. Switch tells which it is.
-type AfterConfirm struct {
-	handle
+// SucceededPaymentIntent is a PaymentIntent that is succeeded, in the hands of
+// one actor. The money is there.
+type SucceededPaymentIntent struct {
+	*held
 }
 
-// Switch calls the function of the state that the PaymentIntent is in and
-// returns what it returns; nil stands for nothing to do. A state that is added
-// to the machine, or to what the operation may lead to, is a parameter more, so
-// no caller overlooks it.
-func (j AfterConfirm) Switch(
-	requiresPaymentMethod func(RequiresPaymentMethodPaymentIntent) error,
-	requiresAction func(RequiresActionPaymentIntent) error,
-	processing func(ProcessingPaymentIntent) error,
-	requiresCapture func(RequiresCapturePaymentIntent) error,
-	succeeded func(PaymentIntent) error,
-	canceled func(PaymentIntent) error,
-) error {
-	switch j.held.Held().State {
-	case StateRequiresPaymentMethod:
-		if requiresPaymentMethod != nil {
-			return requiresPaymentMethod(RequiresPaymentMethodPaymentIntent{j.handle})
-		}
-	case StateRequiresAction:
-		if requiresAction != nil {
-			return requiresAction(RequiresActionPaymentIntent{j.handle})
-		}
-	case StateProcessing:
-		if processing != nil {
-			return processing(ProcessingPaymentIntent{j.handle})
-		}
-	case StateRequiresCapture:
-		if requiresCapture != nil {
-			return requiresCapture(RequiresCapturePaymentIntent{j.handle})
-		}
-	case StateSucceeded:
-		if succeeded != nil {
-			return succeeded(j.held.Held())
-		}
-	case StateCanceled:
-		if canceled != nil {
-			return canceled(j.held.Held())
-		}
-	}
-	return nil
+func (SucceededPaymentIntent) anyPaymentIntent() {}
+
+// CanceledPaymentIntent is a PaymentIntent that is canceled, in the hands of
+// one actor. No further try is possible.
+type CanceledPaymentIntent struct {
+	*held
 }
 
-// AfterSettleAction is what SettleAction led to. Switch tells which it is.
-type AfterSettleAction struct {
-	handle
+func (CanceledPaymentIntent) anyPaymentIntent() {}
+
+// AfterConfirm is what Confirm led to: RequiresPaymentMethodPaymentIntent,
+// RequiresActionPaymentIntent, ProcessingPaymentIntent,
+// RequiresCapturePaymentIntent, SucceededPaymentIntent or
+// CanceledPaymentIntent.
+//
+//sumtype:decl
+type AfterConfirm interface {
+	AnyPaymentIntent
+	afterConfirm()
 }
 
-// Switch calls the function of the state that the PaymentIntent is in and
-// returns what it returns; nil stands for nothing to do. A state that is added
-// to the machine, or to what the operation may lead to, is a parameter more, so
-// no caller overlooks it.
-func (j AfterSettleAction) Switch(
-	requiresPaymentMethod func(RequiresPaymentMethodPaymentIntent) error,
-	requiresConfirmation func(RequiresConfirmationPaymentIntent) error,
-	processing func(ProcessingPaymentIntent) error,
-	requiresCapture func(RequiresCapturePaymentIntent) error,
-	succeeded func(PaymentIntent) error,
-) error {
-	switch j.held.Held().State {
-	case StateRequiresPaymentMethod:
-		if requiresPaymentMethod != nil {
-			return requiresPaymentMethod(RequiresPaymentMethodPaymentIntent{j.handle})
-		}
-	case StateRequiresConfirmation:
-		if requiresConfirmation != nil {
-			return requiresConfirmation(RequiresConfirmationPaymentIntent{j.handle})
-		}
-	case StateProcessing:
-		if processing != nil {
-			return processing(ProcessingPaymentIntent{j.handle})
-		}
-	case StateRequiresCapture:
-		if requiresCapture != nil {
-			return requiresCapture(RequiresCapturePaymentIntent{j.handle})
-		}
-	case StateSucceeded:
-		if succeeded != nil {
-			return succeeded(j.held.Held())
-		}
-	}
-	return nil
+func (RequiresPaymentMethodPaymentIntent) afterConfirm() {}
+func (RequiresActionPaymentIntent) afterConfirm()        {}
+func (ProcessingPaymentIntent) afterConfirm()            {}
+func (RequiresCapturePaymentIntent) afterConfirm()       {}
+func (SucceededPaymentIntent) afterConfirm()             {}
+func (CanceledPaymentIntent) afterConfirm()              {}
+
+// AfterSettleAction is what SettleAction led to:
+// RequiresPaymentMethodPaymentIntent, RequiresConfirmationPaymentIntent,
+// ProcessingPaymentIntent, RequiresCapturePaymentIntent or
+// SucceededPaymentIntent.
+//
+//sumtype:decl
+type AfterSettleAction interface {
+	AnyPaymentIntent
+	afterSettleAction()
 }
 
-// AfterSettle is what Settle led to. Switch tells which it is.
-type AfterSettle struct {
-	handle
+func (RequiresPaymentMethodPaymentIntent) afterSettleAction() {}
+func (RequiresConfirmationPaymentIntent) afterSettleAction()  {}
+func (ProcessingPaymentIntent) afterSettleAction()            {}
+func (RequiresCapturePaymentIntent) afterSettleAction()       {}
+func (SucceededPaymentIntent) afterSettleAction()             {}
+
+// AfterSettle is what Settle led to: RequiresPaymentMethodPaymentIntent,
+// RequiresCapturePaymentIntent or SucceededPaymentIntent.
+//
+//sumtype:decl
+type AfterSettle interface {
+	AnyPaymentIntent
+	afterSettle()
 }
 
-// Switch calls the function of the state that the PaymentIntent is in and
-// returns what it returns; nil stands for nothing to do. A state that is added
-// to the machine, or to what the operation may lead to, is a parameter more, so
-// no caller overlooks it.
-func (j AfterSettle) Switch(
-	requiresPaymentMethod func(RequiresPaymentMethodPaymentIntent) error,
-	requiresCapture func(RequiresCapturePaymentIntent) error,
-	succeeded func(PaymentIntent) error,
-) error {
-	switch j.held.Held().State {
-	case StateRequiresPaymentMethod:
-		if requiresPaymentMethod != nil {
-			return requiresPaymentMethod(RequiresPaymentMethodPaymentIntent{j.handle})
-		}
-	case StateRequiresCapture:
-		if requiresCapture != nil {
-			return requiresCapture(RequiresCapturePaymentIntent{j.handle})
-		}
-	case StateSucceeded:
-		if succeeded != nil {
-			return succeeded(j.held.Held())
-		}
-	}
-	return nil
+func (RequiresPaymentMethodPaymentIntent) afterSettle() {}
+func (RequiresCapturePaymentIntent) afterSettle()       {}
+func (SucceededPaymentIntent) afterSettle()             {}
+
+// AfterCapture is what Capture led to: ProcessingPaymentIntent or
+// SucceededPaymentIntent.
+//
+//sumtype:decl
+type AfterCapture interface {
+	AnyPaymentIntent
+	afterCapture()
 }
 
-// AfterCapture is what Capture led to. Switch tells which it is.
-type AfterCapture struct {
-	handle
-}
-
-// Switch calls the function of the state that the PaymentIntent is in and
-// returns what it returns; nil stands for nothing to do. A state that is added
-// to the machine, or to what the operation may lead to, is a parameter more, so
-// no caller overlooks it.
-func (j AfterCapture) Switch(
-	processing func(ProcessingPaymentIntent) error,
-	succeeded func(PaymentIntent) error,
-) error {
-	switch j.held.Held().State {
-	case StateProcessing:
-		if processing != nil {
-			return processing(ProcessingPaymentIntent{j.handle})
-		}
-	case StateSucceeded:
-		if succeeded != nil {
-			return succeeded(j.held.Held())
-		}
-	}
-	return nil
-}
+func (ProcessingPaymentIntent) afterCapture() {}
+func (SucceededPaymentIntent) afterCapture()  {}

@@ -373,31 +373,27 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r Pod, actor string) (held fsmtest.Holding[Pod]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j PendingPod) error {
-					held = fsmtest.Holding[Pod]{State: "pending", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j RunningPod) error {
-					held = fsmtest.Holding[Pod]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"node": fsm.Some(j.Node()) == r.Node}}
-					return nil
-				},
-				func(r Pod) error {
-					held = fsmtest.Holding[Pod]{State: "succeeded", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-				func(r Pod) error {
-					held = fsmtest.Holding[Pod]{State: "failed", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-				func(j UnknownPod) error {
-					held = fsmtest.Holding[Pod]{State: "unknown", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"node": fsm.Some(j.Node()) == r.Node, "status_reason": fsm.Some(j.StatusReason()) == r.StatusReason}}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r Pod, actor string) (got fsmtest.Holding[Pod]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case PendingPod:
+				got.State, got.Handle, got.Target = "pending", j.held, j
+			case RunningPod:
+				got.State, got.Handle, got.Target = "running", j.held, j
+				got.Fields = map[string]bool{"node": fsm.Some(j.Node()) == r.Node}
+			case SucceededPod:
+				got.State, got.Handle, got.Target = "succeeded", j.held, j
+			case FailedPod:
+				got.State, got.Handle, got.Target = "failed", j.held, j
+			case UnknownPod:
+				got.State, got.Handle, got.Target = "unknown", j.held, j
+				got.Fields = map[string]bool{"node": fsm.Some(j.Node()) == r.Node, "status_reason": fsm.Some(j.StatusReason()) == r.StatusReason}
+			}
+			return got
 		},
 		Operations: map[string]fsmtest.Durably[Pod]{
 			"create": {
@@ -419,10 +415,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 					return m.Bind(ctx, at, testBindInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StatePending:
-						j := PendingPod{handle{h}}
-						err := j.Bind(ctx, testBindInput(c))
+						j := PendingPod{h}
+						err = j.Bind(ctx, testBindInput(c))
 						return j.Outcome(), "pending", err
 					}
 					return out, end, err
@@ -433,39 +429,58 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 					return m.Report(ctx, at, testReportInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					told := func(next AfterReport) error {
-						return next.Switch(
-							func(j PendingPod) error { out, end = j.Outcome(), "pending"; return nil },
-							func(j RunningPod) error { out, end = j.Outcome(), "running"; return nil },
-							func(r Pod) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
-							func(r Pod) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StatePending:
-						j := PendingPod{handle{h}}
+						j := PendingPod{h}
 						next, err := j.Report(ctx, testReportInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case PendingPod:
+							end = "pending"
+						case RunningPod:
+							end = "running"
+						case SucceededPod:
+							end = "succeeded"
+						case FailedPod:
+							end = "failed"
+						}
+						return next.Outcome(), end, nil
 					case StateRunning:
-						j := RunningPod{handle{h}}
+						j := RunningPod{h}
 						next, err := j.Report(ctx, testReportInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case PendingPod:
+							end = "pending"
+						case RunningPod:
+							end = "running"
+						case SucceededPod:
+							end = "succeeded"
+						case FailedPod:
+							end = "failed"
+						}
+						return next.Outcome(), end, nil
 					case StateUnknown:
-						j := UnknownPod{handle{h}}
+						j := UnknownPod{h}
 						next, err := j.Report(ctx, testReportInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case PendingPod:
+							end = "pending"
+						case RunningPod:
+							end = "running"
+						case SucceededPod:
+							end = "succeeded"
+						case FailedPod:
+							end = "failed"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -485,15 +500,21 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 					return m.Evict(ctx, at, testEvictInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StatePending:
-						j := PendingPod{handle{h}}
+						j := PendingPod{h}
 						next, err := j.Evict(ctx, testEvictInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					case StateRunning:
-						j := RunningPod{handle{h}}
+						j := RunningPod{h}
 						next, err := j.Evict(ctx, testEvictInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					}
 					return out, end, err
 				},
@@ -503,18 +524,18 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 					return m.Delete(ctx, at, testDeleteInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StatePending:
-						j := PendingPod{handle{h}}
-						err := j.Delete(ctx, testDeleteInput(c))
+						j := PendingPod{h}
+						err = j.Delete(ctx, testDeleteInput(c))
 						return j.Outcome(), "pending", err
 					case StateRunning:
-						j := RunningPod{handle{h}}
-						err := j.Delete(ctx, testDeleteInput(c))
+						j := RunningPod{h}
+						err = j.Delete(ctx, testDeleteInput(c))
 						return j.Outcome(), "running", err
 					case StateUnknown:
-						j := UnknownPod{handle{h}}
-						err := j.Delete(ctx, testDeleteInput(c))
+						j := UnknownPod{h}
+						err = j.Delete(ctx, testDeleteInput(c))
 						return j.Outcome(), "unknown", err
 					}
 					return out, end, err
@@ -525,18 +546,18 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 					return m.Hasten(ctx, at, testHastenInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StatePending:
-						j := PendingPod{handle{h}}
-						err := j.Hasten(ctx, testHastenInput(c))
+						j := PendingPod{h}
+						err = j.Hasten(ctx, testHastenInput(c))
 						return j.Outcome(), "pending", err
 					case StateRunning:
-						j := RunningPod{handle{h}}
-						err := j.Hasten(ctx, testHastenInput(c))
+						j := RunningPod{h}
+						err = j.Hasten(ctx, testHastenInput(c))
 						return j.Outcome(), "running", err
 					case StateUnknown:
-						j := UnknownPod{handle{h}}
-						err := j.Hasten(ctx, testHastenInput(c))
+						j := UnknownPod{h}
+						err = j.Hasten(ctx, testHastenInput(c))
 						return j.Outcome(), "unknown", err
 					}
 					return out, end, err

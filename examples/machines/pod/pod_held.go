@@ -6,7 +6,6 @@ import (
 	"context"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Pod that it makes or picks
@@ -29,239 +28,205 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Pod, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Pod is still so.
-func Hold(m *Machine, j Pod, actor string) AnyPod {
-	return AnyPod{handle{m.core.Hold(j, actor)}}
+// finds out whether the Pod is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Pod, actor string) (AnyPod, error) {
+	return handleAs[AnyPod](m.core.Hold(j, actor), nil)
 }
 
-// Create is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (PendingPod, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Create(ctx, id, in, c)
-	if err != nil {
-		return PendingPod{}, err
-	}
-	return PendingPod{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Create is that of Machine, with a handle for result.
+func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.Call) (PendingPod, error) {
+	out, err := h.m.Create(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[PendingPod](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Pod]
+// AnyPod is a handle of a Pod in whatever state it is: PendingPod, RunningPod,
+// SucceededPod, FailedPod or UnknownPod. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyPod interface {
+	fsm.Target
+	// Record returns the Pod as it is held.
+	Record() Pod
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyPod()
 }
 
-// Record returns the Pod as it is held.
-func (h handle) Record() Pod {
-	return h.held.Held()
-}
+// held is a Pod in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Pod]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Pod as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Pod {
-	return h.held.Held()
-}
-
-// AnyPod is a handle of a Pod in whatever state it is. Switch tells which.
-type AnyPod struct {
-	handle
-}
-
-// Switch calls the function of the state that the Pod is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AnyPod) Switch(
-	pending func(PendingPod) error,
-	running func(RunningPod) error,
-	succeeded func(Pod) error,
-	failed func(Pod) error,
-	unknown func(UnknownPod) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyPod {
+	switch h.Record().State {
 	case StatePending:
-		if pending != nil {
-			return pending(PendingPod{j.handle})
-		}
+		return PendingPod{h}
 	case StateRunning:
-		if running != nil {
-			return running(RunningPod{j.handle})
-		}
+		return RunningPod{h}
 	case StateSucceeded:
-		if succeeded != nil {
-			return succeeded(j.held.Held())
-		}
+		return SucceededPod{h}
 	case StateFailed:
-		if failed != nil {
-			return failed(j.held.Held())
-		}
+		return FailedPod{h}
 	case StateUnknown:
-		if unknown != nil {
-			return unknown(UnknownPod{j.handle})
-		}
+		return UnknownPod{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // PendingPod is a Pod that is pending, in the hands of one actor. Was accepted;
 // not every container has been started.
 type PendingPod struct {
-	handle
+	*held
 }
+
+func (PendingPod) anyPod() {}
 
 // Bind keeps the Pod pending; the handle holds the new revision. The scheduler
 // gives it a node.
-func (j PendingPod) Bind(ctx context.Context, in BindInput) error {
-	return j.held.Stay(ctx, bindCall(opBind, in, fsm.Call{Actor: j.held.Actor()}))
+func (j PendingPod) Bind(ctx context.Context, in BindInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, bindCall(opBind, in, j.EngineCall(c)))
 }
 
 // Report moves the Pod to pending, running, succeeded or failed. The kubelet
 // counts the containers. Those that it does not count have ended well.
-func (j PendingPod) Report(ctx context.Context, in ReportInput) (AfterReport, error) {
-	next, err := j.held.Move(ctx, reportCall(opReport, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterReport{handle{next}}, err
+func (j PendingPod) Report(ctx context.Context, in ReportInput, c ...fsm.Call) (AfterReport, error) {
+	return handleAs[AfterReport](j.EngineMove(ctx, reportCall(opReport, in, j.EngineCall(c))))
 }
 
 // Evict moves the Pod to failed. The node, the scheduler or an operator needs
 // its room.
-func (j PendingPod) Evict(ctx context.Context, in EvictInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, evictCall(opEvict, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j PendingPod) Evict(ctx context.Context, in EvictInput, c ...fsm.Call) (FailedPod, error) {
+	return handleAs[FailedPod](j.EngineMove(ctx, evictCall(opEvict, in, j.EngineCall(c))))
 }
 
 // Delete keeps the Pod pending; the handle holds the new revision. Asks for its
 // end, with a time of grace.
-func (j PendingPod) Delete(ctx context.Context, in DeleteInput) error {
-	return j.held.Stay(ctx, deleteCall(opDelete, in, fsm.Call{Actor: j.held.Actor()}))
+func (j PendingPod) Delete(ctx context.Context, in DeleteInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, deleteCall(opDelete, in, j.EngineCall(c)))
 }
 
 // Hasten keeps the Pod pending; the handle holds the new revision. Shortens the
 // time of grace.
-func (j PendingPod) Hasten(ctx context.Context, in HastenInput) error {
-	return j.held.Stay(ctx, hastenCall(opHasten, in, fsm.Call{Actor: j.held.Actor()}))
+func (j PendingPod) Hasten(ctx context.Context, in HastenInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, hastenCall(opHasten, in, j.EngineCall(c)))
 }
 
 // RunningPod is a Pod that is running, in the hands of one actor. Bound to a
 // node; a container runs or is being started again.
 type RunningPod struct {
-	handle
+	*held
 }
+
+func (RunningPod) anyPod() {}
 
 // Node returns node, which is present while the Pod is running.
 func (j RunningPod) Node() string {
-	v, _ := j.held.Held().Node.Get()
+	v, _ := j.held.Record().Node.Get()
 	return v
 }
 
 // Report moves the Pod to running, succeeded or failed. The kubelet counts the
 // containers. Those that it does not count have ended well.
-func (j RunningPod) Report(ctx context.Context, in ReportInput) (AfterReport, error) {
-	next, err := j.held.Move(ctx, reportCall(opReport, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterReport{handle{next}}, err
+func (j RunningPod) Report(ctx context.Context, in ReportInput, c ...fsm.Call) (AfterReport, error) {
+	return handleAs[AfterReport](j.EngineMove(ctx, reportCall(opReport, in, j.EngineCall(c))))
 }
 
 // Evict moves the Pod to failed. The node, the scheduler or an operator needs
 // its room.
-func (j RunningPod) Evict(ctx context.Context, in EvictInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, evictCall(opEvict, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RunningPod) Evict(ctx context.Context, in EvictInput, c ...fsm.Call) (FailedPod, error) {
+	return handleAs[FailedPod](j.EngineMove(ctx, evictCall(opEvict, in, j.EngineCall(c))))
 }
 
 // Delete keeps the Pod running; the handle holds the new revision. Asks for its
 // end, with a time of grace.
-func (j RunningPod) Delete(ctx context.Context, in DeleteInput) error {
-	return j.held.Stay(ctx, deleteCall(opDelete, in, fsm.Call{Actor: j.held.Actor()}))
+func (j RunningPod) Delete(ctx context.Context, in DeleteInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, deleteCall(opDelete, in, j.EngineCall(c)))
 }
 
 // Hasten keeps the Pod running; the handle holds the new revision. Shortens the
 // time of grace.
-func (j RunningPod) Hasten(ctx context.Context, in HastenInput) error {
-	return j.held.Stay(ctx, hastenCall(opHasten, in, fsm.Call{Actor: j.held.Actor()}))
+func (j RunningPod) Hasten(ctx context.Context, in HastenInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, hastenCall(opHasten, in, j.EngineCall(c)))
 }
+
+// SucceededPod is a Pod that is succeeded, in the hands of one actor. All
+// containers ended well and none is started again.
+type SucceededPod struct {
+	*held
+}
+
+func (SucceededPod) anyPod() {}
+
+// FailedPod is a Pod that is failed, in the hands of one actor. All containers
+// have ended, one of them badly, or the system ended them.
+type FailedPod struct {
+	*held
+}
+
+func (FailedPod) anyPod() {}
 
 // UnknownPod is a Pod that is unknown, in the hands of one actor. Its node
 // cannot be reached.
 type UnknownPod struct {
-	handle
+	*held
 }
+
+func (UnknownPod) anyPod() {}
 
 // Node returns node, which is present while the Pod is unknown.
 func (j UnknownPod) Node() string {
-	v, _ := j.held.Held().Node.Get()
+	v, _ := j.held.Record().Node.Get()
 	return v
 }
 
 // StatusReason returns status_reason, which is present while the Pod is
 // unknown.
 func (j UnknownPod) StatusReason() string {
-	v, _ := j.held.Held().StatusReason.Get()
+	v, _ := j.held.Record().StatusReason.Get()
 	return v
 }
 
 // Report moves the Pod to running, succeeded or failed. The kubelet counts the
 // containers. Those that it does not count have ended well.
-func (j UnknownPod) Report(ctx context.Context, in ReportInput) (AfterReport, error) {
-	next, err := j.held.Move(ctx, reportCall(opReport, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterReport{handle{next}}, err
+func (j UnknownPod) Report(ctx context.Context, in ReportInput, c ...fsm.Call) (AfterReport, error) {
+	return handleAs[AfterReport](j.EngineMove(ctx, reportCall(opReport, in, j.EngineCall(c))))
 }
 
 // Delete keeps the Pod unknown; the handle holds the new revision. Asks for its
 // end, with a time of grace.
-func (j UnknownPod) Delete(ctx context.Context, in DeleteInput) error {
-	return j.held.Stay(ctx, deleteCall(opDelete, in, fsm.Call{Actor: j.held.Actor()}))
+func (j UnknownPod) Delete(ctx context.Context, in DeleteInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, deleteCall(opDelete, in, j.EngineCall(c)))
 }
 
 // Hasten keeps the Pod unknown; the handle holds the new revision. Shortens the
 // time of grace.
-func (j UnknownPod) Hasten(ctx context.Context, in HastenInput) error {
-	return j.held.Stay(ctx, hastenCall(opHasten, in, fsm.Call{Actor: j.held.Actor()}))
+func (j UnknownPod) Hasten(ctx context.Context, in HastenInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, hastenCall(opHasten, in, j.EngineCall(c)))
 }
 
-// AfterReport is what Report led to. Switch tells which it is.
-type AfterReport struct {
-	handle
+// AfterReport is what Report led to: PendingPod, RunningPod, SucceededPod or
+// FailedPod.
+//
+//sumtype:decl
+type AfterReport interface {
+	AnyPod
+	afterReport()
 }
 
-// Switch calls the function of the state that the Pod is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AfterReport) Switch(
-	pending func(PendingPod) error,
-	running func(RunningPod) error,
-	succeeded func(Pod) error,
-	failed func(Pod) error,
-) error {
-	switch j.held.Held().State {
-	case StatePending:
-		if pending != nil {
-			return pending(PendingPod{j.handle})
-		}
-	case StateRunning:
-		if running != nil {
-			return running(RunningPod{j.handle})
-		}
-	case StateSucceeded:
-		if succeeded != nil {
-			return succeeded(j.held.Held())
-		}
-	case StateFailed:
-		if failed != nil {
-			return failed(j.held.Held())
-		}
-	}
-	return nil
-}
+func (PendingPod) afterReport()   {}
+func (RunningPod) afterReport()   {}
+func (SucceededPod) afterReport() {}
+func (FailedPod) afterReport()    {}

@@ -435,43 +435,36 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r Job, actor string) (held fsmtest.Holding[Job]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j PendingJob) error {
-					held = fsmtest.Holding[Job]{State: "pending", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j ScheduledJob) error {
-					held = fsmtest.Holding[Job]{State: "scheduled", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j AvailableJob) error {
-					held = fsmtest.Holding[Job]{State: "available", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j RunningJob) error {
-					held = fsmtest.Holding[Job]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt}}
-					return nil
-				},
-				func(j RetryableJob) error {
-					held = fsmtest.Holding[Job]{State: "retryable", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"error": fsm.Some(j.Error()) == r.Error}}
-					return nil
-				},
-				func(j CompletedJob) error {
-					held = fsmtest.Holding[Job]{State: "completed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt, "attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt}}
-					return nil
-				},
-				func(j CancelledJob) error {
-					held = fsmtest.Holding[Job]{State: "cancelled", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt}}
-					return nil
-				},
-				func(j DiscardedJob) error {
-					held = fsmtest.Holding[Job]{State: "discarded", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt, "error": fsm.Some(j.Error()) == r.Error}}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r Job, actor string) (got fsmtest.Holding[Job]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case PendingJob:
+				got.State, got.Handle, got.Target = "pending", j.held, j
+			case ScheduledJob:
+				got.State, got.Handle, got.Target = "scheduled", j.held, j
+			case AvailableJob:
+				got.State, got.Handle, got.Target = "available", j.held, j
+			case RunningJob:
+				got.State, got.Handle, got.Target = "running", j.held, j
+				got.Fields = map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt}
+			case RetryableJob:
+				got.State, got.Handle, got.Target = "retryable", j.held, j
+				got.Fields = map[string]bool{"error": fsm.Some(j.Error()) == r.Error}
+			case CompletedJob:
+				got.State, got.Handle, got.Target = "completed", j.held, j
+				got.Fields = map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt, "attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt}
+			case CancelledJob:
+				got.State, got.Handle, got.Target = "cancelled", j.held, j
+				got.Fields = map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt}
+			case DiscardedJob:
+				got.State, got.Handle, got.Target = "discarded", j.held, j
+				got.Fields = map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt, "error": fsm.Some(j.Error()) == r.Error}
+			}
+			return got
 		},
 		Operations: map[string]fsmtest.Durably[Job]{
 			"insert": {
@@ -493,21 +486,20 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Promote(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterPromote) error {
-						return next.Switch(
-							func(j ScheduledJob) error { out, end = j.Outcome(), "scheduled"; return nil },
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{handle{h}}
+						j := PendingJob{h}
 						next, err := j.Promote(ctx)
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case ScheduledJob:
+							end = "scheduled"
+						case AvailableJob:
+							end = "available"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -546,11 +538,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateAvailable:
-						j := AvailableJob{handle{h}}
+						j := AvailableJob{h}
 						next, err := j.Fetch(ctx, testFetchInput(c))
-						return next.Outcome(), "running", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "running", nil
 					}
 					return out, end, err
 				},
@@ -560,11 +555,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Complete(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{h}
 						next, err := j.Complete(ctx)
-						return next.Outcome(), "completed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "completed", nil
 					}
 					return out, end, err
 				},
@@ -574,23 +572,24 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterFail) error {
-						return next.Switch(
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-							func(j RetryableJob) error { out, end = j.Outcome(), "retryable"; return nil },
-							func(j CancelledJob) error { out, end = j.Outcome(), "cancelled"; return nil },
-							func(j DiscardedJob) error { out, end = j.Outcome(), "discarded"; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{h}
 						next, err := j.Fail(ctx, testFailInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case AvailableJob:
+							end = "available"
+						case RetryableJob:
+							end = "retryable"
+						case CancelledJob:
+							end = "cancelled"
+						case DiscardedJob:
+							end = "discarded"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -600,22 +599,22 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Snooze(ctx, at, testSnoozeInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterSnooze) error {
-						return next.Switch(
-							func(j ScheduledJob) error { out, end = j.Outcome(), "scheduled"; return nil },
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-							func(j CancelledJob) error { out, end = j.Outcome(), "cancelled"; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{h}
 						next, err := j.Snooze(ctx, testSnoozeInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case ScheduledJob:
+							end = "scheduled"
+						case AvailableJob:
+							end = "available"
+						case CancelledJob:
+							end = "cancelled"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -625,11 +624,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.CancelWork(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{h}
 						next, err := j.CancelWork(ctx)
-						return next.Outcome(), "cancelled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "cancelled", nil
 					}
 					return out, end, err
 				},
@@ -639,27 +641,39 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Cancel(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{handle{h}}
+						j := PendingJob{h}
 						next, err := j.Cancel(ctx)
-						return next.Outcome(), "cancelled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "cancelled", nil
 					case StateScheduled:
-						j := ScheduledJob{handle{h}}
+						j := ScheduledJob{h}
 						next, err := j.Cancel(ctx)
-						return next.Outcome(), "cancelled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "cancelled", nil
 					case StateAvailable:
-						j := AvailableJob{handle{h}}
+						j := AvailableJob{h}
 						next, err := j.Cancel(ctx)
-						return next.Outcome(), "cancelled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "cancelled", nil
 					case StateRunning:
-						j := RunningJob{handle{h}}
-						err := j.Cancel(ctx)
+						j := RunningJob{h}
+						err = j.Cancel(ctx)
 						return j.Outcome(), "running", err
 					case StateRetryable:
-						j := RetryableJob{handle{h}}
+						j := RetryableJob{h}
 						next, err := j.Cancel(ctx)
-						return next.Outcome(), "cancelled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "cancelled", nil
 					}
 					return out, end, err
 				},
@@ -669,69 +683,53 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Retry(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterRetry) error {
-						return next.Switch(
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-							func(j AnyJob) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{handle{h}}
+						j := PendingJob{h}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						return next.Outcome(), "available", nil
 					case StateScheduled:
-						j := ScheduledJob{handle{h}}
+						j := ScheduledJob{h}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						return next.Outcome(), "available", nil
 					case StateAvailable:
-						j := AvailableJob{handle{h}}
-						next, err := j.Retry(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						err = told(next)
-						return out, end, err
+						j := AvailableJob{h}
+						err = j.Retry(ctx)
+						return j.Outcome(), "available", err
 					case StateRetryable:
-						j := RetryableJob{handle{h}}
+						j := RetryableJob{h}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						return next.Outcome(), "available", nil
 					case StateCompleted:
-						j := CompletedJob{handle{h}}
+						j := CompletedJob{h}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						return next.Outcome(), "available", nil
 					case StateCancelled:
-						j := CancelledJob{handle{h}}
+						j := CancelledJob{h}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						return next.Outcome(), "available", nil
 					case StateDiscarded:
-						j := DiscardedJob{handle{h}}
+						j := DiscardedJob{h}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						return next.Outcome(), "available", nil
 					}
 					return out, end, err
 				},

@@ -31,480 +31,342 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Job, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Job is still so.
-func Hold(m *Machine, j Job, actor string) AnyJob {
-	return AnyJob{handle{m.core.Hold(j, actor)}}
+// finds out whether the Job is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Job, actor string) (AnyJob, error) {
+	return handleAs[AnyJob](m.core.Hold(j, actor), nil)
 }
 
-// Insert is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Insert(ctx context.Context, id string, in InsertInput, c fsm.Call) (AnyJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Insert(ctx, id, in, c)
-	if err != nil {
-		return AnyJob{}, err
-	}
-	return AnyJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Insert is that of Machine, with a handle for result.
+func (h Holder) Insert(ctx context.Context, id string, in InsertInput, c ...fsm.Call) (AnyJob, error) {
+	out, err := h.m.Insert(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[AnyJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// Fetch is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Fetch(ctx context.Context, in FetchInput, c fsm.Call) (RunningJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Fetch(ctx, in, c)
-	if err != nil {
-		return RunningJob{}, err
-	}
-	return RunningJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Fetch is that of Machine, with a handle for result.
+func (h Holder) Fetch(ctx context.Context, in FetchInput, c ...fsm.Call) (RunningJob, error) {
+	out, err := h.m.Fetch(ctx, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[RunningJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// FetchN is the machine's, with handles for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) FetchN(ctx context.Context, n int, in FetchInput, c fsm.Call) ([]RunningJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	outs, err := h.m.FetchN(ctx, n, in, c)
-	if err != nil {
-		return nil, err
-	}
+// FetchN is that of Machine, with handles for result.
+func (h Holder) FetchN(ctx context.Context, n int, in FetchInput, c ...fsm.Call) ([]RunningJob, error) {
+	outs, err := h.m.FetchN(ctx, n, in, h.m.core.EngineCall(h.actor, c))
 	list := make([]RunningJob, len(outs))
 	for i, out := range outs {
-		list[i] = RunningJob{handle{h.m.core.HoldOutcome(out, h.actor)}}
+		if list[i], err = handleAs[RunningJob](h.m.core.HoldOutcome(out, h.actor), nil); err != nil {
+			break
+		}
 	}
-	return list, nil
+	return list, err
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Job]
+// AnyJob is a handle of a Job in whatever state it is: PendingJob,
+// ScheduledJob, AvailableJob, RunningJob, RetryableJob, CompletedJob,
+// CancelledJob or DiscardedJob. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyJob interface {
+	fsm.Target
+	// Record returns the Job as it is held.
+	Record() Job
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyJob()
 }
 
-// Record returns the Job as it is held.
-func (h handle) Record() Job {
-	return h.held.Held()
-}
+// held is a Job in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Job]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Job as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Job {
-	return h.held.Held()
-}
-
-// AnyJob is a handle of a Job in whatever state it is. Switch tells which.
-type AnyJob struct {
-	handle
-}
-
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AnyJob) Switch(
-	pending func(PendingJob) error,
-	scheduled func(ScheduledJob) error,
-	available func(AvailableJob) error,
-	running func(RunningJob) error,
-	retryable func(RetryableJob) error,
-	completed func(CompletedJob) error,
-	cancelled func(CancelledJob) error,
-	discarded func(DiscardedJob) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyJob {
+	switch h.Record().State {
 	case StatePending:
-		if pending != nil {
-			return pending(PendingJob{j.handle})
-		}
+		return PendingJob{h}
 	case StateScheduled:
-		if scheduled != nil {
-			return scheduled(ScheduledJob{j.handle})
-		}
+		return ScheduledJob{h}
 	case StateAvailable:
-		if available != nil {
-			return available(AvailableJob{j.handle})
-		}
+		return AvailableJob{h}
 	case StateRunning:
-		if running != nil {
-			return running(RunningJob{j.handle})
-		}
+		return RunningJob{h}
 	case StateRetryable:
-		if retryable != nil {
-			return retryable(RetryableJob{j.handle})
-		}
+		return RetryableJob{h}
 	case StateCompleted:
-		if completed != nil {
-			return completed(CompletedJob{j.handle})
-		}
+		return CompletedJob{h}
 	case StateCancelled:
-		if cancelled != nil {
-			return cancelled(CancelledJob{j.handle})
-		}
+		return CancelledJob{h}
 	case StateDiscarded:
-		if discarded != nil {
-			return discarded(DiscardedJob{j.handle})
-		}
+		return DiscardedJob{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // PendingJob is a Job that is pending, in the hands of one actor. Waits for
 // something outside, such as another job of a workflow.
 type PendingJob struct {
-	handle
+	*held
 }
+
+func (PendingJob) anyJob() {}
 
 // Promote moves the Job to scheduled or available. What the job waited for is
 // there.
-func (j PendingJob) Promote(ctx context.Context) (AfterPromote, error) {
-	next, err := j.held.Move(ctx, promoteCall(opPromote, fsm.Call{Actor: j.held.Actor()}))
-	return AfterPromote{handle{next}}, err
+func (j PendingJob) Promote(ctx context.Context, c ...fsm.Call) (AfterPromote, error) {
+	return handleAs[AfterPromote](j.EngineMove(ctx, promoteCall(opPromote, j.EngineCall(c))))
 }
 
 // Cancel moves the Job to cancelled. Cancels a job; of a running one its client
 // is asked to.
-func (j PendingJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
-	return CancelledJob{handle{next}}, err
+func (j PendingJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
+	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
-func (j PendingJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRetry{handle{next}}, err
+func (j PendingJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
+	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
 // ScheduledJob is a Job that is scheduled, in the hands of one actor. Waits for
 // its time.
 type ScheduledJob struct {
-	handle
+	*held
 }
+
+func (ScheduledJob) anyJob() {}
 
 // Cancel moves the Job to cancelled. Cancels a job; of a running one its client
 // is asked to.
-func (j ScheduledJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
-	return CancelledJob{handle{next}}, err
+func (j ScheduledJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
+	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
-func (j ScheduledJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRetry{handle{next}}, err
+func (j ScheduledJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
+	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
 // AvailableJob is a Job that is available, in the hands of one actor. May be
 // fetched.
 type AvailableJob struct {
-	handle
+	*held
 }
 
+func (AvailableJob) anyJob() {}
+
 // Fetch moves the Job to running. A client takes the next job of a queue.
-func (j AvailableJob) Fetch(ctx context.Context, in FetchInput) (RunningJob, error) {
-	next, err := j.held.Move(ctx, fetchCall(opFetch, in, fsm.Call{Actor: j.held.Actor()}))
-	return RunningJob{handle{next}}, err
+func (j AvailableJob) Fetch(ctx context.Context, in FetchInput, c ...fsm.Call) (RunningJob, error) {
+	return handleAs[RunningJob](j.EngineMove(ctx, fetchCall(opFetch, in, j.EngineCall(c))))
 }
 
 // Cancel moves the Job to cancelled. Cancels a job; of a running one its client
 // is asked to.
-func (j AvailableJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
-	return CancelledJob{handle{next}}, err
+func (j AvailableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
+	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
-func (j AvailableJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRetry{handle{next}}, err
+func (j AvailableJob) Retry(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, retryCall(opRetry, j.EngineCall(c)))
 }
 
 // RunningJob is a Job that is running, in the hands of one actor. A client
 // works on it.
 type RunningJob struct {
-	handle
+	*held
 }
+
+func (RunningJob) anyJob() {}
 
 // AttemptedAt returns attempted_at, which is present while the Job is running.
 func (j RunningJob) AttemptedAt() time.Time {
-	v, _ := j.held.Held().AttemptedAt.Get()
+	v, _ := j.held.Record().AttemptedAt.Get()
 	return v
 }
 
 // Complete moves the Job to completed. The worker is done.
-func (j RunningJob) Complete(ctx context.Context) (CompletedJob, error) {
-	next, err := j.held.Move(ctx, completeCall(opComplete, fsm.Call{Actor: j.held.Actor()}))
-	return CompletedJob{handle{next}}, err
+func (j RunningJob) Complete(ctx context.Context, c ...fsm.Call) (CompletedJob, error) {
+	return handleAs[CompletedJob](j.EngineMove(ctx, completeCall(opComplete, j.EngineCall(c))))
 }
 
 // Fail moves the Job to discarded, cancelled, available or retryable. The
 // worker returned an error or panicked.
-func (j RunningJob) Fail(ctx context.Context, in FailInput) (AfterFail, error) {
-	next, err := j.held.Move(ctx, failCall(opFail, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterFail{handle{next}}, err
+func (j RunningJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (AfterFail, error) {
+	return handleAs[AfterFail](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
 }
 
 // Snooze moves the Job to cancelled, available or scheduled. The worker asks to
 // be called again later; that costs no attempt.
-func (j RunningJob) Snooze(ctx context.Context, in SnoozeInput) (AfterSnooze, error) {
-	next, err := j.held.Move(ctx, snoozeCall(opSnooze, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterSnooze{handle{next}}, err
+func (j RunningJob) Snooze(ctx context.Context, in SnoozeInput, c ...fsm.Call) (AfterSnooze, error) {
+	return handleAs[AfterSnooze](j.EngineMove(ctx, snoozeCall(opSnooze, in, j.EngineCall(c))))
 }
 
 // CancelWork moves the Job to cancelled. The worker says that the job is not to
 // be tried again.
-func (j RunningJob) CancelWork(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, cancelWorkCall(opCancelWork, fsm.Call{Actor: j.held.Actor()}))
-	return CancelledJob{handle{next}}, err
+func (j RunningJob) CancelWork(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
+	return handleAs[CancelledJob](j.EngineMove(ctx, cancelWorkCall(opCancelWork, j.EngineCall(c))))
 }
 
 // Cancel keeps the Job running; the handle holds the new revision. Cancels a
 // job; of a running one its client is asked to.
-func (j RunningJob) Cancel(ctx context.Context) error {
-	return j.held.Stay(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
+func (j RunningJob) Cancel(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, cancelCall(opCancel, j.EngineCall(c)))
 }
 
 // RetryableJob is a Job that is retryable, in the hands of one actor. Has
 // failed and waits for its next attempt.
 type RetryableJob struct {
-	handle
+	*held
 }
+
+func (RetryableJob) anyJob() {}
 
 // Error returns error, which is present while the Job is retryable.
 func (j RetryableJob) Error() fsm.JSON {
-	v, _ := j.held.Held().Error.Get()
+	v, _ := j.held.Record().Error.Get()
 	return v
 }
 
 // Cancel moves the Job to cancelled. Cancels a job; of a running one its client
 // is asked to.
-func (j RetryableJob) Cancel(ctx context.Context) (CancelledJob, error) {
-	next, err := j.held.Move(ctx, cancelCall(opCancel, fsm.Call{Actor: j.held.Actor()}))
-	return CancelledJob{handle{next}}, err
+func (j RetryableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
+	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
-func (j RetryableJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRetry{handle{next}}, err
+func (j RetryableJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
+	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
 // CompletedJob is a Job that is completed, in the hands of one actor. The work
 // is done.
 type CompletedJob struct {
-	handle
+	*held
 }
+
+func (CompletedJob) anyJob() {}
 
 // FinalizedAt returns finalized_at, which is present while the Job is
 // completed.
 func (j CompletedJob) FinalizedAt() time.Time {
-	v, _ := j.held.Held().FinalizedAt.Get()
+	v, _ := j.held.Record().FinalizedAt.Get()
 	return v
 }
 
 // AttemptedAt returns attempted_at, which is present while the Job is
 // completed.
 func (j CompletedJob) AttemptedAt() time.Time {
-	v, _ := j.held.Held().AttemptedAt.Get()
+	v, _ := j.held.Record().AttemptedAt.Get()
 	return v
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
-func (j CompletedJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRetry{handle{next}}, err
+func (j CompletedJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
+	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
 // CancelledJob is a Job that is cancelled, in the hands of one actor. Was
 // stopped on purpose.
 type CancelledJob struct {
-	handle
+	*held
 }
+
+func (CancelledJob) anyJob() {}
 
 // FinalizedAt returns finalized_at, which is present while the Job is
 // cancelled.
 func (j CancelledJob) FinalizedAt() time.Time {
-	v, _ := j.held.Held().FinalizedAt.Get()
+	v, _ := j.held.Record().FinalizedAt.Get()
 	return v
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
-func (j CancelledJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRetry{handle{next}}, err
+func (j CancelledJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
+	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
 // DiscardedJob is a Job that is discarded, in the hands of one actor. Used up
 // its attempts.
 type DiscardedJob struct {
-	handle
+	*held
 }
+
+func (DiscardedJob) anyJob() {}
 
 // FinalizedAt returns finalized_at, which is present while the Job is
 // discarded.
 func (j DiscardedJob) FinalizedAt() time.Time {
-	v, _ := j.held.Held().FinalizedAt.Get()
+	v, _ := j.held.Record().FinalizedAt.Get()
 	return v
 }
 
 // Error returns error, which is present while the Job is discarded.
 func (j DiscardedJob) Error() fsm.JSON {
-	v, _ := j.held.Held().Error.Get()
+	v, _ := j.held.Record().Error.Get()
 	return v
 }
 
 // Retry moves the Job to available. Makes a job available at once, with one
 // more attempt when all were used.
-func (j DiscardedJob) Retry(ctx context.Context) (AfterRetry, error) {
-	next, err := j.held.Move(ctx, retryCall(opRetry, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRetry{handle{next}}, err
+func (j DiscardedJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
+	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// AfterPromote is what Promote led to. Switch tells which it is.
-type AfterPromote struct {
-	handle
+// AfterPromote is what Promote led to: ScheduledJob or AvailableJob.
+//
+//sumtype:decl
+type AfterPromote interface {
+	AnyJob
+	afterPromote()
 }
 
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AfterPromote) Switch(
-	scheduled func(ScheduledJob) error,
-	available func(AvailableJob) error,
-) error {
-	switch j.held.Held().State {
-	case StateScheduled:
-		if scheduled != nil {
-			return scheduled(ScheduledJob{j.handle})
-		}
-	case StateAvailable:
-		if available != nil {
-			return available(AvailableJob{j.handle})
-		}
-	}
-	return nil
+func (ScheduledJob) afterPromote() {}
+func (AvailableJob) afterPromote() {}
+
+// AfterFail is what Fail led to: AvailableJob, RetryableJob, CancelledJob or
+// DiscardedJob.
+//
+//sumtype:decl
+type AfterFail interface {
+	AnyJob
+	afterFail()
 }
 
-// AfterFail is what Fail led to. Switch tells which it is.
-type AfterFail struct {
-	handle
+func (AvailableJob) afterFail() {}
+func (RetryableJob) afterFail() {}
+func (CancelledJob) afterFail() {}
+func (DiscardedJob) afterFail() {}
+
+// AfterSnooze is what Snooze led to: ScheduledJob, AvailableJob or
+// CancelledJob.
+//
+//sumtype:decl
+type AfterSnooze interface {
+	AnyJob
+	afterSnooze()
 }
 
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AfterFail) Switch(
-	available func(AvailableJob) error,
-	retryable func(RetryableJob) error,
-	cancelled func(CancelledJob) error,
-	discarded func(DiscardedJob) error,
-) error {
-	switch j.held.Held().State {
-	case StateAvailable:
-		if available != nil {
-			return available(AvailableJob{j.handle})
-		}
-	case StateRetryable:
-		if retryable != nil {
-			return retryable(RetryableJob{j.handle})
-		}
-	case StateCancelled:
-		if cancelled != nil {
-			return cancelled(CancelledJob{j.handle})
-		}
-	case StateDiscarded:
-		if discarded != nil {
-			return discarded(DiscardedJob{j.handle})
-		}
-	}
-	return nil
-}
-
-// AfterSnooze is what Snooze led to. Switch tells which it is.
-type AfterSnooze struct {
-	handle
-}
-
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AfterSnooze) Switch(
-	scheduled func(ScheduledJob) error,
-	available func(AvailableJob) error,
-	cancelled func(CancelledJob) error,
-) error {
-	switch j.held.Held().State {
-	case StateScheduled:
-		if scheduled != nil {
-			return scheduled(ScheduledJob{j.handle})
-		}
-	case StateAvailable:
-		if available != nil {
-			return available(AvailableJob{j.handle})
-		}
-	case StateCancelled:
-		if cancelled != nil {
-			return cancelled(CancelledJob{j.handle})
-		}
-	}
-	return nil
-}
-
-// AfterRetry is what Retry led to. Switch tells which it is.
-type AfterRetry struct {
-	handle
-}
-
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it. A call that was recorded and changed nothing goes to recorded,
-// with a handle for the next try.
-func (j AfterRetry) Switch(
-	available func(AvailableJob) error,
-	recorded func(AnyJob) error,
-) error {
-	if j.held.Outcome().RecordOnly {
-		if recorded != nil {
-			return recorded(AnyJob{j.handle})
-		}
-		return nil
-	}
-	switch j.held.Held().State {
-	case StateAvailable:
-		if available != nil {
-			return available(AvailableJob{j.handle})
-		}
-	}
-	return nil
-}
+func (ScheduledJob) afterSnooze() {}
+func (AvailableJob) afterSnooze() {}
+func (CancelledJob) afterSnooze() {}
 
 // WorkerConfig says what a worker does with each Job that it claims, and how.
 type WorkerConfig struct {
@@ -545,15 +407,13 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], e
 		Lease: 1 * time.Hour,
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Work(ctx, RunningJob{handle{h}}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, RunningJob{h}) }
 	}
 	if c.Failed != nil {
-		do.Failed = func(ctx context.Context, h *fsm.Held[Job], cause error) error {
-			return c.Failed(ctx, AnyJob{handle{h}}, cause)
-		}
+		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }
 	}
 	if c.Release != nil {
-		do.Release = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Release(ctx, AnyJob{handle{h}}) }
+		do.Release = func(ctx context.Context, h *held) error { return c.Release(ctx, handleOf(h)) }
 	}
 	return worker.New(m.core, actor, do, c.Options)
 }

@@ -437,39 +437,30 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r Stream, actor string) (held fsmtest.Holding[Stream]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j IdleStream) error {
-					held = fsmtest.Holding[Stream]{State: "idle", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j ReservedLocalStream) error {
-					held = fsmtest.Holding[Stream]{State: "reserved_local", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j ReservedRemoteStream) error {
-					held = fsmtest.Holding[Stream]{State: "reserved_remote", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j OpenStream) error {
-					held = fsmtest.Holding[Stream]{State: "open", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j HalfClosedLocalStream) error {
-					held = fsmtest.Holding[Stream]{State: "half_closed_local", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j HalfClosedRemoteStream) error {
-					held = fsmtest.Holding[Stream]{State: "half_closed_remote", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j ClosedStream) error {
-					held = fsmtest.Holding[Stream]{State: "closed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"closed_by": fsm.Some(j.ClosedBy()) == r.ClosedBy}}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r Stream, actor string) (got fsmtest.Holding[Stream]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case IdleStream:
+				got.State, got.Handle, got.Target = "idle", j.held, j
+			case ReservedLocalStream:
+				got.State, got.Handle, got.Target = "reserved_local", j.held, j
+			case ReservedRemoteStream:
+				got.State, got.Handle, got.Target = "reserved_remote", j.held, j
+			case OpenStream:
+				got.State, got.Handle, got.Target = "open", j.held, j
+			case HalfClosedLocalStream:
+				got.State, got.Handle, got.Target = "half_closed_local", j.held, j
+			case HalfClosedRemoteStream:
+				got.State, got.Handle, got.Target = "half_closed_remote", j.held, j
+			case ClosedStream:
+				got.State, got.Handle, got.Target = "closed", j.held, j
+				got.Fields = map[string]bool{"closed_by": fsm.Some(j.ClosedBy()) == r.ClosedBy}
+			}
+			return got
 		},
 		Operations: map[string]fsmtest.Durably[Stream]{
 			"name": {
@@ -491,47 +482,75 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.SendHeaders(ctx, at, testSendHeadersInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					told := func(next AfterSendHeaders) error {
-						return next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{handle{h}}
+						j := IdleStream{h}
 						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateReservedLocal:
-						j := ReservedLocalStream{handle{h}}
+						j := ReservedLocalStream{h}
 						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateOpen:
-						j := OpenStream{handle{h}}
+						j := OpenStream{h}
 						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{handle{h}}
+						j := HalfClosedRemoteStream{h}
 						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -541,72 +560,126 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.RecvHeaders(ctx, at, testRecvHeadersInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					told := func(next AfterRecvHeaders) error {
-						return next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{handle{h}}
+						j := IdleStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateReservedLocal:
-						j := ReservedLocalStream{handle{h}}
+						j := ReservedLocalStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateReservedRemote:
-						j := ReservedRemoteStream{handle{h}}
+						j := ReservedRemoteStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateOpen:
-						j := OpenStream{handle{h}}
+						j := OpenStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{handle{h}}
+						j := HalfClosedLocalStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{handle{h}}
+						j := HalfClosedRemoteStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateClosed:
-						j := ClosedStream{handle{h}}
+						j := ClosedStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -616,31 +689,41 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.SendData(ctx, at, testSendDataInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					told := func(next AfterSendData) error {
-						return next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateOpen:
-						j := OpenStream{handle{h}}
+						j := OpenStream{h}
 						next, err := j.SendData(ctx, testSendDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{handle{h}}
+						j := HalfClosedRemoteStream{h}
 						next, err := j.SendData(ctx, testSendDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -650,72 +733,126 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.RecvData(ctx, at, testRecvDataInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					told := func(next AfterRecvData) error {
-						return next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{handle{h}}
+						j := IdleStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateReservedLocal:
-						j := ReservedLocalStream{handle{h}}
+						j := ReservedLocalStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateReservedRemote:
-						j := ReservedRemoteStream{handle{h}}
+						j := ReservedRemoteStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateOpen:
-						j := OpenStream{handle{h}}
+						j := OpenStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{handle{h}}
+						j := HalfClosedLocalStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{handle{h}}
+						j := HalfClosedRemoteStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					case StateClosed:
-						j := ClosedStream{handle{h}}
+						j := ClosedStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case OpenStream:
+							end = "open"
+						case HalfClosedLocalStream:
+							end = "half_closed_local"
+						case HalfClosedRemoteStream:
+							end = "half_closed_remote"
+						case ClosedStream:
+							end = "closed"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -725,11 +862,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.SendPushPromise(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{handle{h}}
+						j := IdleStream{h}
 						next, err := j.SendPushPromise(ctx)
-						return next.Outcome(), "reserved_local", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "reserved_local", nil
 					}
 					return out, end, err
 				},
@@ -739,34 +879,37 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.RecvPushPromise(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{handle{h}}
+						j := IdleStream{h}
 						next, err := j.RecvPushPromise(ctx)
-						return next.Outcome(), "reserved_remote", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "reserved_remote", nil
 					case StateReservedLocal:
-						j := ReservedLocalStream{handle{h}}
-						err := j.RecvPushPromise(ctx)
+						j := ReservedLocalStream{h}
+						err = j.RecvPushPromise(ctx)
 						return j.Outcome(), "reserved_local", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{handle{h}}
-						err := j.RecvPushPromise(ctx)
+						j := ReservedRemoteStream{h}
+						err = j.RecvPushPromise(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{handle{h}}
-						err := j.RecvPushPromise(ctx)
+						j := OpenStream{h}
+						err = j.RecvPushPromise(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{handle{h}}
-						err := j.RecvPushPromise(ctx)
+						j := HalfClosedLocalStream{h}
+						err = j.RecvPushPromise(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{handle{h}}
-						err := j.RecvPushPromise(ctx)
+						j := HalfClosedRemoteStream{h}
+						err = j.RecvPushPromise(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					case StateClosed:
-						j := ClosedStream{handle{h}}
-						err := j.RecvPushPromise(ctx)
+						j := ClosedStream{h}
+						err = j.RecvPushPromise(ctx)
 						return j.Outcome(), "closed", err
 					}
 					return out, end, err
@@ -777,27 +920,42 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.SendRstStream(ctx, at, testSendRstStreamInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateReservedLocal:
-						j := ReservedLocalStream{handle{h}}
+						j := ReservedLocalStream{h}
 						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
-						return next.Outcome(), "closed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "closed", nil
 					case StateReservedRemote:
-						j := ReservedRemoteStream{handle{h}}
+						j := ReservedRemoteStream{h}
 						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
-						return next.Outcome(), "closed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "closed", nil
 					case StateOpen:
-						j := OpenStream{handle{h}}
+						j := OpenStream{h}
 						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
-						return next.Outcome(), "closed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "closed", nil
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{handle{h}}
+						j := HalfClosedLocalStream{h}
 						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
-						return next.Outcome(), "closed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "closed", nil
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{handle{h}}
+						j := HalfClosedRemoteStream{h}
 						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
-						return next.Outcome(), "closed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "closed", nil
 					}
 					return out, end, err
 				},
@@ -807,31 +965,46 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.RecvRstStream(ctx, at, testRecvRstStreamInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{handle{h}}
-						err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
+						j := IdleStream{h}
+						err = j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{handle{h}}
+						j := ReservedLocalStream{h}
 						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
-						return next.Outcome(), "closed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "closed", nil
 					case StateReservedRemote:
-						j := ReservedRemoteStream{handle{h}}
+						j := ReservedRemoteStream{h}
 						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
-						return next.Outcome(), "closed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "closed", nil
 					case StateOpen:
-						j := OpenStream{handle{h}}
+						j := OpenStream{h}
 						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
-						return next.Outcome(), "closed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "closed", nil
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{handle{h}}
+						j := HalfClosedLocalStream{h}
 						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
-						return next.Outcome(), "closed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "closed", nil
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{handle{h}}
+						j := HalfClosedRemoteStream{h}
 						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
-						return next.Outcome(), "closed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "closed", nil
 					}
 					return out, end, err
 				},
@@ -841,22 +1014,22 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.SendWindowUpdate(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateReservedRemote:
-						j := ReservedRemoteStream{handle{h}}
-						err := j.SendWindowUpdate(ctx)
+						j := ReservedRemoteStream{h}
+						err = j.SendWindowUpdate(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{handle{h}}
-						err := j.SendWindowUpdate(ctx)
+						j := OpenStream{h}
+						err = j.SendWindowUpdate(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{handle{h}}
-						err := j.SendWindowUpdate(ctx)
+						j := HalfClosedLocalStream{h}
+						err = j.SendWindowUpdate(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{handle{h}}
-						err := j.SendWindowUpdate(ctx)
+						j := HalfClosedRemoteStream{h}
+						err = j.SendWindowUpdate(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					}
 					return out, end, err
@@ -867,30 +1040,30 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.RecvWindowUpdate(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{handle{h}}
-						err := j.RecvWindowUpdate(ctx)
+						j := IdleStream{h}
+						err = j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{handle{h}}
-						err := j.RecvWindowUpdate(ctx)
+						j := ReservedLocalStream{h}
+						err = j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "reserved_local", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{handle{h}}
-						err := j.RecvWindowUpdate(ctx)
+						j := ReservedRemoteStream{h}
+						err = j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{handle{h}}
-						err := j.RecvWindowUpdate(ctx)
+						j := OpenStream{h}
+						err = j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{handle{h}}
-						err := j.RecvWindowUpdate(ctx)
+						j := HalfClosedLocalStream{h}
+						err = j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{handle{h}}
-						err := j.RecvWindowUpdate(ctx)
+						j := HalfClosedRemoteStream{h}
+						err = j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					}
 					return out, end, err
@@ -901,30 +1074,30 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.SendPriority(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{handle{h}}
-						err := j.SendPriority(ctx)
+						j := IdleStream{h}
+						err = j.SendPriority(ctx)
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{handle{h}}
-						err := j.SendPriority(ctx)
+						j := ReservedLocalStream{h}
+						err = j.SendPriority(ctx)
 						return j.Outcome(), "reserved_local", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{handle{h}}
-						err := j.SendPriority(ctx)
+						j := ReservedRemoteStream{h}
+						err = j.SendPriority(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{handle{h}}
-						err := j.SendPriority(ctx)
+						j := OpenStream{h}
+						err = j.SendPriority(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{handle{h}}
-						err := j.SendPriority(ctx)
+						j := HalfClosedLocalStream{h}
+						err = j.SendPriority(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{handle{h}}
-						err := j.SendPriority(ctx)
+						j := HalfClosedRemoteStream{h}
+						err = j.SendPriority(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					}
 					return out, end, err
@@ -935,30 +1108,30 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.RecvPriority(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{handle{h}}
-						err := j.RecvPriority(ctx)
+						j := IdleStream{h}
+						err = j.RecvPriority(ctx)
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{handle{h}}
-						err := j.RecvPriority(ctx)
+						j := ReservedLocalStream{h}
+						err = j.RecvPriority(ctx)
 						return j.Outcome(), "reserved_local", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{handle{h}}
-						err := j.RecvPriority(ctx)
+						j := ReservedRemoteStream{h}
+						err = j.RecvPriority(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{handle{h}}
-						err := j.RecvPriority(ctx)
+						j := OpenStream{h}
+						err = j.RecvPriority(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{handle{h}}
-						err := j.RecvPriority(ctx)
+						j := HalfClosedLocalStream{h}
+						err = j.RecvPriority(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{handle{h}}
-						err := j.RecvPriority(ctx)
+						j := HalfClosedRemoteStream{h}
+						err = j.RecvPriority(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					}
 					return out, end, err

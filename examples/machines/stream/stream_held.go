@@ -28,688 +28,538 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Stream, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Stream is still so.
-func Hold(m *Machine, j Stream, actor string) AnyStream {
-	return AnyStream{handle{m.core.Hold(j, actor)}}
+// finds out whether the Stream is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Stream, actor string) (AnyStream, error) {
+	return handleAs[AnyStream](m.core.Hold(j, actor), nil)
 }
 
-// Name is the machine's, with a handle for result. The holder is its actor.
-func (h Holder) Name(ctx context.Context, id string, in NameInput, c fsm.Call) (AnyStream, error) {
-	c.Actor = h.actor
-	out, err := h.m.Name(ctx, id, in, c)
-	if err != nil {
-		return AnyStream{}, err
-	}
-	return AnyStream{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Name is that of Machine, with a handle for result.
+func (h Holder) Name(ctx context.Context, id string, in NameInput, c ...fsm.Call) (AnyStream, error) {
+	out, err := h.m.Name(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[AnyStream](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Stream]
+// AnyStream is a handle of a Stream in whatever state it is: IdleStream,
+// ReservedLocalStream, ReservedRemoteStream, OpenStream, HalfClosedLocalStream,
+// HalfClosedRemoteStream or ClosedStream. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyStream interface {
+	fsm.Target
+	// Record returns the Stream as it is held.
+	Record() Stream
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyStream()
 }
 
-// Record returns the Stream as it is held.
-func (h handle) Record() Stream {
-	return h.held.Held()
-}
+// held is a Stream in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Stream]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Stream as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Stream {
-	return h.held.Held()
-}
-
-// AnyStream is a handle of a Stream in whatever state it is. Switch tells
-// which.
-type AnyStream struct {
-	handle
-}
-
-// Switch calls the function of the state that the Stream is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AnyStream) Switch(
-	idle func(IdleStream) error,
-	reservedLocal func(ReservedLocalStream) error,
-	reservedRemote func(ReservedRemoteStream) error,
-	openValue func(OpenStream) error,
-	halfClosedLocal func(HalfClosedLocalStream) error,
-	halfClosedRemote func(HalfClosedRemoteStream) error,
-	closed func(ClosedStream) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyStream {
+	switch h.Record().State {
 	case StateIdle:
-		if idle != nil {
-			return idle(IdleStream{j.handle})
-		}
+		return IdleStream{h}
 	case StateReservedLocal:
-		if reservedLocal != nil {
-			return reservedLocal(ReservedLocalStream{j.handle})
-		}
+		return ReservedLocalStream{h}
 	case StateReservedRemote:
-		if reservedRemote != nil {
-			return reservedRemote(ReservedRemoteStream{j.handle})
-		}
+		return ReservedRemoteStream{h}
 	case StateOpen:
-		if openValue != nil {
-			return openValue(OpenStream{j.handle})
-		}
+		return OpenStream{h}
 	case StateHalfClosedLocal:
-		if halfClosedLocal != nil {
-			return halfClosedLocal(HalfClosedLocalStream{j.handle})
-		}
+		return HalfClosedLocalStream{h}
 	case StateHalfClosedRemote:
-		if halfClosedRemote != nil {
-			return halfClosedRemote(HalfClosedRemoteStream{j.handle})
-		}
+		return HalfClosedRemoteStream{h}
 	case StateClosed:
-		if closed != nil {
-			return closed(ClosedStream{j.handle})
-		}
+		return ClosedStream{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // IdleStream is a Stream that is idle, in the hands of one actor. Nothing was
 // sent or received on it.
 type IdleStream struct {
-	handle
+	*held
 }
 
+func (IdleStream) anyStream() {}
+
 // SendHeaders moves the Stream to half_closed_local or open.
-func (j IdleStream) SendHeaders(ctx context.Context, in SendHeadersInput) (AfterSendHeaders, error) {
-	next, err := j.held.Move(ctx, sendHeadersCall(opSendHeaders, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterSendHeaders{handle{next}}, err
+func (j IdleStream) SendHeaders(ctx context.Context, in SendHeadersInput, c ...fsm.Call) (AfterSendHeaders, error) {
+	return handleAs[AfterSendHeaders](j.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.EngineCall(c))))
 }
 
 // RecvHeaders moves the Stream to half_closed_remote or open. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j IdleStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvHeaders{handle{next}}, err
+func (j IdleStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
+	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
 // RecvData is refused as long as the Stream is idle. A DATA frame came. Where
 // it must not, the error says which one RFC 9113 asks for.
-func (j IdleStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvData{handle{next}}, err
+func (j IdleStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
+	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
 // SendPushPromise moves the Stream to reserved_local. Promises this stream, on
 // another one.
-func (j IdleStream) SendPushPromise(ctx context.Context) (ReservedLocalStream, error) {
-	next, err := j.held.Move(ctx, sendPushPromiseCall(opSendPushPromise, fsm.Call{Actor: j.held.Actor()}))
-	return ReservedLocalStream{handle{next}}, err
+func (j IdleStream) SendPushPromise(ctx context.Context, c ...fsm.Call) (ReservedLocalStream, error) {
+	return handleAs[ReservedLocalStream](j.EngineMove(ctx, sendPushPromiseCall(opSendPushPromise, j.EngineCall(c))))
 }
 
 // RecvPushPromise moves the Stream to reserved_remote. The peer promises this
 // stream, on another one.
-func (j IdleStream) RecvPushPromise(ctx context.Context) (ReservedRemoteStream, error) {
-	next, err := j.held.Move(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
-	return ReservedRemoteStream{handle{next}}, err
+func (j IdleStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) (ReservedRemoteStream, error) {
+	return handleAs[ReservedRemoteStream](j.EngineMove(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c))))
 }
 
 // RecvRstStream is refused as long as the Stream is idle.
-func (j IdleStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput) error {
-	return j.held.Stay(ctx, recvRstStreamCall(opRecvRstStream, in, fsm.Call{Actor: j.held.Actor()}))
+func (j IdleStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c)))
 }
 
 // RecvWindowUpdate is refused as long as the Stream is idle.
-func (j IdleStream) RecvWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
+func (j IdleStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream idle; the handle holds the new revision.
 // Possible everywhere, and changes nothing; RFC 9113 advises against it.
-func (j IdleStream) SendPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, sendPriorityCall(opSendPriority, fsm.Call{Actor: j.held.Actor()}))
+func (j IdleStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream idle; the handle holds the new revision.
 // Possible everywhere, and changes nothing; RFC 9113 advises against it.
-func (j IdleStream) RecvPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, recvPriorityCall(opRecvPriority, fsm.Call{Actor: j.held.Actor()}))
+func (j IdleStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
 }
 
 // ReservedLocalStream is a Stream that is reserved_local, in the hands of one
 // actor. This endpoint promised it.
 type ReservedLocalStream struct {
-	handle
+	*held
 }
 
+func (ReservedLocalStream) anyStream() {}
+
 // SendHeaders moves the Stream to closed or half_closed_remote.
-func (j ReservedLocalStream) SendHeaders(ctx context.Context, in SendHeadersInput) (AfterSendHeaders, error) {
-	next, err := j.held.Move(ctx, sendHeadersCall(opSendHeaders, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterSendHeaders{handle{next}}, err
+func (j ReservedLocalStream) SendHeaders(ctx context.Context, in SendHeadersInput, c ...fsm.Call) (AfterSendHeaders, error) {
+	return handleAs[AfterSendHeaders](j.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.EngineCall(c))))
 }
 
 // RecvHeaders is refused as long as the Stream is reserved_local. A HEADERS
 // frame came. Where it must not, the error says which one RFC 9113 asks for.
-func (j ReservedLocalStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvHeaders{handle{next}}, err
+func (j ReservedLocalStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
+	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
 // RecvData is refused as long as the Stream is reserved_local. A DATA frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j ReservedLocalStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvData{handle{next}}, err
+func (j ReservedLocalStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
+	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
 // RecvPushPromise is refused as long as the Stream is reserved_local. The peer
 // promises this stream, on another one.
-func (j ReservedLocalStream) RecvPushPromise(ctx context.Context) error {
-	return j.held.Stay(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
+func (j ReservedLocalStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
 }
 
 // SendRstStream moves the Stream to closed.
-func (j ReservedLocalStream) SendRstStream(ctx context.Context, in SendRstStreamInput) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, sendRstStreamCall(opSendRstStream, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClosedStream{handle{next}}, err
+func (j ReservedLocalStream) SendRstStream(ctx context.Context, in SendRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
+	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
 }
 
 // RecvRstStream moves the Stream to closed.
-func (j ReservedLocalStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, recvRstStreamCall(opRecvRstStream, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClosedStream{handle{next}}, err
+func (j ReservedLocalStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
+	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
 }
 
 // RecvWindowUpdate keeps the Stream reserved_local; the handle holds the new
 // revision.
-func (j ReservedLocalStream) RecvWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
+func (j ReservedLocalStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream reserved_local; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
-func (j ReservedLocalStream) SendPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, sendPriorityCall(opSendPriority, fsm.Call{Actor: j.held.Actor()}))
+func (j ReservedLocalStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream reserved_local; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
-func (j ReservedLocalStream) RecvPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, recvPriorityCall(opRecvPriority, fsm.Call{Actor: j.held.Actor()}))
+func (j ReservedLocalStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
 }
 
 // ReservedRemoteStream is a Stream that is reserved_remote, in the hands of one
 // actor. The peer promised it.
 type ReservedRemoteStream struct {
-	handle
+	*held
 }
+
+func (ReservedRemoteStream) anyStream() {}
 
 // RecvHeaders moves the Stream to closed or half_closed_local. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j ReservedRemoteStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvHeaders{handle{next}}, err
+func (j ReservedRemoteStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
+	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
 // RecvData is refused as long as the Stream is reserved_remote. A DATA frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j ReservedRemoteStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvData{handle{next}}, err
+func (j ReservedRemoteStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
+	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
 // RecvPushPromise is refused as long as the Stream is reserved_remote. The peer
 // promises this stream, on another one.
-func (j ReservedRemoteStream) RecvPushPromise(ctx context.Context) error {
-	return j.held.Stay(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
+func (j ReservedRemoteStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
 }
 
 // SendRstStream moves the Stream to closed.
-func (j ReservedRemoteStream) SendRstStream(ctx context.Context, in SendRstStreamInput) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, sendRstStreamCall(opSendRstStream, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClosedStream{handle{next}}, err
+func (j ReservedRemoteStream) SendRstStream(ctx context.Context, in SendRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
+	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
 }
 
 // RecvRstStream moves the Stream to closed.
-func (j ReservedRemoteStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, recvRstStreamCall(opRecvRstStream, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClosedStream{handle{next}}, err
+func (j ReservedRemoteStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
+	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
 }
 
 // SendWindowUpdate keeps the Stream reserved_remote; the handle holds the new
 // revision.
-func (j ReservedRemoteStream) SendWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, sendWindowUpdateCall(opSendWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
+func (j ReservedRemoteStream) SendWindowUpdate(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.EngineCall(c)))
 }
 
 // RecvWindowUpdate is refused as long as the Stream is reserved_remote.
-func (j ReservedRemoteStream) RecvWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
+func (j ReservedRemoteStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream reserved_remote; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
-func (j ReservedRemoteStream) SendPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, sendPriorityCall(opSendPriority, fsm.Call{Actor: j.held.Actor()}))
+func (j ReservedRemoteStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream reserved_remote; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
-func (j ReservedRemoteStream) RecvPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, recvPriorityCall(opRecvPriority, fsm.Call{Actor: j.held.Actor()}))
+func (j ReservedRemoteStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
 }
 
 // OpenStream is a Stream that is open, in the hands of one actor. Both may
 // send.
 type OpenStream struct {
-	handle
+	*held
 }
 
+func (OpenStream) anyStream() {}
+
 // SendHeaders moves the Stream to half_closed_local or open.
-func (j OpenStream) SendHeaders(ctx context.Context, in SendHeadersInput) (AfterSendHeaders, error) {
-	next, err := j.held.Move(ctx, sendHeadersCall(opSendHeaders, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterSendHeaders{handle{next}}, err
+func (j OpenStream) SendHeaders(ctx context.Context, in SendHeadersInput, c ...fsm.Call) (AfterSendHeaders, error) {
+	return handleAs[AfterSendHeaders](j.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.EngineCall(c))))
 }
 
 // RecvHeaders moves the Stream to half_closed_remote or open. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j OpenStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvHeaders{handle{next}}, err
+func (j OpenStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
+	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
 // SendData moves the Stream to open or half_closed_local.
-func (j OpenStream) SendData(ctx context.Context, in SendDataInput) (AfterSendData, error) {
-	next, err := j.held.Move(ctx, sendDataCall(opSendData, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterSendData{handle{next}}, err
+func (j OpenStream) SendData(ctx context.Context, in SendDataInput, c ...fsm.Call) (AfterSendData, error) {
+	return handleAs[AfterSendData](j.EngineMove(ctx, sendDataCall(opSendData, in, j.EngineCall(c))))
 }
 
 // RecvData moves the Stream to open or half_closed_remote. A DATA frame came.
 // Where it must not, the error says which one RFC 9113 asks for.
-func (j OpenStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvData{handle{next}}, err
+func (j OpenStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
+	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
 // RecvPushPromise is refused as long as the Stream is open. The peer promises
 // this stream, on another one.
-func (j OpenStream) RecvPushPromise(ctx context.Context) error {
-	return j.held.Stay(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
+func (j OpenStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
 }
 
 // SendRstStream moves the Stream to closed.
-func (j OpenStream) SendRstStream(ctx context.Context, in SendRstStreamInput) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, sendRstStreamCall(opSendRstStream, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClosedStream{handle{next}}, err
+func (j OpenStream) SendRstStream(ctx context.Context, in SendRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
+	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
 }
 
 // RecvRstStream moves the Stream to closed.
-func (j OpenStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, recvRstStreamCall(opRecvRstStream, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClosedStream{handle{next}}, err
+func (j OpenStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
+	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
 }
 
 // SendWindowUpdate keeps the Stream open; the handle holds the new revision.
-func (j OpenStream) SendWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, sendWindowUpdateCall(opSendWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
+func (j OpenStream) SendWindowUpdate(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.EngineCall(c)))
 }
 
 // RecvWindowUpdate keeps the Stream open; the handle holds the new revision.
-func (j OpenStream) RecvWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
+func (j OpenStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream open; the handle holds the new revision.
 // Possible everywhere, and changes nothing; RFC 9113 advises against it.
-func (j OpenStream) SendPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, sendPriorityCall(opSendPriority, fsm.Call{Actor: j.held.Actor()}))
+func (j OpenStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream open; the handle holds the new revision.
 // Possible everywhere, and changes nothing; RFC 9113 advises against it.
-func (j OpenStream) RecvPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, recvPriorityCall(opRecvPriority, fsm.Call{Actor: j.held.Actor()}))
+func (j OpenStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
 }
 
 // HalfClosedLocalStream is a Stream that is half_closed_local, in the hands of
 // one actor. This endpoint has ended its side.
 type HalfClosedLocalStream struct {
-	handle
+	*held
 }
+
+func (HalfClosedLocalStream) anyStream() {}
 
 // RecvHeaders moves the Stream to closed or half_closed_local. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j HalfClosedLocalStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvHeaders{handle{next}}, err
+func (j HalfClosedLocalStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
+	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
 // RecvData moves the Stream to half_closed_local or closed. A DATA frame came.
 // Where it must not, the error says which one RFC 9113 asks for.
-func (j HalfClosedLocalStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvData{handle{next}}, err
+func (j HalfClosedLocalStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
+	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
 // RecvPushPromise is refused as long as the Stream is half_closed_local. The
 // peer promises this stream, on another one.
-func (j HalfClosedLocalStream) RecvPushPromise(ctx context.Context) error {
-	return j.held.Stay(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
+func (j HalfClosedLocalStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
 }
 
 // SendRstStream moves the Stream to closed.
-func (j HalfClosedLocalStream) SendRstStream(ctx context.Context, in SendRstStreamInput) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, sendRstStreamCall(opSendRstStream, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClosedStream{handle{next}}, err
+func (j HalfClosedLocalStream) SendRstStream(ctx context.Context, in SendRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
+	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
 }
 
 // RecvRstStream moves the Stream to closed.
-func (j HalfClosedLocalStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, recvRstStreamCall(opRecvRstStream, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClosedStream{handle{next}}, err
+func (j HalfClosedLocalStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
+	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
 }
 
 // SendWindowUpdate keeps the Stream half_closed_local; the handle holds the new
 // revision.
-func (j HalfClosedLocalStream) SendWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, sendWindowUpdateCall(opSendWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
+func (j HalfClosedLocalStream) SendWindowUpdate(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.EngineCall(c)))
 }
 
 // RecvWindowUpdate keeps the Stream half_closed_local; the handle holds the new
 // revision.
-func (j HalfClosedLocalStream) RecvWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
+func (j HalfClosedLocalStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream half_closed_local; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
-func (j HalfClosedLocalStream) SendPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, sendPriorityCall(opSendPriority, fsm.Call{Actor: j.held.Actor()}))
+func (j HalfClosedLocalStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream half_closed_local; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
-func (j HalfClosedLocalStream) RecvPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, recvPriorityCall(opRecvPriority, fsm.Call{Actor: j.held.Actor()}))
+func (j HalfClosedLocalStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
 }
 
 // HalfClosedRemoteStream is a Stream that is half_closed_remote, in the hands
 // of one actor. The peer has ended its side.
 type HalfClosedRemoteStream struct {
-	handle
+	*held
 }
 
+func (HalfClosedRemoteStream) anyStream() {}
+
 // SendHeaders moves the Stream to closed or half_closed_remote.
-func (j HalfClosedRemoteStream) SendHeaders(ctx context.Context, in SendHeadersInput) (AfterSendHeaders, error) {
-	next, err := j.held.Move(ctx, sendHeadersCall(opSendHeaders, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterSendHeaders{handle{next}}, err
+func (j HalfClosedRemoteStream) SendHeaders(ctx context.Context, in SendHeadersInput, c ...fsm.Call) (AfterSendHeaders, error) {
+	return handleAs[AfterSendHeaders](j.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.EngineCall(c))))
 }
 
 // RecvHeaders is refused as long as the Stream is half_closed_remote. A HEADERS
 // frame came. Where it must not, the error says which one RFC 9113 asks for.
-func (j HalfClosedRemoteStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvHeaders{handle{next}}, err
+func (j HalfClosedRemoteStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
+	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
 // SendData moves the Stream to half_closed_remote or closed.
-func (j HalfClosedRemoteStream) SendData(ctx context.Context, in SendDataInput) (AfterSendData, error) {
-	next, err := j.held.Move(ctx, sendDataCall(opSendData, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterSendData{handle{next}}, err
+func (j HalfClosedRemoteStream) SendData(ctx context.Context, in SendDataInput, c ...fsm.Call) (AfterSendData, error) {
+	return handleAs[AfterSendData](j.EngineMove(ctx, sendDataCall(opSendData, in, j.EngineCall(c))))
 }
 
 // RecvData is refused as long as the Stream is half_closed_remote. A DATA frame
 // came. Where it must not, the error says which one RFC 9113 asks for.
-func (j HalfClosedRemoteStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvData{handle{next}}, err
+func (j HalfClosedRemoteStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
+	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
 // RecvPushPromise is refused as long as the Stream is half_closed_remote. The
 // peer promises this stream, on another one.
-func (j HalfClosedRemoteStream) RecvPushPromise(ctx context.Context) error {
-	return j.held.Stay(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
+func (j HalfClosedRemoteStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
 }
 
 // SendRstStream moves the Stream to closed.
-func (j HalfClosedRemoteStream) SendRstStream(ctx context.Context, in SendRstStreamInput) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, sendRstStreamCall(opSendRstStream, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClosedStream{handle{next}}, err
+func (j HalfClosedRemoteStream) SendRstStream(ctx context.Context, in SendRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
+	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
 }
 
 // RecvRstStream moves the Stream to closed.
-func (j HalfClosedRemoteStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput) (ClosedStream, error) {
-	next, err := j.held.Move(ctx, recvRstStreamCall(opRecvRstStream, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClosedStream{handle{next}}, err
+func (j HalfClosedRemoteStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
+	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
 }
 
 // SendWindowUpdate keeps the Stream half_closed_remote; the handle holds the
 // new revision.
-func (j HalfClosedRemoteStream) SendWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, sendWindowUpdateCall(opSendWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
+func (j HalfClosedRemoteStream) SendWindowUpdate(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.EngineCall(c)))
 }
 
 // RecvWindowUpdate keeps the Stream half_closed_remote; the handle holds the
 // new revision.
-func (j HalfClosedRemoteStream) RecvWindowUpdate(ctx context.Context) error {
-	return j.held.Stay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, fsm.Call{Actor: j.held.Actor()}))
+func (j HalfClosedRemoteStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream half_closed_remote; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
-func (j HalfClosedRemoteStream) SendPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, sendPriorityCall(opSendPriority, fsm.Call{Actor: j.held.Actor()}))
+func (j HalfClosedRemoteStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream half_closed_remote; the handle holds the new
 // revision. Possible everywhere, and changes nothing; RFC 9113 advises against
 // it.
-func (j HalfClosedRemoteStream) RecvPriority(ctx context.Context) error {
-	return j.held.Stay(ctx, recvPriorityCall(opRecvPriority, fsm.Call{Actor: j.held.Actor()}))
+func (j HalfClosedRemoteStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
 }
 
 // ClosedStream is a Stream that is closed, in the hands of one actor. Both
 // sides are ended.
 type ClosedStream struct {
-	handle
+	*held
 }
+
+func (ClosedStream) anyStream() {}
 
 // ClosedBy returns closed_by, which is present while the Stream is closed.
 func (j ClosedStream) ClosedBy() ClosedBy {
-	v, _ := j.held.Held().ClosedBy.Get()
+	v, _ := j.held.Record().ClosedBy.Get()
 	return v
 }
 
 // RecvHeaders looks at the Stream. A HEADERS frame came. Where it must not, the
 // error says which one RFC 9113 asks for.
-func (j ClosedStream) RecvHeaders(ctx context.Context, in RecvHeadersInput) (AfterRecvHeaders, error) {
-	next, err := j.held.Move(ctx, recvHeadersCall(opRecvHeaders, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvHeaders{handle{next}}, err
+func (j ClosedStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
+	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
 // RecvData looks at the Stream. A DATA frame came. Where it must not, the error
 // says which one RFC 9113 asks for.
-func (j ClosedStream) RecvData(ctx context.Context, in RecvDataInput) (AfterRecvData, error) {
-	next, err := j.held.Move(ctx, recvDataCall(opRecvData, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRecvData{handle{next}}, err
+func (j ClosedStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
+	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
 // RecvPushPromise is refused as long as the Stream is closed. The peer promises
 // this stream, on another one.
-func (j ClosedStream) RecvPushPromise(ctx context.Context) error {
-	return j.held.Stay(ctx, recvPushPromiseCall(opRecvPushPromise, fsm.Call{Actor: j.held.Actor()}))
+func (j ClosedStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
 }
 
-// AfterSendHeaders is what SendHeaders led to. Switch tells which it is.
-type AfterSendHeaders struct {
-	handle
+// AfterSendHeaders is what SendHeaders led to: OpenStream,
+// HalfClosedLocalStream, HalfClosedRemoteStream or ClosedStream.
+//
+//sumtype:decl
+type AfterSendHeaders interface {
+	AnyStream
+	afterSendHeaders()
 }
 
-// Switch calls the function of the state that the Stream is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AfterSendHeaders) Switch(
-	openValue func(OpenStream) error,
-	halfClosedLocal func(HalfClosedLocalStream) error,
-	halfClosedRemote func(HalfClosedRemoteStream) error,
-	closed func(ClosedStream) error,
-) error {
-	switch j.held.Held().State {
-	case StateOpen:
-		if openValue != nil {
-			return openValue(OpenStream{j.handle})
-		}
-	case StateHalfClosedLocal:
-		if halfClosedLocal != nil {
-			return halfClosedLocal(HalfClosedLocalStream{j.handle})
-		}
-	case StateHalfClosedRemote:
-		if halfClosedRemote != nil {
-			return halfClosedRemote(HalfClosedRemoteStream{j.handle})
-		}
-	case StateClosed:
-		if closed != nil {
-			return closed(ClosedStream{j.handle})
-		}
-	}
-	return nil
+func (OpenStream) afterSendHeaders()             {}
+func (HalfClosedLocalStream) afterSendHeaders()  {}
+func (HalfClosedRemoteStream) afterSendHeaders() {}
+func (ClosedStream) afterSendHeaders()           {}
+
+// AfterRecvHeaders is what RecvHeaders led to: OpenStream,
+// HalfClosedLocalStream, HalfClosedRemoteStream or ClosedStream. After a call
+// that was recorded and changed nothing, RecordOnly of its Outcome is set.
+//
+//sumtype:decl
+type AfterRecvHeaders interface {
+	AnyStream
+	afterRecvHeaders()
 }
 
-// AfterRecvHeaders is what RecvHeaders led to. Switch tells which it is.
-type AfterRecvHeaders struct {
-	handle
+func (OpenStream) afterRecvHeaders()             {}
+func (HalfClosedLocalStream) afterRecvHeaders()  {}
+func (HalfClosedRemoteStream) afterRecvHeaders() {}
+func (ClosedStream) afterRecvHeaders()           {}
+
+// AfterSendData is what SendData led to: OpenStream, HalfClosedLocalStream,
+// HalfClosedRemoteStream or ClosedStream.
+//
+//sumtype:decl
+type AfterSendData interface {
+	AnyStream
+	afterSendData()
 }
 
-// Switch calls the function of the state that the Stream is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it. A call that was recorded and changed nothing goes to
-// recorded, with a handle for the next try.
-func (j AfterRecvHeaders) Switch(
-	openValue func(OpenStream) error,
-	halfClosedLocal func(HalfClosedLocalStream) error,
-	halfClosedRemote func(HalfClosedRemoteStream) error,
-	closed func(ClosedStream) error,
-	recorded func(AnyStream) error,
-) error {
-	if j.held.Outcome().RecordOnly {
-		if recorded != nil {
-			return recorded(AnyStream{j.handle})
-		}
-		return nil
-	}
-	switch j.held.Held().State {
-	case StateOpen:
-		if openValue != nil {
-			return openValue(OpenStream{j.handle})
-		}
-	case StateHalfClosedLocal:
-		if halfClosedLocal != nil {
-			return halfClosedLocal(HalfClosedLocalStream{j.handle})
-		}
-	case StateHalfClosedRemote:
-		if halfClosedRemote != nil {
-			return halfClosedRemote(HalfClosedRemoteStream{j.handle})
-		}
-	case StateClosed:
-		if closed != nil {
-			return closed(ClosedStream{j.handle})
-		}
-	}
-	return nil
+func (OpenStream) afterSendData()             {}
+func (HalfClosedLocalStream) afterSendData()  {}
+func (HalfClosedRemoteStream) afterSendData() {}
+func (ClosedStream) afterSendData()           {}
+
+// AfterRecvData is what RecvData led to: OpenStream, HalfClosedLocalStream,
+// HalfClosedRemoteStream or ClosedStream. After a call that was recorded and
+// changed nothing, RecordOnly of its Outcome is set.
+//
+//sumtype:decl
+type AfterRecvData interface {
+	AnyStream
+	afterRecvData()
 }
 
-// AfterSendData is what SendData led to. Switch tells which it is.
-type AfterSendData struct {
-	handle
-}
-
-// Switch calls the function of the state that the Stream is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AfterSendData) Switch(
-	openValue func(OpenStream) error,
-	halfClosedLocal func(HalfClosedLocalStream) error,
-	halfClosedRemote func(HalfClosedRemoteStream) error,
-	closed func(ClosedStream) error,
-) error {
-	switch j.held.Held().State {
-	case StateOpen:
-		if openValue != nil {
-			return openValue(OpenStream{j.handle})
-		}
-	case StateHalfClosedLocal:
-		if halfClosedLocal != nil {
-			return halfClosedLocal(HalfClosedLocalStream{j.handle})
-		}
-	case StateHalfClosedRemote:
-		if halfClosedRemote != nil {
-			return halfClosedRemote(HalfClosedRemoteStream{j.handle})
-		}
-	case StateClosed:
-		if closed != nil {
-			return closed(ClosedStream{j.handle})
-		}
-	}
-	return nil
-}
-
-// AfterRecvData is what RecvData led to. Switch tells which it is.
-type AfterRecvData struct {
-	handle
-}
-
-// Switch calls the function of the state that the Stream is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it. A call that was recorded and changed nothing goes to
-// recorded, with a handle for the next try.
-func (j AfterRecvData) Switch(
-	openValue func(OpenStream) error,
-	halfClosedLocal func(HalfClosedLocalStream) error,
-	halfClosedRemote func(HalfClosedRemoteStream) error,
-	closed func(ClosedStream) error,
-	recorded func(AnyStream) error,
-) error {
-	if j.held.Outcome().RecordOnly {
-		if recorded != nil {
-			return recorded(AnyStream{j.handle})
-		}
-		return nil
-	}
-	switch j.held.Held().State {
-	case StateOpen:
-		if openValue != nil {
-			return openValue(OpenStream{j.handle})
-		}
-	case StateHalfClosedLocal:
-		if halfClosedLocal != nil {
-			return halfClosedLocal(HalfClosedLocalStream{j.handle})
-		}
-	case StateHalfClosedRemote:
-		if halfClosedRemote != nil {
-			return halfClosedRemote(HalfClosedRemoteStream{j.handle})
-		}
-	case StateClosed:
-		if closed != nil {
-			return closed(ClosedStream{j.handle})
-		}
-	}
-	return nil
-}
+func (OpenStream) afterRecvData()             {}
+func (HalfClosedLocalStream) afterRecvData()  {}
+func (HalfClosedRemoteStream) afterRecvData() {}
+func (ClosedStream) afterRecvData()           {}

@@ -551,63 +551,49 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r TaskInstance, actor string) (held fsmtest.Holding[TaskInstance]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j NoneTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "none", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j ScheduledTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "scheduled", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j QueuedTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "queued", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"queued_at": fsm.Some(j.QueuedAt()) == r.QueuedAt}}
-					return nil
-				},
-				func(j RunningTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"hostname": fsm.Some(j.Hostname()) == r.Hostname, "started_at": fsm.Some(j.StartedAt()) == r.StartedAt, "heartbeat_at": fsm.Some(j.HeartbeatAt()) == r.HeartbeatAt}}
-					return nil
-				},
-				func(j RestartingTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "restarting", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
-					return nil
-				},
-				func(j UpForRetryTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "up_for_retry", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"next_try_at": fsm.Some(j.NextTryAt()) == r.NextTryAt}}
-					return nil
-				},
-				func(j UpForRescheduleTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "up_for_reschedule", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"next_try_at": fsm.Some(j.NextTryAt()) == r.NextTryAt}}
-					return nil
-				},
-				func(j DeferredTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "deferred", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"next_method": fsm.Some(j.NextMethod()) == r.NextMethod}}
-					return nil
-				},
-				func(j SuccessTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "success", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"ended_at": fsm.Some(j.EndedAt()) == r.EndedAt}}
-					return nil
-				},
-				func(j FailedTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "failed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"ended_at": fsm.Some(j.EndedAt()) == r.EndedAt}}
-					return nil
-				},
-				func(j SkippedTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "skipped", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j UpstreamFailedTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "upstream_failed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j RemovedTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "removed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r TaskInstance, actor string) (got fsmtest.Holding[TaskInstance]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case NoneTaskInstance:
+				got.State, got.Handle, got.Target = "none", j.held, j
+			case ScheduledTaskInstance:
+				got.State, got.Handle, got.Target = "scheduled", j.held, j
+			case QueuedTaskInstance:
+				got.State, got.Handle, got.Target = "queued", j.held, j
+				got.Fields = map[string]bool{"queued_at": fsm.Some(j.QueuedAt()) == r.QueuedAt}
+			case RunningTaskInstance:
+				got.State, got.Handle, got.Target = "running", j.held, j
+				got.Fields = map[string]bool{"hostname": fsm.Some(j.Hostname()) == r.Hostname, "started_at": fsm.Some(j.StartedAt()) == r.StartedAt, "heartbeat_at": fsm.Some(j.HeartbeatAt()) == r.HeartbeatAt}
+			case RestartingTaskInstance:
+				got.State, got.Handle, got.Target = "restarting", j.held, j
+				got.Fields = map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}
+			case UpForRetryTaskInstance:
+				got.State, got.Handle, got.Target = "up_for_retry", j.held, j
+				got.Fields = map[string]bool{"next_try_at": fsm.Some(j.NextTryAt()) == r.NextTryAt}
+			case UpForRescheduleTaskInstance:
+				got.State, got.Handle, got.Target = "up_for_reschedule", j.held, j
+				got.Fields = map[string]bool{"next_try_at": fsm.Some(j.NextTryAt()) == r.NextTryAt}
+			case DeferredTaskInstance:
+				got.State, got.Handle, got.Target = "deferred", j.held, j
+				got.Fields = map[string]bool{"next_method": fsm.Some(j.NextMethod()) == r.NextMethod}
+			case SuccessTaskInstance:
+				got.State, got.Handle, got.Target = "success", j.held, j
+				got.Fields = map[string]bool{"ended_at": fsm.Some(j.EndedAt()) == r.EndedAt}
+			case FailedTaskInstance:
+				got.State, got.Handle, got.Target = "failed", j.held, j
+				got.Fields = map[string]bool{"ended_at": fsm.Some(j.EndedAt()) == r.EndedAt}
+			case SkippedTaskInstance:
+				got.State, got.Handle, got.Target = "skipped", j.held, j
+			case UpstreamFailedTaskInstance:
+				got.State, got.Handle, got.Target = "upstream_failed", j.held, j
+			case RemovedTaskInstance:
+				got.State, got.Handle, got.Target = "removed", j.held, j
+			}
+			return got
 		},
 		Operations: map[string]fsmtest.Durably[TaskInstance]{
 			"create": {
@@ -629,11 +615,14 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Schedule(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateNone:
-						j := NoneTaskInstance{handle{h}}
+						j := NoneTaskInstance{h}
 						next, err := j.Schedule(ctx)
-						return next.Outcome(), "scheduled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "scheduled", nil
 					}
 					return out, end, err
 				},
@@ -672,11 +661,14 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return []fsm.Outcome[TaskInstance]{j.Outcome()}, nil
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateScheduled:
-						j := ScheduledTaskInstance{handle{h}}
+						j := ScheduledTaskInstance{h}
 						next, err := j.Queue(ctx)
-						return next.Outcome(), "queued", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "queued", nil
 					}
 					return out, end, err
 				},
@@ -696,11 +688,14 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Start(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateQueued:
-						j := QueuedTaskInstance{handle{h}}
+						j := QueuedTaskInstance{h}
 						next, err := j.Start(ctx)
-						return next.Outcome(), "running", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "running", nil
 					}
 					return out, end, err
 				},
@@ -710,10 +705,10 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Heartbeat(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningTaskInstance{handle{h}}
-						err := j.Heartbeat(ctx)
+						j := RunningTaskInstance{h}
+						err = j.Heartbeat(ctx)
 						return j.Outcome(), "running", err
 					}
 					return out, end, err
@@ -724,11 +719,14 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Succeed(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningTaskInstance{handle{h}}
+						j := RunningTaskInstance{h}
 						next, err := j.Succeed(ctx)
-						return next.Outcome(), "success", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "success", nil
 					}
 					return out, end, err
 				},
@@ -738,21 +736,20 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					told := func(next AfterFail) error {
-						return next.Switch(
-							func(j UpForRetryTaskInstance) error { out, end = j.Outcome(), "up_for_retry"; return nil },
-							func(j FailedTaskInstance) error { out, end = j.Outcome(), "failed"; return nil },
-						)
-					}
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningTaskInstance{handle{h}}
+						j := RunningTaskInstance{h}
 						next, err := j.Fail(ctx, testFailInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						err = told(next)
-						return out, end, err
+						switch next.(type) {
+						case UpForRetryTaskInstance:
+							end = "up_for_retry"
+						case FailedTaskInstance:
+							end = "failed"
+						}
+						return next.Outcome(), end, nil
 					}
 					return out, end, err
 				},
@@ -767,11 +764,14 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.SkipWork(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningTaskInstance{handle{h}}
+						j := RunningTaskInstance{h}
 						next, err := j.SkipWork(ctx)
-						return next.Outcome(), "skipped", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "skipped", nil
 					}
 					return out, end, err
 				},
@@ -781,11 +781,14 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Reschedule(ctx, at, testRescheduleInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningTaskInstance{handle{h}}
+						j := RunningTaskInstance{h}
 						next, err := j.Reschedule(ctx, testRescheduleInput(c))
-						return next.Outcome(), "up_for_reschedule", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "up_for_reschedule", nil
 					}
 					return out, end, err
 				},
@@ -795,11 +798,14 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Defer(ctx, at, testDeferInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningTaskInstance{handle{h}}
+						j := RunningTaskInstance{h}
 						next, err := j.Defer(ctx, testDeferInput(c))
-						return next.Outcome(), "deferred", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "deferred", nil
 					}
 					return out, end, err
 				},
@@ -809,11 +815,14 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Resume(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateDeferred:
-						j := DeferredTaskInstance{handle{h}}
+						j := DeferredTaskInstance{h}
 						next, err := j.Resume(ctx)
-						return next.Outcome(), "scheduled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "scheduled", nil
 					}
 					return out, end, err
 				},
@@ -828,23 +837,35 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.FailUpstream(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateNone:
-						j := NoneTaskInstance{handle{h}}
+						j := NoneTaskInstance{h}
 						next, err := j.FailUpstream(ctx)
-						return next.Outcome(), "upstream_failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "upstream_failed", nil
 					case StateScheduled:
-						j := ScheduledTaskInstance{handle{h}}
+						j := ScheduledTaskInstance{h}
 						next, err := j.FailUpstream(ctx)
-						return next.Outcome(), "upstream_failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "upstream_failed", nil
 					case StateUpForRetry:
-						j := UpForRetryTaskInstance{handle{h}}
+						j := UpForRetryTaskInstance{upForRetryFields{h}}
 						next, err := j.FailUpstream(ctx)
-						return next.Outcome(), "upstream_failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "upstream_failed", nil
 					case StateUpForReschedule:
-						j := UpForRescheduleTaskInstance{handle{h}}
+						j := UpForRescheduleTaskInstance{upForRetryFields{h}}
 						next, err := j.FailUpstream(ctx)
-						return next.Outcome(), "upstream_failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "upstream_failed", nil
 					}
 					return out, end, err
 				},
@@ -854,15 +875,21 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Skip(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateNone:
-						j := NoneTaskInstance{handle{h}}
+						j := NoneTaskInstance{h}
 						next, err := j.Skip(ctx)
-						return next.Outcome(), "skipped", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "skipped", nil
 					case StateScheduled:
-						j := ScheduledTaskInstance{handle{h}}
+						j := ScheduledTaskInstance{h}
 						next, err := j.Skip(ctx)
-						return next.Outcome(), "skipped", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "skipped", nil
 					}
 					return out, end, err
 				},
@@ -872,39 +899,63 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Clear(ctx, at, testClearInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateSuccess:
-						j := SuccessTaskInstance{handle{h}}
+						j := SuccessTaskInstance{successFields{h}}
 						next, err := j.Clear(ctx, testClearInput(c))
-						return next.Outcome(), "none", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "none", nil
 					case StateFailed:
-						j := FailedTaskInstance{handle{h}}
+						j := FailedTaskInstance{successFields{h}}
 						next, err := j.Clear(ctx, testClearInput(c))
-						return next.Outcome(), "none", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "none", nil
 					case StateSkipped:
-						j := SkippedTaskInstance{handle{h}}
+						j := SkippedTaskInstance{h}
 						next, err := j.Clear(ctx, testClearInput(c))
-						return next.Outcome(), "none", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "none", nil
 					case StateUpstreamFailed:
-						j := UpstreamFailedTaskInstance{handle{h}}
+						j := UpstreamFailedTaskInstance{h}
 						next, err := j.Clear(ctx, testClearInput(c))
-						return next.Outcome(), "none", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "none", nil
 					case StateUpForRetry:
-						j := UpForRetryTaskInstance{handle{h}}
+						j := UpForRetryTaskInstance{upForRetryFields{h}}
 						next, err := j.Clear(ctx, testClearInput(c))
-						return next.Outcome(), "none", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "none", nil
 					case StateUpForReschedule:
-						j := UpForRescheduleTaskInstance{handle{h}}
+						j := UpForRescheduleTaskInstance{upForRetryFields{h}}
 						next, err := j.Clear(ctx, testClearInput(c))
-						return next.Outcome(), "none", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "none", nil
 					case StateDeferred:
-						j := DeferredTaskInstance{handle{h}}
+						j := DeferredTaskInstance{h}
 						next, err := j.Clear(ctx, testClearInput(c))
-						return next.Outcome(), "none", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "none", nil
 					case StateRunning:
-						j := RunningTaskInstance{handle{h}}
+						j := RunningTaskInstance{h}
 						next, err := j.Clear(ctx, testClearInput(c))
-						return next.Outcome(), "restarting", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "restarting", nil
 					}
 					return out, end, err
 				},
@@ -914,11 +965,14 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Kill(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRestarting:
-						j := RestartingTaskInstance{handle{h}}
+						j := RestartingTaskInstance{h}
 						next, err := j.Kill(ctx)
-						return next.Outcome(), "up_for_retry", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "up_for_retry", nil
 					}
 					return out, end, err
 				},
@@ -933,47 +987,77 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Remove(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateNone:
-						j := NoneTaskInstance{handle{h}}
+						j := NoneTaskInstance{h}
 						next, err := j.Remove(ctx)
-						return next.Outcome(), "removed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "removed", nil
 					case StateScheduled:
-						j := ScheduledTaskInstance{handle{h}}
+						j := ScheduledTaskInstance{h}
 						next, err := j.Remove(ctx)
-						return next.Outcome(), "removed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "removed", nil
 					case StateQueued:
-						j := QueuedTaskInstance{handle{h}}
+						j := QueuedTaskInstance{h}
 						next, err := j.Remove(ctx)
-						return next.Outcome(), "removed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "removed", nil
 					case StateUpForRetry:
-						j := UpForRetryTaskInstance{handle{h}}
+						j := UpForRetryTaskInstance{upForRetryFields{h}}
 						next, err := j.Remove(ctx)
-						return next.Outcome(), "removed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "removed", nil
 					case StateUpForReschedule:
-						j := UpForRescheduleTaskInstance{handle{h}}
+						j := UpForRescheduleTaskInstance{upForRetryFields{h}}
 						next, err := j.Remove(ctx)
-						return next.Outcome(), "removed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "removed", nil
 					case StateDeferred:
-						j := DeferredTaskInstance{handle{h}}
+						j := DeferredTaskInstance{h}
 						next, err := j.Remove(ctx)
-						return next.Outcome(), "removed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "removed", nil
 					case StateSuccess:
-						j := SuccessTaskInstance{handle{h}}
+						j := SuccessTaskInstance{successFields{h}}
 						next, err := j.Remove(ctx)
-						return next.Outcome(), "removed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "removed", nil
 					case StateFailed:
-						j := FailedTaskInstance{handle{h}}
+						j := FailedTaskInstance{successFields{h}}
 						next, err := j.Remove(ctx)
-						return next.Outcome(), "removed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "removed", nil
 					case StateSkipped:
-						j := SkippedTaskInstance{handle{h}}
+						j := SkippedTaskInstance{h}
 						next, err := j.Remove(ctx)
-						return next.Outcome(), "removed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "removed", nil
 					case StateUpstreamFailed:
-						j := UpstreamFailedTaskInstance{handle{h}}
+						j := UpstreamFailedTaskInstance{h}
 						next, err := j.Remove(ctx)
-						return next.Outcome(), "removed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "removed", nil
 					}
 					return out, end, err
 				},
@@ -983,11 +1067,14 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Restore(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRemoved:
-						j := RemovedTaskInstance{handle{h}}
+						j := RemovedTaskInstance{h}
 						next, err := j.Restore(ctx)
-						return next.Outcome(), "none", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "none", nil
 					}
 					return out, end, err
 				},

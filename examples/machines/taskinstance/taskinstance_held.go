@@ -31,566 +31,477 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored TaskInstance, such as one that the actor
 // held before it was started again. It asks nothing of the store: each
-// operation finds out whether the TaskInstance is still so.
-func Hold(m *Machine, j TaskInstance, actor string) AnyTaskInstance {
-	return AnyTaskInstance{handle{m.core.Hold(j, actor)}}
+// operation finds out whether the TaskInstance is still so. It refuses one that
+// is in no state.
+func Hold(m *Machine, j TaskInstance, actor string) (AnyTaskInstance, error) {
+	return handleAs[AnyTaskInstance](m.core.Hold(j, actor), nil)
 }
 
-// Create is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (AnyTaskInstance, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Create(ctx, id, in, c)
-	if err != nil {
-		return AnyTaskInstance{}, err
-	}
-	return AnyTaskInstance{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Create is that of Machine, with a handle for result.
+func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.Call) (AnyTaskInstance, error) {
+	out, err := h.m.Create(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[AnyTaskInstance](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// Queue is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Queue(ctx context.Context, c fsm.Call) (QueuedTaskInstance, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Queue(ctx, c)
-	if err != nil {
-		return QueuedTaskInstance{}, err
-	}
-	return QueuedTaskInstance{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Queue is that of Machine, with a handle for result.
+func (h Holder) Queue(ctx context.Context, c ...fsm.Call) (QueuedTaskInstance, error) {
+	out, err := h.m.Queue(ctx, h.m.core.EngineCall(h.actor, c))
+	return handleAs[QueuedTaskInstance](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// QueueN is the machine's, with handles for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) QueueN(ctx context.Context, n int, c fsm.Call) ([]QueuedTaskInstance, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	outs, err := h.m.QueueN(ctx, n, c)
-	if err != nil {
-		return nil, err
-	}
+// QueueN is that of Machine, with handles for result.
+func (h Holder) QueueN(ctx context.Context, n int, c ...fsm.Call) ([]QueuedTaskInstance, error) {
+	outs, err := h.m.QueueN(ctx, n, h.m.core.EngineCall(h.actor, c))
 	list := make([]QueuedTaskInstance, len(outs))
 	for i, out := range outs {
-		list[i] = QueuedTaskInstance{handle{h.m.core.HoldOutcome(out, h.actor)}}
+		if list[i], err = handleAs[QueuedTaskInstance](h.m.core.HoldOutcome(out, h.actor), nil); err != nil {
+			break
+		}
 	}
-	return list, nil
+	return list, err
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[TaskInstance]
+// AnyTaskInstance is a handle of a TaskInstance in whatever state it is:
+// NoneTaskInstance, ScheduledTaskInstance, QueuedTaskInstance,
+// RunningTaskInstance, RestartingTaskInstance, UpForRetryTaskInstance,
+// UpForRescheduleTaskInstance, DeferredTaskInstance, SuccessTaskInstance,
+// FailedTaskInstance, SkippedTaskInstance, UpstreamFailedTaskInstance or
+// RemovedTaskInstance. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyTaskInstance interface {
+	fsm.Target
+	// Record returns the TaskInstance as it is held.
+	Record() TaskInstance
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyTaskInstance()
 }
 
-// Record returns the TaskInstance as it is held.
-func (h handle) Record() TaskInstance {
-	return h.held.Held()
-}
+// held is a TaskInstance in the hands of one actor, as the engine knows it.
+type held = fsm.Held[TaskInstance]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the TaskInstance as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() TaskInstance {
-	return h.held.Held()
-}
-
-// AnyTaskInstance is a handle of a TaskInstance in whatever state it is. Switch
-// tells which.
-type AnyTaskInstance struct {
-	handle
-}
-
-// Switch calls the function of the state that the TaskInstance is in and
-// returns what it returns; nil stands for nothing to do. A state that is added
-// to the machine, or to what the operation may lead to, is a parameter more, so
-// no caller overlooks it.
-func (j AnyTaskInstance) Switch(
-	none func(NoneTaskInstance) error,
-	scheduled func(ScheduledTaskInstance) error,
-	queued func(QueuedTaskInstance) error,
-	running func(RunningTaskInstance) error,
-	restarting func(RestartingTaskInstance) error,
-	upForRetry func(UpForRetryTaskInstance) error,
-	upForReschedule func(UpForRescheduleTaskInstance) error,
-	deferred func(DeferredTaskInstance) error,
-	success func(SuccessTaskInstance) error,
-	failed func(FailedTaskInstance) error,
-	skipped func(SkippedTaskInstance) error,
-	upstreamFailed func(UpstreamFailedTaskInstance) error,
-	removed func(RemovedTaskInstance) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyTaskInstance {
+	switch h.Record().State {
 	case StateNone:
-		if none != nil {
-			return none(NoneTaskInstance{j.handle})
-		}
+		return NoneTaskInstance{h}
 	case StateScheduled:
-		if scheduled != nil {
-			return scheduled(ScheduledTaskInstance{j.handle})
-		}
+		return ScheduledTaskInstance{h}
 	case StateQueued:
-		if queued != nil {
-			return queued(QueuedTaskInstance{j.handle})
-		}
+		return QueuedTaskInstance{h}
 	case StateRunning:
-		if running != nil {
-			return running(RunningTaskInstance{j.handle})
-		}
+		return RunningTaskInstance{h}
 	case StateRestarting:
-		if restarting != nil {
-			return restarting(RestartingTaskInstance{j.handle})
-		}
+		return RestartingTaskInstance{h}
 	case StateUpForRetry:
-		if upForRetry != nil {
-			return upForRetry(UpForRetryTaskInstance{j.handle})
-		}
+		return UpForRetryTaskInstance{upForRetryFields{h}}
 	case StateUpForReschedule:
-		if upForReschedule != nil {
-			return upForReschedule(UpForRescheduleTaskInstance{j.handle})
-		}
+		return UpForRescheduleTaskInstance{upForRetryFields{h}}
 	case StateDeferred:
-		if deferred != nil {
-			return deferred(DeferredTaskInstance{j.handle})
-		}
+		return DeferredTaskInstance{h}
 	case StateSuccess:
-		if success != nil {
-			return success(SuccessTaskInstance{j.handle})
-		}
+		return SuccessTaskInstance{successFields{h}}
 	case StateFailed:
-		if failed != nil {
-			return failed(FailedTaskInstance{j.handle})
-		}
+		return FailedTaskInstance{successFields{h}}
 	case StateSkipped:
-		if skipped != nil {
-			return skipped(SkippedTaskInstance{j.handle})
-		}
+		return SkippedTaskInstance{h}
 	case StateUpstreamFailed:
-		if upstreamFailed != nil {
-			return upstreamFailed(UpstreamFailedTaskInstance{j.handle})
-		}
+		return UpstreamFailedTaskInstance{h}
 	case StateRemoved:
-		if removed != nil {
-			return removed(RemovedTaskInstance{j.handle})
-		}
+		return RemovedTaskInstance{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // NoneTaskInstance is a TaskInstance that is none, in the hands of one actor.
 // What it depends on is not done.
 type NoneTaskInstance struct {
-	handle
+	*held
 }
+
+func (NoneTaskInstance) anyTaskInstance() {}
 
 // Schedule moves the TaskInstance to scheduled. What it depends on is done, so
 // the scheduler lets it run.
-func (j NoneTaskInstance) Schedule(ctx context.Context) (ScheduledTaskInstance, error) {
-	next, err := j.held.Move(ctx, scheduleCall(opSchedule, fsm.Call{Actor: j.held.Actor()}))
-	return ScheduledTaskInstance{handle{next}}, err
+func (j NoneTaskInstance) Schedule(ctx context.Context, c ...fsm.Call) (ScheduledTaskInstance, error) {
+	return handleAs[ScheduledTaskInstance](j.EngineMove(ctx, scheduleCall(opSchedule, j.EngineCall(c))))
 }
 
 // FailUpstream moves the TaskInstance to upstream_failed. What it needs has
 // failed.
-func (j NoneTaskInstance) FailUpstream(ctx context.Context) (UpstreamFailedTaskInstance, error) {
-	next, err := j.held.Move(ctx, failUpstreamCall(opFailUpstream, fsm.Call{Actor: j.held.Actor()}))
-	return UpstreamFailedTaskInstance{handle{next}}, err
+func (j NoneTaskInstance) FailUpstream(ctx context.Context, c ...fsm.Call) (UpstreamFailedTaskInstance, error) {
+	return handleAs[UpstreamFailedTaskInstance](j.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.EngineCall(c))))
 }
 
 // Skip moves the TaskInstance to skipped. A branch leaves it out.
-func (j NoneTaskInstance) Skip(ctx context.Context) (SkippedTaskInstance, error) {
-	next, err := j.held.Move(ctx, skipCall(opSkip, fsm.Call{Actor: j.held.Actor()}))
-	return SkippedTaskInstance{handle{next}}, err
+func (j NoneTaskInstance) Skip(ctx context.Context, c ...fsm.Call) (SkippedTaskInstance, error) {
+	return handleAs[SkippedTaskInstance](j.EngineMove(ctx, skipCall(opSkip, j.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
-func (j NoneTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
-	return RemovedTaskInstance{handle{next}}, err
+func (j NoneTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
+	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
 // ScheduledTaskInstance is a TaskInstance that is scheduled, in the hands of
 // one actor. Should run; no executor has it yet.
 type ScheduledTaskInstance struct {
-	handle
+	*held
 }
+
+func (ScheduledTaskInstance) anyTaskInstance() {}
 
 // Queue moves the TaskInstance to queued. The scheduler gives it to an
 // executor.
-func (j ScheduledTaskInstance) Queue(ctx context.Context) (QueuedTaskInstance, error) {
-	next, err := j.held.Move(ctx, queueCall(opQueue, fsm.Call{Actor: j.held.Actor()}))
-	return QueuedTaskInstance{handle{next}}, err
+func (j ScheduledTaskInstance) Queue(ctx context.Context, c ...fsm.Call) (QueuedTaskInstance, error) {
+	return handleAs[QueuedTaskInstance](j.EngineMove(ctx, queueCall(opQueue, j.EngineCall(c))))
 }
 
 // FailUpstream moves the TaskInstance to upstream_failed. What it needs has
 // failed.
-func (j ScheduledTaskInstance) FailUpstream(ctx context.Context) (UpstreamFailedTaskInstance, error) {
-	next, err := j.held.Move(ctx, failUpstreamCall(opFailUpstream, fsm.Call{Actor: j.held.Actor()}))
-	return UpstreamFailedTaskInstance{handle{next}}, err
+func (j ScheduledTaskInstance) FailUpstream(ctx context.Context, c ...fsm.Call) (UpstreamFailedTaskInstance, error) {
+	return handleAs[UpstreamFailedTaskInstance](j.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.EngineCall(c))))
 }
 
 // Skip moves the TaskInstance to skipped. A branch leaves it out.
-func (j ScheduledTaskInstance) Skip(ctx context.Context) (SkippedTaskInstance, error) {
-	next, err := j.held.Move(ctx, skipCall(opSkip, fsm.Call{Actor: j.held.Actor()}))
-	return SkippedTaskInstance{handle{next}}, err
+func (j ScheduledTaskInstance) Skip(ctx context.Context, c ...fsm.Call) (SkippedTaskInstance, error) {
+	return handleAs[SkippedTaskInstance](j.EngineMove(ctx, skipCall(opSkip, j.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
-func (j ScheduledTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
-	return RemovedTaskInstance{handle{next}}, err
+func (j ScheduledTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
+	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
 // QueuedTaskInstance is a TaskInstance that is queued, in the hands of one
 // actor. An executor has it and no worker yet.
 type QueuedTaskInstance struct {
-	handle
+	*held
 }
+
+func (QueuedTaskInstance) anyTaskInstance() {}
 
 // QueuedAt returns queued_at, which is present while the TaskInstance is
 // queued.
 func (j QueuedTaskInstance) QueuedAt() time.Time {
-	v, _ := j.held.Held().QueuedAt.Get()
+	v, _ := j.held.Record().QueuedAt.Get()
 	return v
 }
 
 // Start moves the TaskInstance to running. A worker begins.
-func (j QueuedTaskInstance) Start(ctx context.Context) (RunningTaskInstance, error) {
-	next, err := j.held.Move(ctx, startCall(opStart, fsm.Call{Actor: j.held.Actor()}))
-	return RunningTaskInstance{handle{next}}, err
+func (j QueuedTaskInstance) Start(ctx context.Context, c ...fsm.Call) (RunningTaskInstance, error) {
+	return handleAs[RunningTaskInstance](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
-func (j QueuedTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
-	return RemovedTaskInstance{handle{next}}, err
+func (j QueuedTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
+	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
 // RunningTaskInstance is a TaskInstance that is running, in the hands of one
 // actor. A worker runs it.
 type RunningTaskInstance struct {
-	handle
+	*held
 }
+
+func (RunningTaskInstance) anyTaskInstance() {}
 
 // Hostname returns hostname, which is present while the TaskInstance is
 // running.
 func (j RunningTaskInstance) Hostname() string {
-	v, _ := j.held.Held().Hostname.Get()
+	v, _ := j.held.Record().Hostname.Get()
 	return v
 }
 
 // StartedAt returns started_at, which is present while the TaskInstance is
 // running.
 func (j RunningTaskInstance) StartedAt() time.Time {
-	v, _ := j.held.Held().StartedAt.Get()
+	v, _ := j.held.Record().StartedAt.Get()
 	return v
 }
 
 // HeartbeatAt returns heartbeat_at, which is present while the TaskInstance is
 // running.
 func (j RunningTaskInstance) HeartbeatAt() time.Time {
-	v, _ := j.held.Held().HeartbeatAt.Get()
+	v, _ := j.held.Record().HeartbeatAt.Get()
 	return v
 }
 
 // Heartbeat keeps the TaskInstance running; the handle holds the new revision.
 // The worker is alive.
-func (j RunningTaskInstance) Heartbeat(ctx context.Context) error {
-	return j.held.Stay(ctx, heartbeatCall(opHeartbeat, fsm.Call{Actor: j.held.Actor()}))
+func (j RunningTaskInstance) Heartbeat(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, heartbeatCall(opHeartbeat, j.EngineCall(c)))
 }
 
 // Succeed moves the TaskInstance to success. The task is done.
-func (j RunningTaskInstance) Succeed(ctx context.Context) (SuccessTaskInstance, error) {
-	next, err := j.held.Move(ctx, succeedCall(opSucceed, fsm.Call{Actor: j.held.Actor()}))
-	return SuccessTaskInstance{handle{next}}, err
+func (j RunningTaskInstance) Succeed(ctx context.Context, c ...fsm.Call) (SuccessTaskInstance, error) {
+	return handleAs[SuccessTaskInstance](j.EngineMove(ctx, succeedCall(opSucceed, j.EngineCall(c))))
 }
 
 // Fail moves the TaskInstance to up_for_retry or failed. The task raised an
 // error.
-func (j RunningTaskInstance) Fail(ctx context.Context, in FailInput) (AfterFail, error) {
-	next, err := j.held.Move(ctx, failCall(opFail, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterFail{handle{next}}, err
+func (j RunningTaskInstance) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (AfterFail, error) {
+	return handleAs[AfterFail](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
 }
 
 // SkipWork moves the TaskInstance to skipped. The task says that it is to be
 // skipped.
-func (j RunningTaskInstance) SkipWork(ctx context.Context) (SkippedTaskInstance, error) {
-	next, err := j.held.Move(ctx, skipWorkCall(opSkipWork, fsm.Call{Actor: j.held.Actor()}))
-	return SkippedTaskInstance{handle{next}}, err
+func (j RunningTaskInstance) SkipWork(ctx context.Context, c ...fsm.Call) (SkippedTaskInstance, error) {
+	return handleAs[SkippedTaskInstance](j.EngineMove(ctx, skipWorkCall(opSkipWork, j.EngineCall(c))))
 }
 
 // Reschedule moves the TaskInstance to up_for_reschedule. A sensor gives its
 // worker back and looks again later.
-func (j RunningTaskInstance) Reschedule(ctx context.Context, in RescheduleInput) (UpForRescheduleTaskInstance, error) {
-	next, err := j.held.Move(ctx, rescheduleCall(opReschedule, in, fsm.Call{Actor: j.held.Actor()}))
-	return UpForRescheduleTaskInstance{handle{next}}, err
+func (j RunningTaskInstance) Reschedule(ctx context.Context, in RescheduleInput, c ...fsm.Call) (UpForRescheduleTaskInstance, error) {
+	return handleAs[UpForRescheduleTaskInstance](j.EngineMove(ctx, rescheduleCall(opReschedule, in, j.EngineCall(c))))
 }
 
 // Defer moves the TaskInstance to deferred. The task gives its worker back and
 // waits for a trigger.
-func (j RunningTaskInstance) Defer(ctx context.Context, in DeferInput) (DeferredTaskInstance, error) {
-	next, err := j.held.Move(ctx, deferCall(opDefer, in, fsm.Call{Actor: j.held.Actor()}))
-	return DeferredTaskInstance{handle{next}}, err
+func (j RunningTaskInstance) Defer(ctx context.Context, in DeferInput, c ...fsm.Call) (DeferredTaskInstance, error) {
+	return handleAs[DeferredTaskInstance](j.EngineMove(ctx, deferCall(opDefer, in, j.EngineCall(c))))
 }
 
 // Clear moves the TaskInstance to restarting. Somebody wants it to run again.
-func (j RunningTaskInstance) Clear(ctx context.Context, in ClearInput) (RestartingTaskInstance, error) {
-	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
-	return RestartingTaskInstance{handle{next}}, err
+func (j RunningTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (RestartingTaskInstance, error) {
+	return handleAs[RestartingTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
 
 // RestartingTaskInstance is a TaskInstance that is restarting, in the hands of
 // one actor. Was cleared while it ran; its worker is being stopped.
 type RestartingTaskInstance struct {
-	handle
+	*held
 }
+
+func (RestartingTaskInstance) anyTaskInstance() {}
 
 // StartedAt returns started_at, which is present while the TaskInstance is
 // restarting.
 func (j RestartingTaskInstance) StartedAt() time.Time {
-	v, _ := j.held.Held().StartedAt.Get()
+	v, _ := j.held.Record().StartedAt.Get()
 	return v
 }
 
 // Kill moves the TaskInstance to up_for_retry. The worker of a cleared task
 // instance is stopped.
-func (j RestartingTaskInstance) Kill(ctx context.Context) (UpForRetryTaskInstance, error) {
-	next, err := j.held.Move(ctx, killCall(opKill, fsm.Call{Actor: j.held.Actor()}))
-	return UpForRetryTaskInstance{handle{next}}, err
+func (j RestartingTaskInstance) Kill(ctx context.Context, c ...fsm.Call) (UpForRetryTaskInstance, error) {
+	return handleAs[UpForRetryTaskInstance](j.EngineMove(ctx, killCall(opKill, j.EngineCall(c))))
 }
 
 // UpForRetryTaskInstance is a TaskInstance that is up_for_retry, in the hands
 // of one actor. Has failed and will be tried again.
 type UpForRetryTaskInstance struct {
-	handle
+	upForRetryFields
+}
+
+func (UpForRetryTaskInstance) anyTaskInstance() {}
+
+// upForRetryFields are the fields that are present while the TaskInstance is
+// up_for_retry or up_for_reschedule.
+type upForRetryFields struct {
+	*held
 }
 
 // NextTryAt returns next_try_at, which is present while the TaskInstance is
-// up_for_retry.
-func (j UpForRetryTaskInstance) NextTryAt() time.Time {
-	v, _ := j.held.Held().NextTryAt.Get()
+// up_for_retry or up_for_reschedule.
+func (j upForRetryFields) NextTryAt() time.Time {
+	v, _ := j.held.Record().NextTryAt.Get()
 	return v
 }
 
 // FailUpstream moves the TaskInstance to upstream_failed. What it needs has
 // failed.
-func (j UpForRetryTaskInstance) FailUpstream(ctx context.Context) (UpstreamFailedTaskInstance, error) {
-	next, err := j.held.Move(ctx, failUpstreamCall(opFailUpstream, fsm.Call{Actor: j.held.Actor()}))
-	return UpstreamFailedTaskInstance{handle{next}}, err
+func (j UpForRetryTaskInstance) FailUpstream(ctx context.Context, c ...fsm.Call) (UpstreamFailedTaskInstance, error) {
+	return handleAs[UpstreamFailedTaskInstance](j.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.EngineCall(c))))
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j UpForRetryTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
-	return NoneTaskInstance{handle{next}}, err
+func (j UpForRetryTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
+	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
-func (j UpForRetryTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
-	return RemovedTaskInstance{handle{next}}, err
+func (j UpForRetryTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
+	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
 // UpForRescheduleTaskInstance is a TaskInstance that is up_for_reschedule, in
 // the hands of one actor. A sensor that looks again later.
 type UpForRescheduleTaskInstance struct {
-	handle
+	upForRetryFields
 }
 
-// NextTryAt returns next_try_at, which is present while the TaskInstance is
-// up_for_reschedule.
-func (j UpForRescheduleTaskInstance) NextTryAt() time.Time {
-	v, _ := j.held.Held().NextTryAt.Get()
-	return v
-}
+func (UpForRescheduleTaskInstance) anyTaskInstance() {}
 
 // FailUpstream moves the TaskInstance to upstream_failed. What it needs has
 // failed.
-func (j UpForRescheduleTaskInstance) FailUpstream(ctx context.Context) (UpstreamFailedTaskInstance, error) {
-	next, err := j.held.Move(ctx, failUpstreamCall(opFailUpstream, fsm.Call{Actor: j.held.Actor()}))
-	return UpstreamFailedTaskInstance{handle{next}}, err
+func (j UpForRescheduleTaskInstance) FailUpstream(ctx context.Context, c ...fsm.Call) (UpstreamFailedTaskInstance, error) {
+	return handleAs[UpstreamFailedTaskInstance](j.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.EngineCall(c))))
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j UpForRescheduleTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
-	return NoneTaskInstance{handle{next}}, err
+func (j UpForRescheduleTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
+	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
-func (j UpForRescheduleTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
-	return RemovedTaskInstance{handle{next}}, err
+func (j UpForRescheduleTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
+	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
 // DeferredTaskInstance is a TaskInstance that is deferred, in the hands of one
 // actor. A trigger waits for it; it holds no worker.
 type DeferredTaskInstance struct {
-	handle
+	*held
 }
+
+func (DeferredTaskInstance) anyTaskInstance() {}
 
 // NextMethod returns next_method, which is present while the TaskInstance is
 // deferred.
 func (j DeferredTaskInstance) NextMethod() string {
-	v, _ := j.held.Held().NextMethod.Get()
+	v, _ := j.held.Record().NextMethod.Get()
 	return v
 }
 
 // Resume moves the TaskInstance to scheduled. The trigger fired.
-func (j DeferredTaskInstance) Resume(ctx context.Context) (ScheduledTaskInstance, error) {
-	next, err := j.held.Move(ctx, resumeCall(opResume, fsm.Call{Actor: j.held.Actor()}))
-	return ScheduledTaskInstance{handle{next}}, err
+func (j DeferredTaskInstance) Resume(ctx context.Context, c ...fsm.Call) (ScheduledTaskInstance, error) {
+	return handleAs[ScheduledTaskInstance](j.EngineMove(ctx, resumeCall(opResume, j.EngineCall(c))))
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j DeferredTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
-	return NoneTaskInstance{handle{next}}, err
+func (j DeferredTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
+	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
-func (j DeferredTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
-	return RemovedTaskInstance{handle{next}}, err
+func (j DeferredTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
+	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
 // SuccessTaskInstance is a TaskInstance that is success, in the hands of one
 // actor. Is done.
 type SuccessTaskInstance struct {
-	handle
+	successFields
 }
 
-// EndedAt returns ended_at, which is present while the TaskInstance is success.
-func (j SuccessTaskInstance) EndedAt() time.Time {
-	v, _ := j.held.Held().EndedAt.Get()
+func (SuccessTaskInstance) anyTaskInstance() {}
+
+// successFields are the fields that are present while the TaskInstance is
+// success or failed.
+type successFields struct {
+	*held
+}
+
+// EndedAt returns ended_at, which is present while the TaskInstance is success
+// or failed.
+func (j successFields) EndedAt() time.Time {
+	v, _ := j.held.Record().EndedAt.Get()
 	return v
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j SuccessTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
-	return NoneTaskInstance{handle{next}}, err
+func (j SuccessTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
+	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
-func (j SuccessTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
-	return RemovedTaskInstance{handle{next}}, err
+func (j SuccessTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
+	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
 // FailedTaskInstance is a TaskInstance that is failed, in the hands of one
 // actor. Has failed for good.
 type FailedTaskInstance struct {
-	handle
+	successFields
 }
 
-// EndedAt returns ended_at, which is present while the TaskInstance is failed.
-func (j FailedTaskInstance) EndedAt() time.Time {
-	v, _ := j.held.Held().EndedAt.Get()
-	return v
-}
+func (FailedTaskInstance) anyTaskInstance() {}
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j FailedTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
-	return NoneTaskInstance{handle{next}}, err
+func (j FailedTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
+	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
-func (j FailedTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
-	return RemovedTaskInstance{handle{next}}, err
+func (j FailedTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
+	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
 // SkippedTaskInstance is a TaskInstance that is skipped, in the hands of one
 // actor. Was left out, by a branch or by itself.
 type SkippedTaskInstance struct {
-	handle
+	*held
 }
 
+func (SkippedTaskInstance) anyTaskInstance() {}
+
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j SkippedTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
-	return NoneTaskInstance{handle{next}}, err
+func (j SkippedTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
+	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
-func (j SkippedTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
-	return RemovedTaskInstance{handle{next}}, err
+func (j SkippedTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
+	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
 // UpstreamFailedTaskInstance is a TaskInstance that is upstream_failed, in the
 // hands of one actor. Something before it failed that it needs.
 type UpstreamFailedTaskInstance struct {
-	handle
+	*held
 }
 
+func (UpstreamFailedTaskInstance) anyTaskInstance() {}
+
 // Clear moves the TaskInstance to none. Somebody wants it to run again.
-func (j UpstreamFailedTaskInstance) Clear(ctx context.Context, in ClearInput) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, clearCall(opClear, in, fsm.Call{Actor: j.held.Actor()}))
-	return NoneTaskInstance{handle{next}}, err
+func (j UpstreamFailedTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
+	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
-func (j UpstreamFailedTaskInstance) Remove(ctx context.Context) (RemovedTaskInstance, error) {
-	next, err := j.held.Move(ctx, removeCall(opRemove, fsm.Call{Actor: j.held.Actor()}))
-	return RemovedTaskInstance{handle{next}}, err
+func (j UpstreamFailedTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
+	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
 // RemovedTaskInstance is a TaskInstance that is removed, in the hands of one
 // actor. Is no part of the DAG any more.
 type RemovedTaskInstance struct {
-	handle
+	*held
 }
+
+func (RemovedTaskInstance) anyTaskInstance() {}
 
 // Restore moves the TaskInstance to none. The task is in the DAG again.
-func (j RemovedTaskInstance) Restore(ctx context.Context) (NoneTaskInstance, error) {
-	next, err := j.held.Move(ctx, restoreCall(opRestore, fsm.Call{Actor: j.held.Actor()}))
-	return NoneTaskInstance{handle{next}}, err
+func (j RemovedTaskInstance) Restore(ctx context.Context, c ...fsm.Call) (NoneTaskInstance, error) {
+	return handleAs[NoneTaskInstance](j.EngineMove(ctx, restoreCall(opRestore, j.EngineCall(c))))
 }
 
-// AfterFail is what Fail led to. Switch tells which it is.
-type AfterFail struct {
-	handle
+// AfterFail is what Fail led to: UpForRetryTaskInstance or FailedTaskInstance.
+//
+//sumtype:decl
+type AfterFail interface {
+	AnyTaskInstance
+	afterFail()
 }
 
-// Switch calls the function of the state that the TaskInstance is in and
-// returns what it returns; nil stands for nothing to do. A state that is added
-// to the machine, or to what the operation may lead to, is a parameter more, so
-// no caller overlooks it.
-func (j AfterFail) Switch(
-	upForRetry func(UpForRetryTaskInstance) error,
-	failed func(FailedTaskInstance) error,
-) error {
-	switch j.held.Held().State {
-	case StateUpForRetry:
-		if upForRetry != nil {
-			return upForRetry(UpForRetryTaskInstance{j.handle})
-		}
-	case StateFailed:
-		if failed != nil {
-			return failed(FailedTaskInstance{j.handle})
-		}
-	}
-	return nil
-}
+func (UpForRetryTaskInstance) afterFail() {}
+func (FailedTaskInstance) afterFail()     {}
 
 // WorkerConfig says what a worker does with each TaskInstance that it claims,
 // and how.
@@ -624,8 +535,8 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[TaskIns
 		Claim: func(ctx context.Context, n int, _ time.Time) ([]Outcome, error) {
 			return m.QueueN(ctx, n, fsm.Call{RequestID: driver.NewID(), Actor: actor})
 		},
-		Beat: func(ctx context.Context, h *fsm.Held[TaskInstance], _ time.Time) error {
-			return h.Stay(ctx, heartbeatCall(opHeartbeat, fsm.Call{Actor: h.Actor()}))
+		Beat: func(ctx context.Context, h *held, _ time.Time) error {
+			return h.EngineStay(ctx, heartbeatCall(opHeartbeat, h.EngineCall(nil)))
 		},
 		Beats: func(j *TaskInstance) bool {
 			return j.State == StateRunning
@@ -636,19 +547,13 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[TaskIns
 		Lease: 5 * time.Minute,
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *fsm.Held[TaskInstance]) error {
-			return c.Work(ctx, QueuedTaskInstance{handle{h}})
-		}
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, QueuedTaskInstance{h}) }
 	}
 	if c.Failed != nil {
-		do.Failed = func(ctx context.Context, h *fsm.Held[TaskInstance], cause error) error {
-			return c.Failed(ctx, AnyTaskInstance{handle{h}}, cause)
-		}
+		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }
 	}
 	if c.Release != nil {
-		do.Release = func(ctx context.Context, h *fsm.Held[TaskInstance]) error {
-			return c.Release(ctx, AnyTaskInstance{handle{h}})
-		}
+		do.Release = func(ctx context.Context, h *held) error { return c.Release(ctx, handleOf(h)) }
 	}
 	return worker.New(m.core, actor, do, c.Options)
 }

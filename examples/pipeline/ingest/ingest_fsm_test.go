@@ -286,31 +286,26 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r Job, actor string) (held fsmtest.Holding[Job]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j PendingJob) error {
-					held = fsmtest.Holding[Job]{State: "pending", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j RunningJob) error {
-					held = fsmtest.Holding[Job]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"stalls_at": fsm.Some(j.StallsAt()) == r.StallsAt}}
-					return nil
-				},
-				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "succeeded", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-				func(j FailedJob) error {
-					held = fsmtest.Holding[Job]{State: "failed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "quarantined", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r Job, actor string) (got fsmtest.Holding[Job]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case PendingJob:
+				got.State, got.Handle, got.Target = "pending", j.held, j
+			case RunningJob:
+				got.State, got.Handle, got.Target = "running", j.held, j
+				got.Fields = map[string]bool{"stalls_at": fsm.Some(j.StallsAt()) == r.StallsAt}
+			case SucceededJob:
+				got.State, got.Handle, got.Target = "succeeded", j.held, j
+			case FailedJob:
+				got.State, got.Handle, got.Target = "failed", j.held, j
+			case QuarantinedJob:
+				got.State, got.Handle, got.Target = "quarantined", j.held, j
+			}
+			return got
 		},
 		Operations: map[string]fsmtest.Durably[Job]{
 			"enqueue": {
@@ -356,11 +351,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{handle{h}}
+						j := PendingJob{h}
 						next, err := j.Start(ctx)
-						return next.Outcome(), "running", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "running", nil
 					}
 					return out, end, err
 				},
@@ -370,15 +368,18 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Reschedule(ctx, at, testRescheduleInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{handle{h}}
-						err := j.Reschedule(ctx, testRescheduleInput(c))
+						j := PendingJob{h}
+						err = j.Reschedule(ctx, testRescheduleInput(c))
 						return j.Outcome(), "pending", err
 					case StateFailed:
-						j := FailedJob{handle{h}}
+						j := FailedJob{h}
 						next, err := j.Reschedule(ctx, testRescheduleInput(c))
-						return next.Outcome(), "pending", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "pending", nil
 					}
 					return out, end, err
 				},
@@ -388,10 +389,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Progress(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
-						err := j.Progress(ctx)
+						j := RunningJob{h}
+						err = j.Progress(ctx)
 						return j.Outcome(), "running", err
 					}
 					return out, end, err
@@ -402,11 +403,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Succeed(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{h}
 						next, err := j.Succeed(ctx)
-						return next, "succeeded", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "succeeded", nil
 					}
 					return out, end, err
 				},
@@ -416,11 +420,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Fail(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{h}
 						next, err := j.Fail(ctx)
-						return next.Outcome(), "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					}
 					return out, end, err
 				},
@@ -430,11 +437,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Quarantine(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateFailed:
-						j := FailedJob{handle{h}}
+						j := FailedJob{h}
 						next, err := j.Quarantine(ctx)
-						return next, "quarantined", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "quarantined", nil
 					}
 					return out, end, err
 				},

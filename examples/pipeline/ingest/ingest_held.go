@@ -31,194 +31,166 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Job, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Job is still so.
-func Hold(m *Machine, j Job, actor string) AnyJob {
-	return AnyJob{handle{m.core.Hold(j, actor)}}
+// finds out whether the Job is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Job, actor string) (AnyJob, error) {
+	return handleAs[AnyJob](m.core.Hold(j, actor), nil)
 }
 
-// Enqueue is the machine's, with a handle for result. The holder is its actor.
-// A call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Enqueue(ctx context.Context, id string, c fsm.Call) (PendingJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Enqueue(ctx, id, c)
-	if err != nil {
-		return PendingJob{}, err
-	}
-	return PendingJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Enqueue is that of Machine, with a handle for result.
+func (h Holder) Enqueue(ctx context.Context, id string, c ...fsm.Call) (PendingJob, error) {
+	out, err := h.m.Enqueue(ctx, id, h.m.core.EngineCall(h.actor, c))
+	return handleAs[PendingJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// Start is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Start(ctx context.Context, c fsm.Call) (RunningJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Start(ctx, c)
-	if err != nil {
-		return RunningJob{}, err
-	}
-	return RunningJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Start is that of Machine, with a handle for result.
+func (h Holder) Start(ctx context.Context, c ...fsm.Call) (RunningJob, error) {
+	out, err := h.m.Start(ctx, h.m.core.EngineCall(h.actor, c))
+	return handleAs[RunningJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// StartN is the machine's, with handles for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) StartN(ctx context.Context, n int, c fsm.Call) ([]RunningJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	outs, err := h.m.StartN(ctx, n, c)
-	if err != nil {
-		return nil, err
-	}
+// StartN is that of Machine, with handles for result.
+func (h Holder) StartN(ctx context.Context, n int, c ...fsm.Call) ([]RunningJob, error) {
+	outs, err := h.m.StartN(ctx, n, h.m.core.EngineCall(h.actor, c))
 	list := make([]RunningJob, len(outs))
 	for i, out := range outs {
-		list[i] = RunningJob{handle{h.m.core.HoldOutcome(out, h.actor)}}
+		if list[i], err = handleAs[RunningJob](h.m.core.HoldOutcome(out, h.actor), nil); err != nil {
+			break
+		}
 	}
-	return list, nil
+	return list, err
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Job]
+// AnyJob is a handle of a Job in whatever state it is: PendingJob, RunningJob,
+// SucceededJob, FailedJob or QuarantinedJob. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyJob interface {
+	fsm.Target
+	// Record returns the Job as it is held.
+	Record() Job
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyJob()
 }
 
-// Record returns the Job as it is held.
-func (h handle) Record() Job {
-	return h.held.Held()
-}
+// held is a Job in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Job]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Job as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Job {
-	return h.held.Held()
-}
-
-// AnyJob is a handle of a Job in whatever state it is. Switch tells which.
-type AnyJob struct {
-	handle
-}
-
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AnyJob) Switch(
-	pending func(PendingJob) error,
-	running func(RunningJob) error,
-	succeeded func(Job) error,
-	failed func(FailedJob) error,
-	quarantined func(Job) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyJob {
+	switch h.Record().State {
 	case StatePending:
-		if pending != nil {
-			return pending(PendingJob{j.handle})
-		}
+		return PendingJob{h}
 	case StateRunning:
-		if running != nil {
-			return running(RunningJob{j.handle})
-		}
+		return RunningJob{h}
 	case StateSucceeded:
-		if succeeded != nil {
-			return succeeded(j.held.Held())
-		}
+		return SucceededJob{h}
 	case StateFailed:
-		if failed != nil {
-			return failed(FailedJob{j.handle})
-		}
+		return FailedJob{h}
 	case StateQuarantined:
-		if quarantined != nil {
-			return quarantined(j.held.Held())
-		}
+		return QuarantinedJob{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // PendingJob is a Job that is pending, in the hands of one actor. Queued,
 // awaiting execution.
 type PendingJob struct {
-	handle
+	*held
 }
+
+func (PendingJob) anyJob() {}
 
 // Start moves the Job to running. Begins an execution; a call for a running job
 // is recorded and is no new attempt.
-func (j PendingJob) Start(ctx context.Context) (RunningJob, error) {
-	next, err := j.held.Move(ctx, startCall(opStart, fsm.Call{Actor: j.held.Actor()}))
-	return RunningJob{handle{next}}, err
+func (j PendingJob) Start(ctx context.Context, c ...fsm.Call) (RunningJob, error) {
+	return handleAs[RunningJob](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
 }
 
 // Reschedule keeps the Job pending; the handle holds the new revision. Puts the
 // job (back) into the queue, due at run_after.
-func (j PendingJob) Reschedule(ctx context.Context, in RescheduleInput) error {
-	return j.held.Stay(ctx, rescheduleCall(opReschedule, in, fsm.Call{Actor: j.held.Actor()}))
+func (j PendingJob) Reschedule(ctx context.Context, in RescheduleInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, rescheduleCall(opReschedule, in, j.EngineCall(c)))
 }
 
 // RunningJob is a Job that is running, in the hands of one actor. Currently
 // executing.
 type RunningJob struct {
-	handle
+	*held
 }
+
+func (RunningJob) anyJob() {}
 
 // StallsAt returns stalls_at, which is present while the Job is running.
 func (j RunningJob) StallsAt() time.Time {
-	v, _ := j.held.Held().StallsAt.Get()
+	v, _ := j.held.Record().StallsAt.Get()
 	return v
 }
 
 // Progress keeps the Job running; the handle holds the new revision. The worker
 // is alive; sets stalls_at forward, so that a long job does not look stalled.
-func (j RunningJob) Progress(ctx context.Context) error {
-	return j.held.Stay(ctx, progressCall(opProgress, fsm.Call{Actor: j.held.Actor()}))
+func (j RunningJob) Progress(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, progressCall(opProgress, j.EngineCall(c)))
 }
 
 // Succeed moves the Job to succeeded. The execution succeeded.
-func (j RunningJob) Succeed(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, succeedCall(opSucceed, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RunningJob) Succeed(ctx context.Context, c ...fsm.Call) (SucceededJob, error) {
+	return handleAs[SucceededJob](j.EngineMove(ctx, succeedCall(opSucceed, j.EngineCall(c))))
 }
 
 // Fail moves the Job to failed. The execution failed.
-func (j RunningJob) Fail(ctx context.Context) (FailedJob, error) {
-	next, err := j.held.Move(ctx, failCall(opFail, fsm.Call{Actor: j.held.Actor()}))
-	return FailedJob{handle{next}}, err
+func (j RunningJob) Fail(ctx context.Context, c ...fsm.Call) (FailedJob, error) {
+	return handleAs[FailedJob](j.EngineMove(ctx, failCall(opFail, j.EngineCall(c))))
 }
+
+// SucceededJob is a Job that is succeeded, in the hands of one actor. Completed
+// successfully.
+type SucceededJob struct {
+	*held
+}
+
+func (SucceededJob) anyJob() {}
 
 // FailedJob is a Job that is failed, in the hands of one actor. Failed; may be
 // retried.
 type FailedJob struct {
-	handle
+	*held
 }
+
+func (FailedJob) anyJob() {}
 
 // Reschedule moves the Job to pending. Puts the job (back) into the queue, due
 // at run_after.
-func (j FailedJob) Reschedule(ctx context.Context, in RescheduleInput) (PendingJob, error) {
-	next, err := j.held.Move(ctx, rescheduleCall(opReschedule, in, fsm.Call{Actor: j.held.Actor()}))
-	return PendingJob{handle{next}}, err
+func (j FailedJob) Reschedule(ctx context.Context, in RescheduleInput, c ...fsm.Call) (PendingJob, error) {
+	return handleAs[PendingJob](j.EngineMove(ctx, rescheduleCall(opReschedule, in, j.EngineCall(c))))
 }
 
 // Quarantine moves the Job to quarantined. Gives a failed job up.
-func (j FailedJob) Quarantine(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, quarantineCall(opQuarantine, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j FailedJob) Quarantine(ctx context.Context, c ...fsm.Call) (QuarantinedJob, error) {
+	return handleAs[QuarantinedJob](j.EngineMove(ctx, quarantineCall(opQuarantine, j.EngineCall(c))))
 }
+
+// QuarantinedJob is a Job that is quarantined, in the hands of one actor. Given
+// up; only an operator leads it back.
+type QuarantinedJob struct {
+	*held
+}
+
+func (QuarantinedJob) anyJob() {}
 
 // WorkerConfig says what a worker does with each Job that it claims, and how.
 type WorkerConfig struct {
@@ -251,8 +223,8 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], e
 		Claim: func(ctx context.Context, n int, _ time.Time) ([]Outcome, error) {
 			return m.StartN(ctx, n, fsm.Call{RequestID: driver.NewID(), Actor: actor})
 		},
-		Beat: func(ctx context.Context, h *fsm.Held[Job], _ time.Time) error {
-			return h.Stay(ctx, progressCall(opProgress, fsm.Call{Actor: h.Actor()}))
+		Beat: func(ctx context.Context, h *held, _ time.Time) error {
+			return h.EngineStay(ctx, progressCall(opProgress, h.EngineCall(nil)))
 		},
 		Beats: func(j *Job) bool {
 			return j.State == StateRunning
@@ -260,15 +232,13 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], e
 		Lease: 10 * time.Minute,
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Work(ctx, RunningJob{handle{h}}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, RunningJob{h}) }
 	}
 	if c.Failed != nil {
-		do.Failed = func(ctx context.Context, h *fsm.Held[Job], cause error) error {
-			return c.Failed(ctx, AnyJob{handle{h}}, cause)
-		}
+		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }
 	}
 	if c.Release != nil {
-		do.Release = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Release(ctx, AnyJob{handle{h}}) }
+		do.Release = func(ctx context.Context, h *held) error { return c.Release(ctx, handleOf(h)) }
 	}
 	return worker.New(m.core, actor, do, c.Options)
 }

@@ -318,35 +318,29 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			}
 			return testDurable(in), nil
 		},
-		Hold: func(r Job, actor string) (held fsmtest.Holding[Job]) {
-			j := Hold(m, r, actor)
-			_ = j.Switch(
-				func(j QueuedJob) error {
-					held = fsmtest.Holding[Job]{State: "queued", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-				func(j ClaimedJob) error {
-					held = fsmtest.Holding[Job]{State: "claimed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}}
-					return nil
-				},
-				func(j RunningJob) error {
-					held = fsmtest.Holding[Job]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}}
-					return nil
-				},
-				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "succeeded", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "failed", Handle: j.held, Record: r, Ref: j.Ref()}
-					return nil
-				},
-				func(j StalledJob) error {
-					held = fsmtest.Holding[Job]{State: "stalled", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
-					return nil
-				},
-			)
-			return held
+		Hold: func(r Job, actor string) (got fsmtest.Holding[Job]) {
+			j, err := Hold(m, r, actor)
+			if err != nil {
+				return got
+			}
+			got.Record, got.Ref = j.Record(), j.Ref()
+			switch j := j.(type) {
+			case QueuedJob:
+				got.State, got.Handle, got.Target = "queued", j.held, j
+			case ClaimedJob:
+				got.State, got.Handle, got.Target = "claimed", j.held, j
+				got.Fields = map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}
+			case RunningJob:
+				got.State, got.Handle, got.Target = "running", j.held, j
+				got.Fields = map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}
+			case SucceededJob:
+				got.State, got.Handle, got.Target = "succeeded", j.held, j
+			case FailedJob:
+				got.State, got.Handle, got.Target = "failed", j.held, j
+			case StalledJob:
+				got.State, got.Handle, got.Target = "stalled", j.held, j
+			}
+			return got
 		},
 		Worker: &fsmtest.Working[Job]{
 			Pick: "claim_next", Beat: "heartbeat", Deadline: "lease",
@@ -408,15 +402,21 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateQueued:
-						j := QueuedJob{handle{h}}
+						j := QueuedJob{h}
 						next, err := j.ClaimNext(ctx, testClaimNextInput(c))
-						return next.Outcome(), "claimed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "claimed", nil
 					case StateStalled:
-						j := StalledJob{handle{h}}
+						j := StalledJob{h}
 						next, err := j.ClaimNext(ctx, testClaimNextInput(c))
-						return next.Outcome(), "claimed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "claimed", nil
 					}
 					return out, end, err
 				},
@@ -426,11 +426,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Start(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateClaimed:
-						j := ClaimedJob{handle{h}}
+						j := ClaimedJob{claimedFields{h}}
 						next, err := j.Start(ctx)
-						return next.Outcome(), "running", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "running", nil
 					}
 					return out, end, err
 				},
@@ -440,14 +443,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Heartbeat(ctx, at, testHeartbeatInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateClaimed:
-						j := ClaimedJob{handle{h}}
-						err := j.Heartbeat(ctx, testHeartbeatInput(c))
+						j := ClaimedJob{claimedFields{h}}
+						err = j.Heartbeat(ctx, testHeartbeatInput(c))
 						return j.Outcome(), "claimed", err
 					case StateRunning:
-						j := RunningJob{handle{h}}
-						err := j.Heartbeat(ctx, testHeartbeatInput(c))
+						j := RunningJob{claimedFields{h}}
+						err = j.Heartbeat(ctx, testHeartbeatInput(c))
 						return j.Outcome(), "running", err
 					}
 					return out, end, err
@@ -458,11 +461,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Complete(ctx, at, testCompleteInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{claimedFields{h}}
 						next, err := j.Complete(ctx, testCompleteInput(c))
-						return next, "succeeded", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "succeeded", nil
 					}
 					return out, end, err
 				},
@@ -472,11 +478,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{claimedFields{h}}
 						next, err := j.Fail(ctx, testFailInput(c))
-						return next, "failed", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "failed", nil
 					}
 					return out, end, err
 				},
@@ -486,15 +495,21 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Stall(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateClaimed:
-						j := ClaimedJob{handle{h}}
+						j := ClaimedJob{claimedFields{h}}
 						next, err := j.Stall(ctx)
-						return next.Outcome(), "stalled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "stalled", nil
 					case StateRunning:
-						j := RunningJob{handle{h}}
+						j := RunningJob{claimedFields{h}}
 						next, err := j.Stall(ctx)
-						return next.Outcome(), "stalled", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "stalled", nil
 					}
 					return out, end, err
 				},
@@ -504,11 +519,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.RequeueStalled(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Held().State {
+					switch h.Record().State {
 					case StateStalled:
-						j := StalledJob{handle{h}}
+						j := StalledJob{h}
 						next, err := j.RequeueStalled(ctx)
-						return next.Outcome(), "queued", err
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "queued", nil
 					}
 					return out, end, err
 				},

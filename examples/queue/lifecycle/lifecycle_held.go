@@ -31,245 +31,207 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Job, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Job is still so.
-func Hold(m *Machine, j Job, actor string) AnyJob {
-	return AnyJob{handle{m.core.Hold(j, actor)}}
+// finds out whether the Job is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Job, actor string) (AnyJob, error) {
+	return handleAs[AnyJob](m.core.Hold(j, actor), nil)
 }
 
-// Enqueue is the machine's, with a handle for result. The holder is its actor.
-// A call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Enqueue(ctx context.Context, id string, in EnqueueInput, c fsm.Call) (AnyJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Enqueue(ctx, id, in, c)
-	if err != nil {
-		return AnyJob{}, err
-	}
-	return AnyJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Enqueue is that of Machine, with a handle for result.
+func (h Holder) Enqueue(ctx context.Context, id string, in EnqueueInput, c ...fsm.Call) (AnyJob, error) {
+	out, err := h.m.Enqueue(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[AnyJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// ClaimNext is the machine's, with a handle for result. The holder is its
-// actor. A call without a request id gets a new one each time; give it one of
-// your own to make a retry safe.
-func (h Holder) ClaimNext(ctx context.Context, in ClaimNextInput, c fsm.Call) (ClaimedJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.ClaimNext(ctx, in, c)
-	if err != nil {
-		return ClaimedJob{}, err
-	}
-	return ClaimedJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// ClaimNext is that of Machine, with a handle for result.
+func (h Holder) ClaimNext(ctx context.Context, in ClaimNextInput, c ...fsm.Call) (ClaimedJob, error) {
+	out, err := h.m.ClaimNext(ctx, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[ClaimedJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// ClaimNextN is the machine's, with handles for result. The holder is its
-// actor. A call without a request id gets a new one each time; give it one of
-// your own to make a retry safe.
-func (h Holder) ClaimNextN(ctx context.Context, n int, in ClaimNextInput, c fsm.Call) ([]ClaimedJob, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	outs, err := h.m.ClaimNextN(ctx, n, in, c)
-	if err != nil {
-		return nil, err
-	}
+// ClaimNextN is that of Machine, with handles for result.
+func (h Holder) ClaimNextN(ctx context.Context, n int, in ClaimNextInput, c ...fsm.Call) ([]ClaimedJob, error) {
+	outs, err := h.m.ClaimNextN(ctx, n, in, h.m.core.EngineCall(h.actor, c))
 	list := make([]ClaimedJob, len(outs))
 	for i, out := range outs {
-		list[i] = ClaimedJob{handle{h.m.core.HoldOutcome(out, h.actor)}}
+		if list[i], err = handleAs[ClaimedJob](h.m.core.HoldOutcome(out, h.actor), nil); err != nil {
+			break
+		}
 	}
-	return list, nil
+	return list, err
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Job]
+// AnyJob is a handle of a Job in whatever state it is: QueuedJob, ClaimedJob,
+// RunningJob, SucceededJob, FailedJob or StalledJob. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyJob interface {
+	fsm.Target
+	// Record returns the Job as it is held.
+	Record() Job
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyJob()
 }
 
-// Record returns the Job as it is held.
-func (h handle) Record() Job {
-	return h.held.Held()
-}
+// held is a Job in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Job]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Job as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Job {
-	return h.held.Held()
-}
-
-// AnyJob is a handle of a Job in whatever state it is. Switch tells which.
-type AnyJob struct {
-	handle
-}
-
-// Switch calls the function of the state that the Job is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AnyJob) Switch(
-	queued func(QueuedJob) error,
-	claimed func(ClaimedJob) error,
-	running func(RunningJob) error,
-	succeeded func(Job) error,
-	failed func(Job) error,
-	stalled func(StalledJob) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyJob {
+	switch h.Record().State {
 	case StateQueued:
-		if queued != nil {
-			return queued(QueuedJob{j.handle})
-		}
+		return QueuedJob{h}
 	case StateClaimed:
-		if claimed != nil {
-			return claimed(ClaimedJob{j.handle})
-		}
+		return ClaimedJob{claimedFields{h}}
 	case StateRunning:
-		if running != nil {
-			return running(RunningJob{j.handle})
-		}
+		return RunningJob{claimedFields{h}}
 	case StateSucceeded:
-		if succeeded != nil {
-			return succeeded(j.held.Held())
-		}
+		return SucceededJob{h}
 	case StateFailed:
-		if failed != nil {
-			return failed(j.held.Held())
-		}
+		return FailedJob{h}
 	case StateStalled:
-		if stalled != nil {
-			return stalled(StalledJob{j.handle})
-		}
+		return StalledJob{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // QueuedJob is a Job that is queued, in the hands of one actor. The job may be
 // claimed; nobody owns it.
 type QueuedJob struct {
-	handle
+	*held
 }
+
+func (QueuedJob) anyJob() {}
 
 // ClaimNext moves the Job to claimed. Gives a job to the worker that asks, the
 // oldest one unless the worker names one.
-func (j QueuedJob) ClaimNext(ctx context.Context, in ClaimNextInput) (ClaimedJob, error) {
-	next, err := j.held.Move(ctx, claimNextCall(opClaimNext, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClaimedJob{handle{next}}, err
+func (j QueuedJob) ClaimNext(ctx context.Context, in ClaimNextInput, c ...fsm.Call) (ClaimedJob, error) {
+	return handleAs[ClaimedJob](j.EngineMove(ctx, claimNextCall(opClaimNext, in, j.EngineCall(c))))
 }
 
 // ClaimedJob is a Job that is claimed, in the hands of one actor. One worker is
 // responsible and has not started yet.
 type ClaimedJob struct {
-	handle
+	claimedFields
 }
 
-// Owner returns owner, which is present while the Job is claimed.
-func (j ClaimedJob) Owner() string {
-	v, _ := j.held.Held().Owner.Get()
+func (ClaimedJob) anyJob() {}
+
+// claimedFields are the fields that are present while the Job is claimed or
+// running.
+type claimedFields struct {
+	*held
+}
+
+// Owner returns owner, which is present while the Job is claimed or running.
+func (j claimedFields) Owner() string {
+	v, _ := j.held.Record().Owner.Get()
 	return v
 }
 
-// Lease returns lease, which is present while the Job is claimed.
-func (j ClaimedJob) Lease() time.Time {
-	v, _ := j.held.Held().Lease.Get()
+// Lease returns lease, which is present while the Job is claimed or running.
+func (j claimedFields) Lease() time.Time {
+	v, _ := j.held.Record().Lease.Get()
 	return v
 }
 
 // Start moves the Job to running. The owner begins the work.
-func (j ClaimedJob) Start(ctx context.Context) (RunningJob, error) {
-	next, err := j.held.Move(ctx, startCall(opStart, fsm.Call{Actor: j.held.Actor()}))
-	return RunningJob{handle{next}}, err
+func (j ClaimedJob) Start(ctx context.Context, c ...fsm.Call) (RunningJob, error) {
+	return handleAs[RunningJob](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
 }
 
 // Heartbeat keeps the Job claimed; the handle holds the new revision. The owner
 // is alive and extends its lease.
-func (j ClaimedJob) Heartbeat(ctx context.Context, in HeartbeatInput) error {
-	return j.held.Stay(ctx, heartbeatCall(opHeartbeat, in, fsm.Call{Actor: j.held.Actor()}))
+func (j ClaimedJob) Heartbeat(ctx context.Context, in HeartbeatInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.EngineCall(c)))
 }
 
 // Stall moves the Job to stalled. Takes the job away from an owner that let its
 // lease end. The sweeper does it in time; who asks for it stands in the event
 // as its actor.
-func (j ClaimedJob) Stall(ctx context.Context) (StalledJob, error) {
-	next, err := j.held.Move(ctx, stallCall(opStall, fsm.Call{Actor: j.held.Actor()}))
-	return StalledJob{handle{next}}, err
+func (j ClaimedJob) Stall(ctx context.Context, c ...fsm.Call) (StalledJob, error) {
+	return handleAs[StalledJob](j.EngineMove(ctx, stallCall(opStall, j.EngineCall(c))))
 }
 
 // RunningJob is a Job that is running, in the hands of one actor. The owner has
 // started and extends its lease by heartbeats.
 type RunningJob struct {
-	handle
+	claimedFields
 }
 
-// Owner returns owner, which is present while the Job is running.
-func (j RunningJob) Owner() string {
-	v, _ := j.held.Held().Owner.Get()
-	return v
-}
-
-// Lease returns lease, which is present while the Job is running.
-func (j RunningJob) Lease() time.Time {
-	v, _ := j.held.Held().Lease.Get()
-	return v
-}
+func (RunningJob) anyJob() {}
 
 // Heartbeat keeps the Job running; the handle holds the new revision. The owner
 // is alive and extends its lease.
-func (j RunningJob) Heartbeat(ctx context.Context, in HeartbeatInput) error {
-	return j.held.Stay(ctx, heartbeatCall(opHeartbeat, in, fsm.Call{Actor: j.held.Actor()}))
+func (j RunningJob) Heartbeat(ctx context.Context, in HeartbeatInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.EngineCall(c)))
 }
 
 // Complete moves the Job to succeeded. The owner hands in the result.
-func (j RunningJob) Complete(ctx context.Context, in CompleteInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, completeCall(opComplete, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RunningJob) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (SucceededJob, error) {
+	return handleAs[SucceededJob](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
 }
 
 // Fail moves the Job to failed. The owner reports that the work failed.
-func (j RunningJob) Fail(ctx context.Context, in FailInput) (Outcome, error) {
-	next, err := j.held.Move(ctx, failCall(opFail, in, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j RunningJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (FailedJob, error) {
+	return handleAs[FailedJob](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
 }
 
 // Stall moves the Job to stalled. Takes the job away from an owner that let its
 // lease end. The sweeper does it in time; who asks for it stands in the event
 // as its actor.
-func (j RunningJob) Stall(ctx context.Context) (StalledJob, error) {
-	next, err := j.held.Move(ctx, stallCall(opStall, fsm.Call{Actor: j.held.Actor()}))
-	return StalledJob{handle{next}}, err
+func (j RunningJob) Stall(ctx context.Context, c ...fsm.Call) (StalledJob, error) {
+	return handleAs[StalledJob](j.EngineMove(ctx, stallCall(opStall, j.EngineCall(c))))
 }
+
+// SucceededJob is a Job that is succeeded, in the hands of one actor. The job
+// has its result.
+type SucceededJob struct {
+	*held
+}
+
+func (SucceededJob) anyJob() {}
+
+// FailedJob is a Job that is failed, in the hands of one actor. The job has
+// ended with an error.
+type FailedJob struct {
+	*held
+}
+
+func (FailedJob) anyJob() {}
 
 // StalledJob is a Job that is stalled, in the hands of one actor. The previous
 // owner is no longer trusted; the job waits for another one.
 type StalledJob struct {
-	handle
+	*held
 }
+
+func (StalledJob) anyJob() {}
 
 // ClaimNext moves the Job to claimed. Gives a job to the worker that asks, the
 // oldest one unless the worker names one.
-func (j StalledJob) ClaimNext(ctx context.Context, in ClaimNextInput) (ClaimedJob, error) {
-	next, err := j.held.Move(ctx, claimNextCall(opClaimNext, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClaimedJob{handle{next}}, err
+func (j StalledJob) ClaimNext(ctx context.Context, in ClaimNextInput, c ...fsm.Call) (ClaimedJob, error) {
+	return handleAs[ClaimedJob](j.EngineMove(ctx, claimNextCall(opClaimNext, in, j.EngineCall(c))))
 }
 
 // RequeueStalled moves the Job to queued. Puts a stalled job back into the
 // queue. Who asks need not own it, and stands in the event as its actor.
-func (j StalledJob) RequeueStalled(ctx context.Context) (QueuedJob, error) {
-	next, err := j.held.Move(ctx, requeueStalledCall(opRequeueStalled, fsm.Call{Actor: j.held.Actor()}))
-	return QueuedJob{handle{next}}, err
+func (j StalledJob) RequeueStalled(ctx context.Context, c ...fsm.Call) (QueuedJob, error) {
+	return handleAs[QueuedJob](j.EngineMove(ctx, requeueStalledCall(opRequeueStalled, j.EngineCall(c))))
 }
 
 // WorkerConfig says what a worker does with each Job that it claims, and how.
@@ -300,23 +262,21 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], e
 		Claim: func(ctx context.Context, n int, until time.Time) ([]Outcome, error) {
 			return m.ClaimNextN(ctx, n, ClaimNextInput{Lease: until}, fsm.Call{RequestID: driver.NewID(), Actor: actor})
 		},
-		Beat: func(ctx context.Context, h *fsm.Held[Job], until time.Time) error {
-			return h.Stay(ctx, heartbeatCall(opHeartbeat, HeartbeatInput{Lease: until}, fsm.Call{Actor: h.Actor()}))
+		Beat: func(ctx context.Context, h *held, until time.Time) error {
+			return h.EngineStay(ctx, heartbeatCall(opHeartbeat, HeartbeatInput{Lease: until}, h.EngineCall(nil)))
 		},
 		Beats: func(j *Job) bool {
 			return j.State == StateClaimed || j.State == StateRunning
 		},
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Work(ctx, ClaimedJob{handle{h}}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, ClaimedJob{claimedFields{h}}) }
 	}
 	if c.Failed != nil {
-		do.Failed = func(ctx context.Context, h *fsm.Held[Job], cause error) error {
-			return c.Failed(ctx, AnyJob{handle{h}}, cause)
-		}
+		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }
 	}
 	if c.Release != nil {
-		do.Release = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Release(ctx, AnyJob{handle{h}}) }
+		do.Release = func(ctx context.Context, h *held) error { return c.Release(ctx, handleOf(h)) }
 	}
 	return worker.New(m.core, actor, do, c.Options)
 }

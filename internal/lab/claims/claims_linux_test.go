@@ -117,7 +117,7 @@ func work(args []string) error {
 	}
 	me := storetest.Meta{Actor: name}
 	end := func(ctx context.Context, h *fsm.Held[storetest.Parcel]) error {
-		_, err := h.Move(ctx, storetest.Shelve(me, h.Ref().ID, name))
+		_, err := h.EngineMove(ctx, storetest.Shelve(me, h.Ref().ID, name))
 		return err
 	}
 	w, err := fsmworker.New(m, name, fsmworker.Funcs[storetest.Parcel]{
@@ -128,7 +128,7 @@ func work(args []string) error {
 			return m.Pick(ctx, n, c)
 		},
 		Beat: func(ctx context.Context, h *fsm.Held[storetest.Parcel], until time.Time) error {
-			return h.Stay(ctx, storetest.Touch(me, until))
+			return h.EngineStay(ctx, storetest.Touch(me, until))
 		},
 		Beats: func(p *storetest.Parcel) bool { return p.State == "held" },
 		Work: func(ctx context.Context, h *fsm.Held[storetest.Parcel]) error {

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Claim that it makes or picks
@@ -29,202 +28,139 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Claim, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Claim is still so.
-func Hold(m *Machine, j Claim, actor string) AnyClaim {
-	return AnyClaim{handle{m.core.Hold(j, actor)}}
+// finds out whether the Claim is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Claim, actor string) (AnyClaim, error) {
+	return handleAs[AnyClaim](m.core.Hold(j, actor), nil)
 }
 
-// File is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) File(ctx context.Context, id string, in FileInput, c fsm.Call) (AnyClaim, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.File(ctx, id, in, c)
-	if err != nil {
-		return AnyClaim{}, err
-	}
-	return AnyClaim{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// File is that of Machine, with a handle for result.
+func (h Holder) File(ctx context.Context, id string, in FileInput, c ...fsm.Call) (AnyClaim, error) {
+	out, err := h.m.File(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[AnyClaim](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Claim]
+// AnyClaim is a handle of a Claim in whatever state it is: SmallClaim,
+// LargeClaim, PaidClaim or ParkedClaim. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyClaim interface {
+	fsm.Target
+	// Record returns the Claim as it is held.
+	Record() Claim
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyClaim()
 }
 
-// Record returns the Claim as it is held.
-func (h handle) Record() Claim {
-	return h.held.Held()
-}
+// held is a Claim in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Claim]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Claim as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Claim {
-	return h.held.Held()
-}
-
-// AnyClaim is a handle of a Claim in whatever state it is. Switch tells which.
-type AnyClaim struct {
-	handle
-}
-
-// Switch calls the function of the state that the Claim is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AnyClaim) Switch(
-	small func(SmallClaim) error,
-	large func(LargeClaim) error,
-	paid func(Claim) error,
-	parked func(ParkedClaim) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyClaim {
+	switch h.Record().State {
 	case StateSmall:
-		if small != nil {
-			return small(SmallClaim{j.handle})
-		}
+		return SmallClaim{h}
 	case StateLarge:
-		if large != nil {
-			return large(LargeClaim{j.handle})
-		}
+		return LargeClaim{h}
 	case StatePaid:
-		if paid != nil {
-			return paid(j.held.Held())
-		}
+		return PaidClaim{h}
 	case StateParked:
-		if parked != nil {
-			return parked(ParkedClaim{j.handle})
-		}
+		return ParkedClaim{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // SmallClaim is a Claim that is small, in the hands of one actor.
 type SmallClaim struct {
-	handle
+	*held
 }
 
+func (SmallClaim) anyClaim() {}
+
 // Vote moves the Claim to paid or small.
-func (j SmallClaim) Vote(ctx context.Context) (AfterVote, error) {
-	next, err := j.held.Move(ctx, voteCall(opVote, fsm.Call{Actor: j.held.Actor()}))
-	return AfterVote{handle{next}}, err
+func (j SmallClaim) Vote(ctx context.Context, c ...fsm.Call) (AfterVote, error) {
+	return handleAs[AfterVote](j.EngineMove(ctx, voteCall(opVote, j.EngineCall(c))))
 }
 
 // Ask moves the Claim to paid or parked.
-func (j SmallClaim) Ask(ctx context.Context, in AskInput) (AfterAsk, error) {
-	next, err := j.held.Move(ctx, askCall(opAsk, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterAsk{handle{next}}, err
+func (j SmallClaim) Ask(ctx context.Context, in AskInput, c ...fsm.Call) (AfterAsk, error) {
+	return handleAs[AfterAsk](j.EngineMove(ctx, askCall(opAsk, in, j.EngineCall(c))))
 }
 
 // LargeClaim is a Claim that is large, in the hands of one actor.
 type LargeClaim struct {
-	handle
+	*held
 }
 
+func (LargeClaim) anyClaim() {}
+
 // Vote moves the Claim to paid or large.
-func (j LargeClaim) Vote(ctx context.Context) (AfterVote, error) {
-	next, err := j.held.Move(ctx, voteCall(opVote, fsm.Call{Actor: j.held.Actor()}))
-	return AfterVote{handle{next}}, err
+func (j LargeClaim) Vote(ctx context.Context, c ...fsm.Call) (AfterVote, error) {
+	return handleAs[AfterVote](j.EngineMove(ctx, voteCall(opVote, j.EngineCall(c))))
 }
 
 // Ask moves the Claim to paid or parked.
-func (j LargeClaim) Ask(ctx context.Context, in AskInput) (AfterAsk, error) {
-	next, err := j.held.Move(ctx, askCall(opAsk, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterAsk{handle{next}}, err
+func (j LargeClaim) Ask(ctx context.Context, in AskInput, c ...fsm.Call) (AfterAsk, error) {
+	return handleAs[AfterAsk](j.EngineMove(ctx, askCall(opAsk, in, j.EngineCall(c))))
 }
+
+// PaidClaim is a Claim that is paid, in the hands of one actor.
+type PaidClaim struct {
+	*held
+}
+
+func (PaidClaim) anyClaim() {}
 
 // ParkedClaim is a Claim that is parked, in the hands of one actor.
 type ParkedClaim struct {
-	handle
+	*held
 }
+
+func (ParkedClaim) anyClaim() {}
 
 // Unpark moves the Claim to small.
-func (j ParkedClaim) Unpark(ctx context.Context) (SmallClaim, error) {
-	next, err := j.held.Move(ctx, unparkCall(opUnpark, fsm.Call{Actor: j.held.Actor()}))
-	return SmallClaim{handle{next}}, err
+func (j ParkedClaim) Unpark(ctx context.Context, c ...fsm.Call) (SmallClaim, error) {
+	return handleAs[SmallClaim](j.EngineMove(ctx, unparkCall(opUnpark, j.EngineCall(c))))
 }
 
-// AfterVote is what Vote led to. Switch tells which it is.
-type AfterVote struct {
-	handle
+// AfterVote is what Vote led to: SmallClaim, LargeClaim or PaidClaim. After a
+// call that was recorded and changed nothing, RecordOnly of its Outcome is set.
+//
+//sumtype:decl
+type AfterVote interface {
+	AnyClaim
+	afterVote()
 }
 
-// Switch calls the function of the state that the Claim is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it. A call that was recorded and changed nothing goes to
-// recorded, with a handle for the next try.
-func (j AfterVote) Switch(
-	small func(SmallClaim) error,
-	large func(LargeClaim) error,
-	paid func(Claim) error,
-	recorded func(AnyClaim) error,
-) error {
-	if j.held.Outcome().RecordOnly {
-		if recorded != nil {
-			return recorded(AnyClaim{j.handle})
-		}
-		return nil
-	}
-	switch j.held.Held().State {
-	case StateSmall:
-		if small != nil {
-			return small(SmallClaim{j.handle})
-		}
-	case StateLarge:
-		if large != nil {
-			return large(LargeClaim{j.handle})
-		}
-	case StatePaid:
-		if paid != nil {
-			return paid(j.held.Held())
-		}
-	}
-	return nil
+func (SmallClaim) afterVote() {}
+func (LargeClaim) afterVote() {}
+func (PaidClaim) afterVote()  {}
+
+// AfterAsk is what Ask led to: SmallClaim, LargeClaim, PaidClaim or
+// ParkedClaim. After a call that was recorded and changed nothing, RecordOnly
+// of its Outcome is set.
+//
+//sumtype:decl
+type AfterAsk interface {
+	AnyClaim
+	afterAsk()
 }
 
-// AfterAsk is what Ask led to. Switch tells which it is.
-type AfterAsk struct {
-	handle
-}
-
-// Switch calls the function of the state that the Claim is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it. A call that was recorded and changed nothing goes to
-// recorded, with a handle for the next try.
-func (j AfterAsk) Switch(
-	paid func(Claim) error,
-	parked func(ParkedClaim) error,
-	recorded func(AnyClaim) error,
-) error {
-	if j.held.Outcome().RecordOnly {
-		if recorded != nil {
-			return recorded(AnyClaim{j.handle})
-		}
-		return nil
-	}
-	switch j.held.Held().State {
-	case StatePaid:
-		if paid != nil {
-			return paid(j.held.Held())
-		}
-	case StateParked:
-		if parked != nil {
-			return parked(ParkedClaim{j.handle})
-		}
-	}
-	return nil
-}
+func (SmallClaim) afterAsk()  {}
+func (LargeClaim) afterAsk()  {}
+func (PaidClaim) afterAsk()   {}
+func (ParkedClaim) afterAsk() {}

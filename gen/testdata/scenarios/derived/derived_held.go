@@ -7,7 +7,6 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Part that it makes or picks
@@ -30,133 +29,104 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Part, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Part is still so.
-func Hold(m *Machine, j Part, actor string) AnyPart {
-	return AnyPart{handle{m.core.Hold(j, actor)}}
+// finds out whether the Part is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Part, actor string) (AnyPart, error) {
+	return handleAs[AnyPart](m.core.Hold(j, actor), nil)
 }
 
-// Add is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Add(ctx context.Context, id string, in AddInput, c fsm.Call) (WaitingPart, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Add(ctx, id, in, c)
-	if err != nil {
-		return WaitingPart{}, err
-	}
-	return WaitingPart{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Add is that of Machine, with a handle for result.
+func (h Holder) Add(ctx context.Context, id string, in AddInput, c ...fsm.Call) (WaitingPart, error) {
+	out, err := h.m.Add(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[WaitingPart](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Part]
+// AnyPart is a handle of a Part in whatever state it is: WaitingPart, GoodPart
+// or BadPart. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyPart interface {
+	fsm.Target
+	// Record returns the Part as it is held.
+	Record() Part
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyPart()
 }
 
-// Record returns the Part as it is held.
-func (h handle) Record() Part {
-	return h.held.Held()
-}
+// held is a Part in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Part]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Part as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Part {
-	return h.held.Held()
-}
-
-// AnyPart is a handle of a Part in whatever state it is. Switch tells which.
-type AnyPart struct {
-	handle
-}
-
-// Switch calls the function of the state that the Part is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AnyPart) Switch(
-	waiting func(WaitingPart) error,
-	good func(GoodPart) error,
-	bad func(Part) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyPart {
+	switch h.Record().State {
 	case StateWaiting:
-		if waiting != nil {
-			return waiting(WaitingPart{j.handle})
-		}
+		return WaitingPart{h}
 	case StateGood:
-		if good != nil {
-			return good(GoodPart{j.handle})
-		}
+		return GoodPart{h}
 	case StateBad:
-		if bad != nil {
-			return bad(j.held.Held())
-		}
+		return BadPart{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // WaitingPart is a Part that is waiting, in the hands of one actor.
 type WaitingPart struct {
-	handle
+	*held
 }
 
+func (WaitingPart) anyPart() {}
+
 // Inspect moves the Part to good or bad.
-func (j WaitingPart) Inspect(ctx context.Context, in InspectInput) (AfterInspect, error) {
-	next, err := j.held.Move(ctx, inspectCall(opInspect, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterInspect{handle{next}}, err
+func (j WaitingPart) Inspect(ctx context.Context, in InspectInput, c ...fsm.Call) (AfterInspect, error) {
+	return handleAs[AfterInspect](j.EngineMove(ctx, inspectCall(opInspect, in, j.EngineCall(c))))
 }
 
 // GoodPart is a Part that is good, in the hands of one actor.
 type GoodPart struct {
-	handle
+	*held
 }
+
+func (GoodPart) anyPart() {}
 
 // CheckedAt returns checked_at, which is present while the Part is good.
 func (j GoodPart) CheckedAt() time.Time {
-	v, _ := j.held.Held().CheckedAt.Get()
+	v, _ := j.held.Record().CheckedAt.Get()
 	return v
 }
 
 // Reinspect moves the Part to waiting.
-func (j GoodPart) Reinspect(ctx context.Context) (WaitingPart, error) {
-	next, err := j.held.Move(ctx, reinspectCall(opReinspect, fsm.Call{Actor: j.held.Actor()}))
-	return WaitingPart{handle{next}}, err
+func (j GoodPart) Reinspect(ctx context.Context, c ...fsm.Call) (WaitingPart, error) {
+	return handleAs[WaitingPart](j.EngineMove(ctx, reinspectCall(opReinspect, j.EngineCall(c))))
 }
 
-// AfterInspect is what Inspect led to. Switch tells which it is.
-type AfterInspect struct {
-	handle
+// BadPart is a Part that is bad, in the hands of one actor.
+type BadPart struct {
+	*held
 }
 
-// Switch calls the function of the state that the Part is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AfterInspect) Switch(
-	good func(GoodPart) error,
-	bad func(Part) error,
-) error {
-	switch j.held.Held().State {
-	case StateGood:
-		if good != nil {
-			return good(GoodPart{j.handle})
-		}
-	case StateBad:
-		if bad != nil {
-			return bad(j.held.Held())
-		}
-	}
-	return nil
+func (BadPart) anyPart() {}
+
+// AfterInspect is what Inspect led to: GoodPart or BadPart.
+//
+//sumtype:decl
+type AfterInspect interface {
+	AnyPart
+	afterInspect()
 }
+
+func (GoodPart) afterInspect() {}
+func (BadPart) afterInspect()  {}

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Thing that it makes or picks
@@ -29,164 +28,134 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Thing, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Thing is still so.
-func Hold(m *Machine, j Thing, actor string) AnyThing {
-	return AnyThing{handle{m.core.Hold(j, actor)}}
+// finds out whether the Thing is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Thing, actor string) (AnyThing, error) {
+	return handleAs[AnyThing](m.core.Hold(j, actor), nil)
 }
 
-// Make is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Make(ctx context.Context, id string, in MakeInput, c fsm.Call) (MadeThing, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Make(ctx, id, in, c)
-	if err != nil {
-		return MadeThing{}, err
-	}
-	return MadeThing{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Make is that of Machine, with a handle for result.
+func (h Holder) Make(ctx context.Context, id string, in MakeInput, c ...fsm.Call) (MadeThing, error) {
+	out, err := h.m.Make(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[MadeThing](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Thing]
+// AnyThing is a handle of a Thing in whatever state it is: MadeThing,
+// SettledThing or DoneThing. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyThing interface {
+	fsm.Target
+	// Record returns the Thing as it is held.
+	Record() Thing
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyThing()
 }
 
-// Record returns the Thing as it is held.
-func (h handle) Record() Thing {
-	return h.held.Held()
-}
+// held is a Thing in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Thing]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Thing as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Thing {
-	return h.held.Held()
-}
-
-// AnyThing is a handle of a Thing in whatever state it is. Switch tells which.
-type AnyThing struct {
-	handle
-}
-
-// Switch calls the function of the state that the Thing is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AnyThing) Switch(
-	made func(MadeThing) error,
-	settled func(SettledThing) error,
-	done func(Thing) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyThing {
+	switch h.Record().State {
 	case StateMade:
-		if made != nil {
-			return made(MadeThing{j.handle})
-		}
+		return MadeThing{h}
 	case StateSettled:
-		if settled != nil {
-			return settled(SettledThing{j.handle})
-		}
+		return SettledThing{h}
 	case StateDone:
-		if done != nil {
-			return done(j.held.Held())
-		}
+		return DoneThing{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // MadeThing is a Thing that is made, in the hands of one actor.
 type MadeThing struct {
-	handle
+	*held
 }
 
+func (MadeThing) anyThing() {}
+
 // Swap keeps the Thing made; the handle holds the new revision.
-func (j MadeThing) Swap(ctx context.Context) error {
-	return j.held.Stay(ctx, swapCall(opSwap, fsm.Call{Actor: j.held.Actor()}))
+func (j MadeThing) Swap(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, swapCall(opSwap, j.EngineCall(c)))
 }
 
 // Keep keeps the Thing made; the handle holds the new revision.
-func (j MadeThing) Keep(ctx context.Context, in KeepInput) error {
-	return j.held.Stay(ctx, keepCall(opKeep, in, fsm.Call{Actor: j.held.Actor()}))
+func (j MadeThing) Keep(ctx context.Context, in KeepInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, keepCall(opKeep, in, j.EngineCall(c)))
 }
 
 // Hold keeps the Thing made; the handle holds the new revision.
-func (j MadeThing) Hold(ctx context.Context, in HoldInput) error {
-	return j.held.Stay(ctx, holdCall(opHold, in, fsm.Call{Actor: j.held.Actor()}))
+func (j MadeThing) Hold(ctx context.Context, in HoldInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, holdCall(opHold, in, j.EngineCall(c)))
 }
 
 // Copy keeps the Thing made; the handle holds the new revision.
-func (j MadeThing) Copy(ctx context.Context) error {
-	return j.held.Stay(ctx, copyCall(opCopy, fsm.Call{Actor: j.held.Actor()}))
+func (j MadeThing) Copy(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, copyCall(opCopy, j.EngineCall(c)))
 }
 
 // Try moves the Thing to done or made.
-func (j MadeThing) Try(ctx context.Context, in TryInput) (AfterTry, error) {
-	next, err := j.held.Move(ctx, tryCall(opTry, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterTry{handle{next}}, err
+func (j MadeThing) Try(ctx context.Context, in TryInput, c ...fsm.Call) (AfterTry, error) {
+	return handleAs[AfterTry](j.EngineMove(ctx, tryCall(opTry, in, j.EngineCall(c))))
 }
 
 // SettledThing is a Thing that is settled, in the hands of one actor.
 type SettledThing struct {
-	handle
+	*held
 }
+
+func (SettledThing) anyThing() {}
 
 // Owner returns owner, which is present while the Thing is settled.
 func (j SettledThing) Owner() string {
-	v, _ := j.held.Held().Owner.Get()
+	v, _ := j.held.Record().Owner.Get()
 	return v
 }
 
 // Keep keeps the Thing settled; the handle holds the new revision.
-func (j SettledThing) Keep(ctx context.Context, in KeepInput) error {
-	return j.held.Stay(ctx, keepCall(opKeep, in, fsm.Call{Actor: j.held.Actor()}))
+func (j SettledThing) Keep(ctx context.Context, in KeepInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, keepCall(opKeep, in, j.EngineCall(c)))
 }
 
 // Unset moves the Thing to made.
-func (j SettledThing) Unset(ctx context.Context, in UnsetInput) (MadeThing, error) {
-	next, err := j.held.Move(ctx, unsetCall(opUnset, in, fsm.Call{Actor: j.held.Actor()}))
-	return MadeThing{handle{next}}, err
+func (j SettledThing) Unset(ctx context.Context, in UnsetInput, c ...fsm.Call) (MadeThing, error) {
+	return handleAs[MadeThing](j.EngineMove(ctx, unsetCall(opUnset, in, j.EngineCall(c))))
 }
 
 // Finish moves the Thing to done.
-func (j SettledThing) Finish(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, finishCall(opFinish, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j SettledThing) Finish(ctx context.Context, c ...fsm.Call) (DoneThing, error) {
+	return handleAs[DoneThing](j.EngineMove(ctx, finishCall(opFinish, j.EngineCall(c))))
 }
 
-// AfterTry is what Try led to. Switch tells which it is.
-type AfterTry struct {
-	handle
+// DoneThing is a Thing that is done, in the hands of one actor.
+type DoneThing struct {
+	*held
 }
 
-// Switch calls the function of the state that the Thing is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AfterTry) Switch(
-	made func(MadeThing) error,
-	done func(Thing) error,
-) error {
-	switch j.held.Held().State {
-	case StateMade:
-		if made != nil {
-			return made(MadeThing{j.handle})
-		}
-	case StateDone:
-		if done != nil {
-			return done(j.held.Held())
-		}
-	}
-	return nil
+func (DoneThing) anyThing() {}
+
+// AfterTry is what Try led to: MadeThing or DoneThing.
+//
+//sumtype:decl
+type AfterTry interface {
+	AnyThing
+	afterTry()
 }
+
+func (MadeThing) afterTry() {}
+func (DoneThing) afterTry() {}

@@ -31,183 +31,137 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Slot, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Slot is still so.
-func Hold(m *Machine, j Slot, actor string) AnySlot {
-	return AnySlot{handle{m.core.Hold(j, actor)}}
+// finds out whether the Slot is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Slot, actor string) (AnySlot, error) {
+	return handleAs[AnySlot](m.core.Hold(j, actor), nil)
 }
 
-// Add is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Add(ctx context.Context, id string, in AddInput, c fsm.Call) (AnySlot, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Add(ctx, id, in, c)
-	if err != nil {
-		return AnySlot{}, err
-	}
-	return AnySlot{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Add is that of Machine, with a handle for result.
+func (h Holder) Add(ctx context.Context, id string, in AddInput, c ...fsm.Call) (AnySlot, error) {
+	out, err := h.m.Add(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[AnySlot](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// Take is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Take(ctx context.Context, in TakeInput, c fsm.Call) (HeldSlot, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Take(ctx, in, c)
-	if err != nil {
-		return HeldSlot{}, err
-	}
-	return HeldSlot{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Take is that of Machine, with a handle for result.
+func (h Holder) Take(ctx context.Context, in TakeInput, c ...fsm.Call) (HeldSlot, error) {
+	out, err := h.m.Take(ctx, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[HeldSlot](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// TakeN is the machine's, with handles for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) TakeN(ctx context.Context, n int, in TakeInput, c fsm.Call) ([]HeldSlot, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	outs, err := h.m.TakeN(ctx, n, in, c)
-	if err != nil {
-		return nil, err
-	}
+// TakeN is that of Machine, with handles for result.
+func (h Holder) TakeN(ctx context.Context, n int, in TakeInput, c ...fsm.Call) ([]HeldSlot, error) {
+	outs, err := h.m.TakeN(ctx, n, in, h.m.core.EngineCall(h.actor, c))
 	list := make([]HeldSlot, len(outs))
 	for i, out := range outs {
-		list[i] = HeldSlot{handle{h.m.core.HoldOutcome(out, h.actor)}}
+		if list[i], err = handleAs[HeldSlot](h.m.core.HoldOutcome(out, h.actor), nil); err != nil {
+			break
+		}
 	}
-	return list, nil
+	return list, err
 }
 
-// HandOver is the machine's, with a handle for result. The holder is its actor.
-// A call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) HandOver(ctx context.Context, in HandOverInput, c fsm.Call) (HeldSlot, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.HandOver(ctx, in, c)
-	if err != nil {
-		return HeldSlot{}, err
-	}
-	return HeldSlot{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// HandOver is that of Machine, with a handle for result.
+func (h Holder) HandOver(ctx context.Context, in HandOverInput, c ...fsm.Call) (HeldSlot, error) {
+	out, err := h.m.HandOver(ctx, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[HeldSlot](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// HandOverN is the machine's, with handles for result. The holder is its actor.
-// A call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) HandOverN(ctx context.Context, n int, in HandOverInput, c fsm.Call) ([]HeldSlot, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	outs, err := h.m.HandOverN(ctx, n, in, c)
-	if err != nil {
-		return nil, err
-	}
+// HandOverN is that of Machine, with handles for result.
+func (h Holder) HandOverN(ctx context.Context, n int, in HandOverInput, c ...fsm.Call) ([]HeldSlot, error) {
+	outs, err := h.m.HandOverN(ctx, n, in, h.m.core.EngineCall(h.actor, c))
 	list := make([]HeldSlot, len(outs))
 	for i, out := range outs {
-		list[i] = HeldSlot{handle{h.m.core.HoldOutcome(out, h.actor)}}
+		if list[i], err = handleAs[HeldSlot](h.m.core.HoldOutcome(out, h.actor), nil); err != nil {
+			break
+		}
 	}
-	return list, nil
+	return list, err
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Slot]
+// AnySlot is a handle of a Slot in whatever state it is: FreeSlot, HeldSlot or
+// GoneSlot. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnySlot interface {
+	fsm.Target
+	// Record returns the Slot as it is held.
+	Record() Slot
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anySlot()
 }
 
-// Record returns the Slot as it is held.
-func (h handle) Record() Slot {
-	return h.held.Held()
-}
+// held is a Slot in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Slot]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Slot as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Slot {
-	return h.held.Held()
-}
-
-// AnySlot is a handle of a Slot in whatever state it is. Switch tells which.
-type AnySlot struct {
-	handle
-}
-
-// Switch calls the function of the state that the Slot is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AnySlot) Switch(
-	free func(FreeSlot) error,
-	held func(HeldSlot) error,
-	gone func(Slot) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnySlot {
+	switch h.Record().State {
 	case StateFree:
-		if free != nil {
-			return free(FreeSlot{j.handle})
-		}
+		return FreeSlot{h}
 	case StateHeld:
-		if held != nil {
-			return held(HeldSlot{j.handle})
-		}
+		return HeldSlot{h}
 	case StateGone:
-		if gone != nil {
-			return gone(j.held.Held())
-		}
+		return GoneSlot{h}
 	}
 	return nil
 }
 
-// FreeSlot is a Slot that is free, in the hands of one actor.
-type FreeSlot struct {
-	handle
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
+// FreeSlot is a Slot that is free, in the hands of one actor.
+type FreeSlot struct {
+	*held
+}
+
+func (FreeSlot) anySlot() {}
+
 // Take moves the Slot to held.
-func (j FreeSlot) Take(ctx context.Context, in TakeInput) (HeldSlot, error) {
-	next, err := j.held.Move(ctx, takeCall(opTake, in, fsm.Call{Actor: j.held.Actor()}))
-	return HeldSlot{handle{next}}, err
+func (j FreeSlot) Take(ctx context.Context, in TakeInput, c ...fsm.Call) (HeldSlot, error) {
+	return handleAs[HeldSlot](j.EngineMove(ctx, takeCall(opTake, in, j.EngineCall(c))))
 }
 
 // HeldSlot is a Slot that is held, in the hands of one actor.
 type HeldSlot struct {
-	handle
+	*held
 }
+
+func (HeldSlot) anySlot() {}
 
 // Holder returns holder, which is present while the Slot is held.
 func (j HeldSlot) Holder() string {
-	v, _ := j.held.Held().Holder.Get()
+	v, _ := j.held.Record().Holder.Get()
 	return v
 }
 
 // Release moves the Slot to free.
-func (j HeldSlot) Release(ctx context.Context) (FreeSlot, error) {
-	next, err := j.held.Move(ctx, releaseCall(opRelease, fsm.Call{Actor: j.held.Actor()}))
-	return FreeSlot{handle{next}}, err
+func (j HeldSlot) Release(ctx context.Context, c ...fsm.Call) (FreeSlot, error) {
+	return handleAs[FreeSlot](j.EngineMove(ctx, releaseCall(opRelease, j.EngineCall(c))))
 }
 
 // HandOver keeps the Slot held; the handle holds the new revision.
-func (j HeldSlot) HandOver(ctx context.Context, in HandOverInput) error {
-	return j.held.Stay(ctx, handOverCall(opHandOver, in, fsm.Call{Actor: j.held.Actor()}))
+func (j HeldSlot) HandOver(ctx context.Context, in HandOverInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, handOverCall(opHandOver, in, j.EngineCall(c)))
 }
+
+// GoneSlot is a Slot that is gone, in the hands of one actor.
+type GoneSlot struct {
+	*held
+}
+
+func (GoneSlot) anySlot() {}
 
 // WorkerConfig says what a worker does with each Slot that it claims, and how.
 type WorkerConfig struct {
@@ -247,15 +201,13 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Slot], 
 		},
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *fsm.Held[Slot]) error { return c.Work(ctx, HeldSlot{handle{h}}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, HeldSlot{h}) }
 	}
 	if c.Failed != nil {
-		do.Failed = func(ctx context.Context, h *fsm.Held[Slot], cause error) error {
-			return c.Failed(ctx, AnySlot{handle{h}}, cause)
-		}
+		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }
 	}
 	if c.Release != nil {
-		do.Release = func(ctx context.Context, h *fsm.Held[Slot]) error { return c.Release(ctx, AnySlot{handle{h}}) }
+		do.Release = func(ctx context.Context, h *held) error { return c.Release(ctx, handleOf(h)) }
 	}
 	return worker.New(m.core, actor, do, c.Options)
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Odd that it makes or picks
@@ -29,133 +28,104 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Odd, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Odd is still so.
-func Hold(m *Machine, j Odd, actor string) AnyOdd {
-	return AnyOdd{handle{m.core.Hold(j, actor)}}
+// finds out whether the Odd is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Odd, actor string) (AnyOdd, error) {
+	return handleAs[AnyOdd](m.core.Hold(j, actor), nil)
 }
 
-// Select is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Select(ctx context.Context, id string, in SelectInput, c fsm.Call) (NewOdd, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Select(ctx, id, in, c)
-	if err != nil {
-		return NewOdd{}, err
-	}
-	return NewOdd{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Select is that of Machine, with a handle for result.
+func (h Holder) Select(ctx context.Context, id string, in SelectInput, c ...fsm.Call) (NewOdd, error) {
+	out, err := h.m.Select(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[NewOdd](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Odd]
+// AnyOdd is a handle of an Odd in whatever state it is: NewOdd, CaseOdd or
+// FsmOdd. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyOdd interface {
+	fsm.Target
+	// Record returns the Odd as it is held.
+	Record() Odd
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyOdd()
 }
 
-// Record returns the Odd as it is held.
-func (h handle) Record() Odd {
-	return h.held.Held()
-}
+// held is an Odd in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Odd]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Odd as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Odd {
-	return h.held.Held()
-}
-
-// AnyOdd is a handle of an Odd in whatever state it is. Switch tells which.
-type AnyOdd struct {
-	handle
-}
-
-// Switch calls the function of the state that the Odd is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AnyOdd) Switch(
-	newValue func(NewOdd) error,
-	caseValue func(CaseOdd) error,
-	fsmValue func(Odd) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyOdd {
+	switch h.Record().State {
 	case StateNew:
-		if newValue != nil {
-			return newValue(NewOdd{j.handle})
-		}
+		return NewOdd{h}
 	case StateCase:
-		if caseValue != nil {
-			return caseValue(CaseOdd{j.handle})
-		}
+		return CaseOdd{h}
 	case StateFsm:
-		if fsmValue != nil {
-			return fsmValue(j.held.Held())
-		}
+		return FsmOdd{h}
 	}
 	return nil
 }
 
-// NewOdd is an Odd that is new, in the hands of one actor. %d %s %!v(MISSING).
-type NewOdd struct {
-	handle
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
+// NewOdd is an Odd that is new, in the hands of one actor. %d %s %!v(MISSING).
+type NewOdd struct {
+	*held
+}
+
+func (NewOdd) anyOdd() {}
+
 // Go moves the Odd to case.
-func (j NewOdd) Go(ctx context.Context, in GoInput) (CaseOdd, error) {
-	next, err := j.held.Move(ctx, goCall(opGo, in, fsm.Call{Actor: j.held.Actor()}))
-	return CaseOdd{handle{next}}, err
+func (j NewOdd) Go(ctx context.Context, in GoInput, c ...fsm.Call) (CaseOdd, error) {
+	return handleAs[CaseOdd](j.EngineMove(ctx, goCall(opGo, in, j.EngineCall(c))))
 }
 
 // CaseOdd is an Odd that is case, in the hands of one actor. `raw` "quoted" \ é
 // 世界 */.
 type CaseOdd struct {
-	handle
+	*held
 }
 
+func (CaseOdd) anyOdd() {}
+
 // Go keeps the Odd case; the handle holds the new revision.
-func (j CaseOdd) Go(ctx context.Context, in GoInput) error {
-	return j.held.Stay(ctx, goCall(opGo, in, fsm.Call{Actor: j.held.Actor()}))
+func (j CaseOdd) Go(ctx context.Context, in GoInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, goCall(opGo, in, j.EngineCall(c)))
 }
 
 // Range moves the Odd to fsm or case.
-func (j CaseOdd) Range(ctx context.Context, in RangeInput) (AfterRange, error) {
-	next, err := j.held.Move(ctx, rangeCall(opRange, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterRange{handle{next}}, err
+func (j CaseOdd) Range(ctx context.Context, in RangeInput, c ...fsm.Call) (AfterRange, error) {
+	return handleAs[AfterRange](j.EngineMove(ctx, rangeCall(opRange, in, j.EngineCall(c))))
 }
 
-// AfterRange is what Range led to. Switch tells which it is.
-type AfterRange struct {
-	handle
+// FsmOdd is an Odd that is fsm, in the hands of one actor.
+type FsmOdd struct {
+	*held
 }
 
-// Switch calls the function of the state that the Odd is in and returns what it
-// returns; nil stands for nothing to do. A state that is added to the machine,
-// or to what the operation may lead to, is a parameter more, so no caller
-// overlooks it.
-func (j AfterRange) Switch(
-	caseValue func(CaseOdd) error,
-	fsmValue func(Odd) error,
-) error {
-	switch j.held.Held().State {
-	case StateCase:
-		if caseValue != nil {
-			return caseValue(CaseOdd{j.handle})
-		}
-	case StateFsm:
-		if fsmValue != nil {
-			return fsmValue(j.held.Held())
-		}
-	}
-	return nil
+func (FsmOdd) anyOdd() {}
+
+// AfterRange is what Range led to: CaseOdd or FsmOdd.
+//
+//sumtype:decl
+type AfterRange interface {
+	AnyOdd
+	afterRange()
 }
+
+func (CaseOdd) afterRange() {}
+func (FsmOdd) afterRange()  {}

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Order that it makes or picks
@@ -29,111 +28,106 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Order, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Order is still so.
-func Hold(m *Machine, j Order, actor string) AnyOrder {
-	return AnyOrder{handle{m.core.Hold(j, actor)}}
+// finds out whether the Order is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Order, actor string) (AnyOrder, error) {
+	return handleAs[AnyOrder](m.core.Hold(j, actor), nil)
 }
 
-// Place is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Place(ctx context.Context, id string, in PlaceInput, c fsm.Call) (PlacedOrder, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Place(ctx, id, in, c)
-	if err != nil {
-		return PlacedOrder{}, err
-	}
-	return PlacedOrder{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Place is that of Machine, with a handle for result.
+func (h Holder) Place(ctx context.Context, id string, in PlaceInput, c ...fsm.Call) (PlacedOrder, error) {
+	out, err := h.m.Place(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[PlacedOrder](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Order]
+// AnyOrder is a handle of an Order in whatever state it is: PlacedOrder,
+// ChargingOrder, ChargedOrder, ShippedOrder or FailedOrder. Switch over its
+// type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyOrder interface {
+	fsm.Target
+	// Record returns the Order as it is held.
+	Record() Order
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyOrder()
 }
 
-// Record returns the Order as it is held.
-func (h handle) Record() Order {
-	return h.held.Held()
-}
+// held is an Order in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Order]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Order as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Order {
-	return h.held.Held()
-}
-
-// AnyOrder is a handle of an Order in whatever state it is. Switch tells which.
-type AnyOrder struct {
-	handle
-}
-
-// Switch calls the function of the state that the Order is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AnyOrder) Switch(
-	placed func(PlacedOrder) error,
-	charging func(Order) error,
-	charged func(ChargedOrder) error,
-	shipped func(Order) error,
-	failed func(Order) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyOrder {
+	switch h.Record().State {
 	case StatePlaced:
-		if placed != nil {
-			return placed(PlacedOrder{j.handle})
-		}
+		return PlacedOrder{h}
 	case StateCharging:
-		if charging != nil {
-			return charging(j.held.Held())
-		}
+		return ChargingOrder{h}
 	case StateCharged:
-		if charged != nil {
-			return charged(ChargedOrder{j.handle})
-		}
+		return ChargedOrder{h}
 	case StateShipped:
-		if shipped != nil {
-			return shipped(j.held.Held())
-		}
+		return ShippedOrder{h}
 	case StateFailed:
-		if failed != nil {
-			return failed(j.held.Held())
-		}
+		return FailedOrder{h}
 	}
 	return nil
 }
 
-// PlacedOrder is an Order that is placed, in the hands of one actor.
-type PlacedOrder struct {
-	handle
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
-// Charge moves the Order to charging.
-func (j PlacedOrder) Charge(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, chargeCall(opCharge, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+// PlacedOrder is an Order that is placed, in the hands of one actor.
+type PlacedOrder struct {
+	*held
 }
+
+func (PlacedOrder) anyOrder() {}
+
+// Charge moves the Order to charging.
+func (j PlacedOrder) Charge(ctx context.Context, c ...fsm.Call) (ChargingOrder, error) {
+	return handleAs[ChargingOrder](j.EngineMove(ctx, chargeCall(opCharge, j.EngineCall(c))))
+}
+
+// ChargingOrder is an Order that is charging, in the hands of one actor.
+type ChargingOrder struct {
+	*held
+}
+
+func (ChargingOrder) anyOrder() {}
 
 // ChargedOrder is an Order that is charged, in the hands of one actor.
 type ChargedOrder struct {
-	handle
+	*held
 }
 
+func (ChargedOrder) anyOrder() {}
+
 // Ship moves the Order to shipped.
-func (j ChargedOrder) Ship(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, shipCall(opShip, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j ChargedOrder) Ship(ctx context.Context, c ...fsm.Call) (ShippedOrder, error) {
+	return handleAs[ShippedOrder](j.EngineMove(ctx, shipCall(opShip, j.EngineCall(c))))
 }
+
+// ShippedOrder is an Order that is shipped, in the hands of one actor.
+type ShippedOrder struct {
+	*held
+}
+
+func (ShippedOrder) anyOrder() {}
+
+// FailedOrder is an Order that is failed, in the hands of one actor.
+type FailedOrder struct {
+	*held
+}
+
+func (FailedOrder) anyOrder() {}

@@ -28,144 +28,113 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Line, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Line is still so.
-func Hold(m *Machine, j Line, actor string) AnyLine {
-	return AnyLine{handle{m.core.Hold(j, actor)}}
+// finds out whether the Line is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Line, actor string) (AnyLine, error) {
+	return handleAs[AnyLine](m.core.Hold(j, actor), nil)
 }
 
-// Begin is the machine's, with a handle for result. The holder is its actor.
-func (h Holder) Begin(ctx context.Context, id string, in BeginInput, c fsm.Call) (IdleLine, error) {
-	c.Actor = h.actor
-	out, err := h.m.Begin(ctx, id, in, c)
-	if err != nil {
-		return IdleLine{}, err
-	}
-	return IdleLine{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Begin is that of Machine, with a handle for result.
+func (h Holder) Begin(ctx context.Context, id string, in BeginInput, c ...fsm.Call) (IdleLine, error) {
+	out, err := h.m.Begin(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[IdleLine](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Line]
+// AnyLine is a handle of a Line in whatever state it is: IdleLine, BusyLine or
+// EndedLine. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyLine interface {
+	fsm.Target
+	// Record returns the Line as it is held.
+	Record() Line
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyLine()
 }
 
-// Record returns the Line as it is held.
-func (h handle) Record() Line {
-	return h.held.Held()
-}
+// held is a Line in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Line]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Line as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Line {
-	return h.held.Held()
-}
-
-// AnyLine is a handle of a Line in whatever state it is. Switch tells which.
-type AnyLine struct {
-	handle
-}
-
-// Switch calls the function of the state that the Line is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AnyLine) Switch(
-	idle func(IdleLine) error,
-	busy func(BusyLine) error,
-	ended func(EndedLine) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyLine {
+	switch h.Record().State {
 	case StateIdle:
-		if idle != nil {
-			return idle(IdleLine{j.handle})
-		}
+		return IdleLine{h}
 	case StateBusy:
-		if busy != nil {
-			return busy(BusyLine{j.handle})
-		}
+		return BusyLine{h}
 	case StateEnded:
-		if ended != nil {
-			return ended(EndedLine{j.handle})
-		}
+		return EndedLine{h}
 	}
 	return nil
+}
+
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
 // IdleLine is a Line that is idle, in the hands of one actor.
 type IdleLine struct {
-	handle
+	*held
 }
 
+func (IdleLine) anyLine() {}
+
 // Receive moves the Line to ended or idle.
-func (j IdleLine) Receive(ctx context.Context, in ReceiveInput) (AfterReceive, error) {
-	next, err := j.held.Move(ctx, receiveCall(opReceive, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterReceive{handle{next}}, err
+func (j IdleLine) Receive(ctx context.Context, in ReceiveInput, c ...fsm.Call) (AfterReceive, error) {
+	return handleAs[AfterReceive](j.EngineMove(ctx, receiveCall(opReceive, in, j.EngineCall(c))))
 }
 
 // BusyLine is a Line that is busy, in the hands of one actor.
 type BusyLine struct {
-	handle
+	*held
 }
 
+func (BusyLine) anyLine() {}
+
 // Settle moves the Line to idle.
-func (j BusyLine) Settle(ctx context.Context) (IdleLine, error) {
-	next, err := j.held.Move(ctx, settleCall(opSettle, fsm.Call{Actor: j.held.Actor()}))
-	return IdleLine{handle{next}}, err
+func (j BusyLine) Settle(ctx context.Context, c ...fsm.Call) (IdleLine, error) {
+	return handleAs[IdleLine](j.EngineMove(ctx, settleCall(opSettle, j.EngineCall(c))))
 }
 
 // EndedLine is a Line that is ended, in the hands of one actor.
 type EndedLine struct {
-	handle
+	*held
 }
 
+func (EndedLine) anyLine() {}
+
 // Receive is refused as long as the Line is ended.
-func (j EndedLine) Receive(ctx context.Context, in ReceiveInput) (AfterReceive, error) {
-	next, err := j.held.Move(ctx, receiveCall(opReceive, in, fsm.Call{Actor: j.held.Actor()}))
-	return AfterReceive{handle{next}}, err
+func (j EndedLine) Receive(ctx context.Context, in ReceiveInput, c ...fsm.Call) (AfterReceive, error) {
+	return handleAs[AfterReceive](j.EngineMove(ctx, receiveCall(opReceive, in, j.EngineCall(c))))
 }
 
 // Rise moves the Line to busy.
-func (j EndedLine) Rise(ctx context.Context) (BusyLine, error) {
-	next, err := j.held.Move(ctx, riseCall(opRise, fsm.Call{Actor: j.held.Actor()}))
-	return BusyLine{handle{next}}, err
+func (j EndedLine) Rise(ctx context.Context, c ...fsm.Call) (BusyLine, error) {
+	return handleAs[BusyLine](j.EngineMove(ctx, riseCall(opRise, j.EngineCall(c))))
 }
 
 // Settle keeps the Line ended; the handle holds the new revision.
-func (j EndedLine) Settle(ctx context.Context) error {
-	return j.held.Stay(ctx, settleCall(opSettle, fsm.Call{Actor: j.held.Actor()}))
+func (j EndedLine) Settle(ctx context.Context, c ...fsm.Call) error {
+	return j.EngineStay(ctx, settleCall(opSettle, j.EngineCall(c)))
 }
 
-// AfterReceive is what Receive led to. Switch tells which it is.
-type AfterReceive struct {
-	handle
+// AfterReceive is what Receive led to: IdleLine or EndedLine.
+//
+//sumtype:decl
+type AfterReceive interface {
+	AnyLine
+	afterReceive()
 }
 
-// Switch calls the function of the state that the Line is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AfterReceive) Switch(
-	idle func(IdleLine) error,
-	ended func(EndedLine) error,
-) error {
-	switch j.held.Held().State {
-	case StateIdle:
-		if idle != nil {
-			return idle(IdleLine{j.handle})
-		}
-	case StateEnded:
-		if ended != nil {
-			return ended(EndedLine{j.handle})
-		}
-	}
-	return nil
-}
+func (IdleLine) afterReceive()  {}
+func (EndedLine) afterReceive() {}

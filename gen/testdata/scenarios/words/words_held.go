@@ -6,7 +6,6 @@ import (
 	"context"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Ticket that it makes or
@@ -29,135 +28,118 @@ func (m *Machine) As(actor string) Holder {
 
 // Hold returns the handle of a stored Ticket, such as one that the actor held
 // before it was started again. It asks nothing of the store: each operation
-// finds out whether the Ticket is still so.
-func Hold(m *Machine, j Ticket, actor string) AnyTicket {
-	return AnyTicket{handle{m.core.Hold(j, actor)}}
+// finds out whether the Ticket is still so. It refuses one that is in no state.
+func Hold(m *Machine, j Ticket, actor string) (AnyTicket, error) {
+	return handleAs[AnyTicket](m.core.Hold(j, actor), nil)
 }
 
-// Create is the machine's, with a handle for result. The holder is its actor. A
-// call without a request id gets a new one each time; give it one of your own
-// to make a retry safe.
-func (h Holder) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (OpenTicket, error) {
-	c.Actor = h.actor
-	if c.RequestID == "" {
-		c.RequestID = driver.NewID()
-	}
-	out, err := h.m.Create(ctx, id, in, c)
-	if err != nil {
-		return OpenTicket{}, err
-	}
-	return OpenTicket{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
+// Create is that of Machine, with a handle for result.
+func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.Call) (OpenTicket, error) {
+	out, err := h.m.Create(ctx, id, in, h.m.core.EngineCall(h.actor, c))
+	return handleAs[OpenTicket](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// handle is what all handles have.
-type handle struct {
-	held *fsm.Held[Ticket]
+// AnyTicket is a handle of a Ticket in whatever state it is: OpenTicket,
+// ClosedTicket or MergedTicket. Switch over its type.
+//
+// By the line below, the linter go-check-sumtype reports a switch that leaves a
+// state out and has no default.
+//
+//sumtype:decl
+type AnyTicket interface {
+	fsm.Target
+	// Record returns the Ticket as it is held.
+	Record() Ticket
+	// Outcome returns what the newest call of the handle led to; before it,
+	// what led to the handle.
+	Outcome() Outcome
+	anyTicket()
 }
 
-// Record returns the Ticket as it is held.
-func (h handle) Record() Ticket {
-	return h.held.Held()
-}
+// held is a Ticket in the hands of one actor, as the engine knows it.
+type held = fsm.Held[Ticket]
 
-// Outcome returns what the newest call of the handle led to; before it, what
-// led to the handle. Its Record is the Ticket as it is held.
-func (h handle) Outcome() Outcome {
-	return h.held.Outcome()
-}
-
-// Ref returns id and revision, so that a handle is an fsm.Target.
-func (h handle) Ref() fsm.Ref {
-	return h.held.Ref()
-}
-
-// Held is Record: a machine that is given a handle need not read what it holds.
-func (h handle) Held() Ticket {
-	return h.held.Held()
-}
-
-// AnyTicket is a handle of a Ticket in whatever state it is. Switch tells
-// which.
-type AnyTicket struct {
-	handle
-}
-
-// Switch calls the function of the state that the Ticket is in and returns what
-// it returns; nil stands for nothing to do. A state that is added to the
-// machine, or to what the operation may lead to, is a parameter more, so no
-// caller overlooks it.
-func (j AnyTicket) Switch(
-	openValue func(OpenTicket) error,
-	closed func(ClosedTicket) error,
-	merged func(Ticket) error,
-) error {
-	switch j.held.Held().State {
+// handleOf returns a handle in the type of its state; nil where it is in none.
+func handleOf(h *held) AnyTicket {
+	switch h.Record().State {
 	case StateOpen:
-		if openValue != nil {
-			return openValue(OpenTicket{j.handle})
-		}
+		return OpenTicket{h}
 	case StateClosed:
-		if closed != nil {
-			return closed(ClosedTicket{j.handle})
-		}
+		return ClosedTicket{h}
 	case StateMerged:
-		if merged != nil {
-			return merged(j.held.Held())
-		}
+		return MergedTicket{h}
 	}
 	return nil
 }
 
-// OpenTicket is a Ticket that is open, in the hands of one actor.
-type OpenTicket struct {
-	handle
+// handleAs returns the handle that a call led to, if it is of the type that the
+// call may lead to.
+func handleAs[T any](h *held, err error) (T, error) {
+	j, ok := handleOf(h).(T)
+	if err == nil && !ok {
+		err = h.EngineMisfit()
+	}
+	return j, err
 }
 
+// OpenTicket is a Ticket that is open, in the hands of one actor.
+type OpenTicket struct {
+	*held
+}
+
+func (OpenTicket) anyTicket() {}
+
 // Rank keeps the Ticket open; the handle holds the new revision.
-func (j OpenTicket) Rank(ctx context.Context, in RankInput) error {
-	return j.held.Stay(ctx, rankCall(opRank, in, fsm.Call{Actor: j.held.Actor()}))
+func (j OpenTicket) Rank(ctx context.Context, in RankInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, rankCall(opRank, in, j.EngineCall(c)))
 }
 
 // Judge keeps the Ticket open; the handle holds the new revision.
-func (j OpenTicket) Judge(ctx context.Context, in JudgeInput) error {
-	return j.held.Stay(ctx, judgeCall(opJudge, in, fsm.Call{Actor: j.held.Actor()}))
+func (j OpenTicket) Judge(ctx context.Context, in JudgeInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, judgeCall(opJudge, in, j.EngineCall(c)))
 }
 
 // Guess keeps the Ticket open; the handle holds the new revision.
-func (j OpenTicket) Guess(ctx context.Context, in GuessInput) error {
-	return j.held.Stay(ctx, guessCall(opGuess, in, fsm.Call{Actor: j.held.Actor()}))
+func (j OpenTicket) Guess(ctx context.Context, in GuessInput, c ...fsm.Call) error {
+	return j.EngineStay(ctx, guessCall(opGuess, in, j.EngineCall(c)))
 }
 
 // Close moves the Ticket to closed.
-func (j OpenTicket) Close(ctx context.Context, in CloseInput) (ClosedTicket, error) {
-	next, err := j.held.Move(ctx, closeCall(opClose, in, fsm.Call{Actor: j.held.Actor()}))
-	return ClosedTicket{handle{next}}, err
+func (j OpenTicket) Close(ctx context.Context, in CloseInput, c ...fsm.Call) (ClosedTicket, error) {
+	return handleAs[ClosedTicket](j.EngineMove(ctx, closeCall(opClose, in, j.EngineCall(c))))
 }
 
 // Merge moves the Ticket to merged.
-func (j OpenTicket) Merge(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, mergeCall(opMerge, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j OpenTicket) Merge(ctx context.Context, c ...fsm.Call) (MergedTicket, error) {
+	return handleAs[MergedTicket](j.EngineMove(ctx, mergeCall(opMerge, j.EngineCall(c))))
 }
 
 // ClosedTicket is a Ticket that is closed, in the hands of one actor.
 type ClosedTicket struct {
-	handle
+	*held
 }
+
+func (ClosedTicket) anyTicket() {}
 
 // Verdict returns verdict, which is present while the Ticket is closed.
 func (j ClosedTicket) Verdict() Verdict {
-	v, _ := j.held.Held().Verdict.Get()
+	v, _ := j.held.Record().Verdict.Get()
 	return v
 }
 
 // Merge moves the Ticket to merged.
-func (j ClosedTicket) Merge(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, mergeCall(opMerge, fsm.Call{Actor: j.held.Actor()}))
-	return next.Outcome(), err
+func (j ClosedTicket) Merge(ctx context.Context, c ...fsm.Call) (MergedTicket, error) {
+	return handleAs[MergedTicket](j.EngineMove(ctx, mergeCall(opMerge, j.EngineCall(c))))
 }
 
 // Reopen moves the Ticket to open.
-func (j ClosedTicket) Reopen(ctx context.Context) (OpenTicket, error) {
-	next, err := j.held.Move(ctx, reopenCall(opReopen, fsm.Call{Actor: j.held.Actor()}))
-	return OpenTicket{handle{next}}, err
+func (j ClosedTicket) Reopen(ctx context.Context, c ...fsm.Call) (OpenTicket, error) {
+	return handleAs[OpenTicket](j.EngineMove(ctx, reopenCall(opReopen, j.EngineCall(c))))
 }
+
+// MergedTicket is a Ticket that is merged, in the hands of one actor.
+type MergedTicket struct {
+	*held
+}
+
+func (MergedTicket) anyTicket() {}

@@ -20,8 +20,12 @@ var errFull = errors.New("full")
 // advance makes the next step of each trip. A program that died makes the same step again when it is restarted.
 func advance(ctx context.Context, trips *trip.Machine, at agency) error {
 	for t, err := range trips.List(ctx, trip.StateFlightWanted, trip.StateHotelWanted, trip.StateFlightUnwanted) {
+		if err != nil {
+			return err
+		}
+		next, err := trip.Hold(trips, t, "saga")
 		if err == nil {
-			err = step(ctx, trip.Hold(trips, t, "saga"), at)
+			err = step(ctx, next, at)
 		}
 		if err != nil {
 			return err
@@ -30,36 +34,33 @@ func advance(ctx context.Context, trips *trip.Machine, at agency) error {
 	return nil
 }
 
-func step(ctx context.Context, any trip.AnyTrip, at agency) error {
-	return any.Switch(
-		func(t trip.FlightWantedTrip) error {
-			number, err := at.BookFlight(ctx, t.Record().ID)
-			switch {
-			case errors.Is(err, errFull):
-				_, err = t.FlightRefused(ctx)
-			case err == nil:
-				_, err = t.FlightBooked(ctx, trip.FlightBookedInput{Flight: number})
-			}
-			return err
-		},
-		func(t trip.HotelWantedTrip) error {
-			number, err := at.BookHotel(ctx, t.Record().ID)
-			switch {
-			case errors.Is(err, errFull):
-				_, err = t.HotelRefused(ctx) // the flight has to be cancelled
-			case err == nil:
-				_, err = t.HotelBooked(ctx, trip.HotelBookedInput{Hotel: number})
-			}
-			return err
-		},
-		nil,
-		func(t trip.FlightUnwantedTrip) error {
-			err := at.CancelFlight(ctx, t.Record().ID, t.Flight())
-			if err == nil {
-				_, err = t.FlightCancelled(ctx)
-			}
-			return err
-		},
-		nil,
-	)
+func step(ctx context.Context, next trip.AnyTrip, at agency) error {
+	switch t := next.(type) {
+	case trip.FlightWantedTrip:
+		number, err := at.BookFlight(ctx, t.Record().ID)
+		switch {
+		case errors.Is(err, errFull):
+			_, err = t.FlightRefused(ctx)
+		case err == nil:
+			_, err = t.FlightBooked(ctx, trip.FlightBookedInput{Flight: number})
+		}
+		return err
+	case trip.HotelWantedTrip:
+		number, err := at.BookHotel(ctx, t.Record().ID)
+		switch {
+		case errors.Is(err, errFull):
+			_, err = t.HotelRefused(ctx) // the flight has to be cancelled
+		case err == nil:
+			_, err = t.HotelBooked(ctx, trip.HotelBookedInput{Hotel: number})
+		}
+		return err
+	case trip.FlightUnwantedTrip:
+		err := at.CancelFlight(ctx, t.Record().ID, t.Flight())
+		if err == nil {
+			_, err = t.FlightCancelled(ctx)
+		}
+		return err
+	case trip.BookedTrip, trip.CancelledTrip:
+	}
+	return nil
 }
