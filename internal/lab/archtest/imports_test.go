@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -169,6 +171,73 @@ func TestLinksNoDatabase(t *testing.T) {
 					t.Errorf("%s links %s", root, d)
 				}
 			}
+		}
+	}
+}
+
+// room returns the folder that stands in the graph of rooms: two names of the path, or
+// three below runtime/internal, whose rooms lie at different heights.
+func room(path string) string {
+	parts := strings.Split(path, "/")
+	if strings.HasPrefix(path, "runtime/internal/") {
+		return strings.Join(parts[:3], "/")
+	}
+	return strings.Join(parts[:min(2, len(parts))], "/")
+}
+
+// circle returns a way along the arrows from a room back to itself, or nil.
+func circle(arrows map[string][]string) []string {
+	var way []string
+	been := map[string]bool{}
+	var walk func(r string) []string
+	walk = func(r string) []string {
+		if i := slices.Index(way, r); i >= 0 {
+			return append(slices.Clone(way[i:]), r)
+		}
+		if been[r] {
+			return nil
+		}
+		been[r] = true
+		way = append(way, r)
+		defer func() { way = way[:len(way)-1] }()
+		for _, to := range arrows[r] {
+			if found := walk(to); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	for _, r := range slices.Sorted(maps.Keys(arrows)) {
+		if found := walk(r); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// Go refuses a circle of packages. This refuses one of rooms.
+func TestRoomsHaveNoCircle(t *testing.T) {
+	t.Parallel()
+	arrows := map[string][]string{}
+	for _, p := range listPackages(t) {
+		from := room(strings.TrimPrefix(p.ImportPath, module+"/"))
+		for _, imp := range p.Imports {
+			if own, ok := strings.CutPrefix(imp, module+"/"); ok && room(own) != from {
+				arrows[from] = append(arrows[from], room(own))
+			}
+		}
+	}
+	if way := circle(arrows); way != nil {
+		t.Errorf("rooms import each other in a circle: %s", strings.Join(way, " -> "))
+	}
+	if len(arrows) < 20 {
+		t.Errorf("%d rooms import others: the list is not whole", len(arrows))
+	}
+	for from, to := range map[string]string{"spec": "gen", "runtime/driver": "runtime", "internal/interp": "internal/validate"} {
+		with := maps.Clone(arrows)
+		with[from] = append(slices.Clone(with[from]), to)
+		if circle(with) == nil {
+			t.Errorf("an import of %s by %s makes no circle", to, from)
 		}
 	}
 }
