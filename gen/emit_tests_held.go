@@ -105,6 +105,17 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 		return
 	}
 	e.line("Held: func(ctx context.Context, h *fsm.Held[%s], c fsmtest.Call) (out %s, end string, err error) {", e.n.Record, outcome)
+	if list := h.variants(o); list != nil {
+		e.line("told := func(next %s) string {", h.after(o))
+		e.line("switch next.(type) {")
+		for _, to := range list {
+			e.line("case %s:", h.typ(to))
+			e.line("return %q", to.Name)
+		}
+		e.line("}")
+		e.line("return \"\"")
+		e.line("}")
+	}
 	e.line("switch h.Record().State {")
 	for _, s := range states(o.From) {
 		e.line("case %s:", e.n.state(s))
@@ -138,13 +149,7 @@ func (e *testEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
 	case ends == nil:
 		e.line("return next.%s(), next.%s().State.String(), nil", outcome, e.ofHandle("Record"))
 	case h.variants(o) != nil:
-		e.line("switch next.(type) {")
-		for _, to := range h.variants(o) {
-			e.line("case %s:", h.typ(to))
-			e.line("end = %q", to.Name)
-		}
-		e.line("}")
-		e.line("return next.%s(), end, nil", outcome)
+		e.line("return next.%s(), told(next), nil", outcome)
 	default:
 		e.line("return next.%s(), %q, nil", outcome, ends[0].Name)
 	}

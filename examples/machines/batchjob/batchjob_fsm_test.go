@@ -521,6 +521,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.DependencySucceeded(ctx, at, testDependencySucceededInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					told := func(next AfterDependencySucceeded) string {
+						switch next.(type) {
+						case PendingJob:
+							return "pending"
+						case RunnableJob:
+							return "runnable"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StatePending:
 						j := PendingJob{h}
@@ -528,13 +537,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case PendingJob:
-							end = "pending"
-						case RunnableJob:
-							end = "runnable"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},
@@ -566,6 +569,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.FailToStart(ctx, at, testFailToStartInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					told := func(next AfterFailToStart) string {
+						switch next.(type) {
+						case RunnableJob:
+							return "runnable"
+						case FailedJob:
+							return "failed"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateStarting:
 						j := StartingJob{h}
@@ -573,13 +585,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case RunnableJob:
-							end = "runnable"
-						case FailedJob:
-							end = "failed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},
@@ -606,6 +612,17 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Finish(ctx, at, testFinishInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					told := func(next AfterFinish) string {
+						switch next.(type) {
+						case RunnableJob:
+							return "runnable"
+						case SucceededJob:
+							return "succeeded"
+						case FailedJob:
+							return "failed"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{h}
@@ -613,15 +630,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case RunnableJob:
-							end = "runnable"
-						case SucceededJob:
-							end = "succeeded"
-						case FailedJob:
-							end = "failed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},
@@ -631,6 +640,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.LoseHost(ctx, at, testLoseHostInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					told := func(next AfterLoseHost) string {
+						switch next.(type) {
+						case RunnableJob:
+							return "runnable"
+						case FailedJob:
+							return "failed"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{h}
@@ -638,13 +656,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case RunnableJob:
-							end = "runnable"
-						case FailedJob:
-							end = "failed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},

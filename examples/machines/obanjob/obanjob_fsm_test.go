@@ -516,6 +516,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					told := func(next AfterFail) string {
+						switch next.(type) {
+						case RetryableJob:
+							return "retryable"
+						case DiscardedJob:
+							return "discarded"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateExecuting:
 						j := ExecutingJob{h}
@@ -523,13 +532,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case RetryableJob:
-							end = "retryable"
-						case DiscardedJob:
-							end = "discarded"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},

@@ -576,6 +576,23 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					return m.Confirm(ctx, at, testConfirmInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
+					told := func(next AfterConfirm) string {
+						switch next.(type) {
+						case RequiresPaymentMethodPaymentIntent:
+							return "requires_payment_method"
+						case RequiresActionPaymentIntent:
+							return "requires_action"
+						case ProcessingPaymentIntent:
+							return "processing"
+						case RequiresCapturePaymentIntent:
+							return "requires_capture"
+						case SucceededPaymentIntent:
+							return "succeeded"
+						case CanceledPaymentIntent:
+							return "canceled"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateRequiresConfirmation:
 						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
@@ -583,21 +600,7 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case RequiresPaymentMethodPaymentIntent:
-							end = "requires_payment_method"
-						case RequiresActionPaymentIntent:
-							end = "requires_action"
-						case ProcessingPaymentIntent:
-							end = "processing"
-						case RequiresCapturePaymentIntent:
-							end = "requires_capture"
-						case SucceededPaymentIntent:
-							end = "succeeded"
-						case CanceledPaymentIntent:
-							end = "canceled"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},
@@ -607,6 +610,21 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					return m.SettleAction(ctx, at, testSettleActionInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
+					told := func(next AfterSettleAction) string {
+						switch next.(type) {
+						case RequiresPaymentMethodPaymentIntent:
+							return "requires_payment_method"
+						case RequiresConfirmationPaymentIntent:
+							return "requires_confirmation"
+						case ProcessingPaymentIntent:
+							return "processing"
+						case RequiresCapturePaymentIntent:
+							return "requires_capture"
+						case SucceededPaymentIntent:
+							return "succeeded"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateRequiresAction:
 						j := RequiresActionPaymentIntent{h}
@@ -614,19 +632,7 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case RequiresPaymentMethodPaymentIntent:
-							end = "requires_payment_method"
-						case RequiresConfirmationPaymentIntent:
-							end = "requires_confirmation"
-						case ProcessingPaymentIntent:
-							end = "processing"
-						case RequiresCapturePaymentIntent:
-							end = "requires_capture"
-						case SucceededPaymentIntent:
-							end = "succeeded"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},
@@ -636,6 +642,17 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					return m.Settle(ctx, at, testSettleInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
+					told := func(next AfterSettle) string {
+						switch next.(type) {
+						case RequiresPaymentMethodPaymentIntent:
+							return "requires_payment_method"
+						case RequiresCapturePaymentIntent:
+							return "requires_capture"
+						case SucceededPaymentIntent:
+							return "succeeded"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateProcessing:
 						j := ProcessingPaymentIntent{requiresConfirmationFields{h}}
@@ -643,15 +660,7 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case RequiresPaymentMethodPaymentIntent:
-							end = "requires_payment_method"
-						case RequiresCapturePaymentIntent:
-							end = "requires_capture"
-						case SucceededPaymentIntent:
-							end = "succeeded"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},
@@ -675,6 +684,15 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					return m.Capture(ctx, at, testCaptureInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
+					told := func(next AfterCapture) string {
+						switch next.(type) {
+						case ProcessingPaymentIntent:
+							return "processing"
+						case SucceededPaymentIntent:
+							return "succeeded"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateRequiresCapture:
 						j := RequiresCapturePaymentIntent{h}
@@ -682,13 +700,7 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case ProcessingPaymentIntent:
-							end = "processing"
-						case SucceededPaymentIntent:
-							end = "succeeded"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},

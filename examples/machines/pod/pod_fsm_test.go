@@ -429,6 +429,19 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 					return m.Report(ctx, at, testReportInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
+					told := func(next AfterReport) string {
+						switch next.(type) {
+						case PendingPod:
+							return "pending"
+						case RunningPod:
+							return "running"
+						case SucceededPod:
+							return "succeeded"
+						case FailedPod:
+							return "failed"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StatePending:
 						j := PendingPod{h}
@@ -436,51 +449,21 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case PendingPod:
-							end = "pending"
-						case RunningPod:
-							end = "running"
-						case SucceededPod:
-							end = "succeeded"
-						case FailedPod:
-							end = "failed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateRunning:
 						j := RunningPod{h}
 						next, err := j.Report(ctx, testReportInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case PendingPod:
-							end = "pending"
-						case RunningPod:
-							end = "running"
-						case SucceededPod:
-							end = "succeeded"
-						case FailedPod:
-							end = "failed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateUnknown:
 						j := UnknownPod{h}
 						next, err := j.Report(ctx, testReportInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case PendingPod:
-							end = "pending"
-						case RunningPod:
-							end = "running"
-						case SucceededPod:
-							end = "succeeded"
-						case FailedPod:
-							end = "failed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},

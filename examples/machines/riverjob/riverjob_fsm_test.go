@@ -486,6 +486,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Promote(ctx, at, c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					told := func(next AfterPromote) string {
+						switch next.(type) {
+						case ScheduledJob:
+							return "scheduled"
+						case AvailableJob:
+							return "available"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StatePending:
 						j := PendingJob{h}
@@ -493,13 +502,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case ScheduledJob:
-							end = "scheduled"
-						case AvailableJob:
-							end = "available"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},
@@ -572,6 +575,19 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					told := func(next AfterFail) string {
+						switch next.(type) {
+						case AvailableJob:
+							return "available"
+						case RetryableJob:
+							return "retryable"
+						case CancelledJob:
+							return "cancelled"
+						case DiscardedJob:
+							return "discarded"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{h}
@@ -579,17 +595,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case AvailableJob:
-							end = "available"
-						case RetryableJob:
-							end = "retryable"
-						case CancelledJob:
-							end = "cancelled"
-						case DiscardedJob:
-							end = "discarded"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},
@@ -599,6 +605,17 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.Snooze(ctx, at, testSnoozeInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					told := func(next AfterSnooze) string {
+						switch next.(type) {
+						case ScheduledJob:
+							return "scheduled"
+						case AvailableJob:
+							return "available"
+						case CancelledJob:
+							return "cancelled"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{h}
@@ -606,15 +623,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case ScheduledJob:
-							end = "scheduled"
-						case AvailableJob:
-							end = "available"
-						case CancelledJob:
-							end = "cancelled"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},

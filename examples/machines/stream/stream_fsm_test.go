@@ -482,6 +482,19 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.SendHeaders(ctx, at, testSendHeadersInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+					told := func(next AfterSendHeaders) string {
+						switch next.(type) {
+						case OpenStream:
+							return "open"
+						case HalfClosedLocalStream:
+							return "half_closed_local"
+						case HalfClosedRemoteStream:
+							return "half_closed_remote"
+						case ClosedStream:
+							return "closed"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{h}
@@ -489,68 +502,28 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateReservedLocal:
 						j := ReservedLocalStream{h}
 						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateOpen:
 						j := OpenStream{h}
 						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{h}
 						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},
@@ -560,6 +533,19 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.RecvHeaders(ctx, at, testRecvHeadersInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+					told := func(next AfterRecvHeaders) string {
+						switch next.(type) {
+						case OpenStream:
+							return "open"
+						case HalfClosedLocalStream:
+							return "half_closed_local"
+						case HalfClosedRemoteStream:
+							return "half_closed_remote"
+						case ClosedStream:
+							return "closed"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{h}
@@ -567,119 +553,49 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateReservedLocal:
 						j := ReservedLocalStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateReservedRemote:
 						j := ReservedRemoteStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateOpen:
 						j := OpenStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateHalfClosedLocal:
 						j := HalfClosedLocalStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateClosed:
 						j := ClosedStream{h}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},
@@ -689,6 +605,19 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.SendData(ctx, at, testSendDataInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+					told := func(next AfterSendData) string {
+						switch next.(type) {
+						case OpenStream:
+							return "open"
+						case HalfClosedLocalStream:
+							return "half_closed_local"
+						case HalfClosedRemoteStream:
+							return "half_closed_remote"
+						case ClosedStream:
+							return "closed"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateOpen:
 						j := OpenStream{h}
@@ -696,34 +625,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{h}
 						next, err := j.SendData(ctx, testSendDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},
@@ -733,6 +642,19 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					return m.RecvData(ctx, at, testRecvDataInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+					told := func(next AfterRecvData) string {
+						switch next.(type) {
+						case OpenStream:
+							return "open"
+						case HalfClosedLocalStream:
+							return "half_closed_local"
+						case HalfClosedRemoteStream:
+							return "half_closed_remote"
+						case ClosedStream:
+							return "closed"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{h}
@@ -740,119 +662,49 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateReservedLocal:
 						j := ReservedLocalStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateReservedRemote:
 						j := ReservedRemoteStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateOpen:
 						j := OpenStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateHalfClosedLocal:
 						j := HalfClosedLocalStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					case StateClosed:
 						j := ClosedStream{h}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case OpenStream:
-							end = "open"
-						case HalfClosedLocalStream:
-							end = "half_closed_local"
-						case HalfClosedRemoteStream:
-							end = "half_closed_remote"
-						case ClosedStream:
-							end = "closed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},

@@ -736,6 +736,15 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					return m.Fail(ctx, at, testFailInput(c), c.Given())
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					told := func(next AfterFail) string {
+						switch next.(type) {
+						case UpForRetryTaskInstance:
+							return "up_for_retry"
+						case FailedTaskInstance:
+							return "failed"
+						}
+						return ""
+					}
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningTaskInstance{h}
@@ -743,13 +752,7 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 						if err != nil {
 							return out, end, err
 						}
-						switch next.(type) {
-						case UpForRetryTaskInstance:
-							end = "up_for_retry"
-						case FailedTaskInstance:
-							end = "failed"
-						}
-						return next.Outcome(), end, nil
+						return next.Outcome(), told(next), nil
 					}
 					return out, end, err
 				},

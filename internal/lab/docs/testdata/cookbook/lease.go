@@ -18,8 +18,8 @@ func twice(ctx context.Context, jobs *job.Machine) (first, second job.Outcome, e
 			return err
 		}
 		done, err := running.Finish(ctx)  // a RunningJob has Finish, but no Claim: a wrong move does not compile
-		again, err := running.Finish(ctx) // the answer was lost? the same result, and again.Replayed is true
-		first, second = done, again
+		again, err := running.Finish(ctx) // the answer was lost? the same result, and again.Outcome().Replayed is true
+		first, second = done.Outcome(), again.Outcome()
 		return err
 	}
 	return first, second, begin()

@@ -16,7 +16,7 @@ func attempt(ctx context.Context, tasks *task.Machine, actor string, do func(tas
 	}
 	if do(working.Record()) == nil {
 		done, err := working.Finish(ctx)
-		return done.Record.State, err
+		return done.Record().State, err
 	}
 	next, err := working.Fail(ctx)
 	return next.Record().State, err // waiting, or failed after the fourth time
