@@ -196,9 +196,10 @@ diagrams-check: ## parse and draw every .mmd with the real Mermaid (needs Node; 
 
 .PHONY: diagrams-judge
 diagrams-judge: ## count crossings and overlaps of our pictures beside those of Graphviz and Mermaid (after diagrams-check; needs dot)
-	@geometry=$$(mktemp); trap 'rm -f "$$geometry"' EXIT; \
-	(cd internal/lab/diagrams && node geometry.mjs "$$geometry" $$(for f in ../../../gen/chart/testdata/golden/*.mermaid.mmd ../../../examples/machines/*/*.mmd; do n=$$(basename "$$f" .mmd); n=$${n%.mermaid}; [[ $$n == weighed ]] || echo "$$n=$$f"; done)); \
-	FSMGEN_MERMAID_GEOMETRY=$$geometry $(GO) test ./gen/chart/draw -run '^TestSideBySide$$' -count=1 -v
+	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; $(GO) build -o $$work/fsmgen ./cmd/fsmgen; \
+	for f in specs/*.yaml examples/*/*.yaml; do $$work/fsmgen diagram -q "$$f" -o "$$work/$$(basename "$$f" .yaml).mmd"; done; \
+	(cd internal/lab/diagrams && node geometry.mjs $$work/geometry.json $$(for f in $$work/*.mmd; do echo "$$(basename "$$f" .mmd)=$$f"; done)); \
+	FSMGEN_MERMAID_GEOMETRY=$$work/geometry.json $(GO) test ./gen/chart/draw -run '^TestSideBySide$$' -count=1 -v
 
 .PHONY: exports-check
 exports-check: ## load the exported machines with XState and SCION (SCXML), walk through every cell and along random walks; complete keys as editors do (needs Node)
