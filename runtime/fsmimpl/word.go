@@ -48,7 +48,7 @@ func StateOf[T word](names []string, machine string, err error) (state T, ok boo
 		}
 	}
 	var behind []error
-	switch err := err.(type) {
+	switch err := any(err).(type) {
 	case interface{ Unwrap() error }:
 		behind = []error{err.Unwrap()}
 	case interface{ Unwrap() []error }:
