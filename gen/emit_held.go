@@ -16,6 +16,7 @@ type held struct {
 	n     *names
 	ways  map[*spec.Operation]*ways
 	offer map[*spec.State][]*spec.Operation // by state, in the order of the specification
+	alike map[string][]*spec.State          // by the fields that are present; made when asked for
 }
 
 func newHeld(m *spec.Machine, n *names) *held {
@@ -354,14 +355,22 @@ func (h *held) present(s *spec.State) []*spec.Field {
 
 // shared lists the states whose handles have the same methods for fields; nil where no
 // other one has them.
-func (h *held) shared(s *spec.State) (in []*spec.State) {
-	fields := h.present(s)
-	for _, other := range h.m.States {
-		if slices.Equal(h.present(other), fields) {
-			in = append(in, other)
+func (h *held) shared(s *spec.State) []*spec.State {
+	key := func(s *spec.State) string {
+		var names []string
+		for _, x := range h.present(s) {
+			names = append(names, x.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	if h.alike == nil {
+		h.alike = map[string][]*spec.State{}
+		for _, other := range h.m.States {
+			h.alike[key(other)] = append(h.alike[key(other)], other)
 		}
 	}
-	if fields == nil || len(in) < 2 {
+	in := h.alike[key(s)]
+	if key(s) == "" || len(in) < 2 {
 		return nil
 	}
 	return in
