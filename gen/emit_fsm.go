@@ -89,8 +89,10 @@ func stateMethods(f *jen.File, m *spec.Machine, n *names) {
 		jen.Return(raw("fsmimpl.All[State](%s[:])", stateType(m, n).table("Names"))),
 	)
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s returns the state in which a call that was refused found the %s, or to which it has gone on. It is false where err tells none.", n.ours("package", "StateOf"), n.Record))).
-		Func().Id(n.ours("package", "StateOf")).Params(raw("err error")).Params(raw("State"), jen.Bool()).Block(
+	stateOf := n.ours("package", "StateOf")
+	f.Add(doc(fmt.Sprintf("%s returns the state in which a call that was refused found the %s, or to which it has gone on. "+
+		"It is false where err tells none.", stateOf, n.Record))).
+		Func().Id(stateOf).Params(raw("err error")).Params(raw("State"), jen.Bool()).Block(
 		jen.Return(raw("fsmimpl.StateOf[State](%s[:], %q, err)", stateType(m, n).table("Names"), m.Name)),
 	)
 	var terminal []string

@@ -170,7 +170,8 @@ func (h *held) holder(f *jen.File) {
 	)
 	hold := h.n.ours("package", "Hold")
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s returns the handle of a stored %s, such as one that the actor held before it was started again. It asks nothing of the store: each operation finds out whether the %s is still so. It refuses one that is in no state.",
+	f.Add(doc(fmt.Sprintf("%s returns the handle of a stored %s, such as one that the actor held before it was started again. "+
+		"It asks nothing of the store: each operation finds out whether the %s is still so. It refuses one that is in no state.",
 		hold, h.n.Record, h.n.Record))).
 		Func().Id(hold).Params(raw("m *Machine, j %s, actor string", h.n.Record)).Params(raw(h.anyType()), raw("error")).Block(
 		jen.Return(raw("handleAs[%s](m.core.Hold(j, actor), nil)", h.anyType())),
@@ -202,7 +203,10 @@ func (h *held) entry(f *jen.File, o *spec.Operation) {
 		raw("outs, err := h.m.%s(ctx, n, %s)", c.N, given),
 		raw("list := make([]%s, len(outs))", result),
 		jen.For(raw("i, out := range outs")).Block(
-			jen.If(raw("list[i], err = handleAs[%s](h.m.core.HoldOutcome(out, h.actor), nil)", result), raw("err != nil")).Block(jen.Break()),
+			jen.If(
+				raw("list[i], err = handleAs[%s](h.m.core.HoldOutcome(out, h.actor), nil)", result),
+				raw("err != nil"),
+			).Block(jen.Break()),
 		),
 		jen.Return(raw("list, err")),
 	)
@@ -236,7 +240,8 @@ func (h *held) anyState(f *jen.File) {
 	}
 	methods := []jen.Code{raw("fsm.Target")}
 	if name := h.n.ours("handle", "Ref"); name != "Ref" {
-		methods = []jen.Code{docIndented(1, name+" returns id and revision, the target of an operation.").Id(name).Params().Add(raw("fsm.Ref"))}
+		text := name + " returns id and revision, the target of an operation."
+		methods = []jen.Code{docIndented(1, text).Id(name).Params().Add(raw("fsm.Ref"))}
 	}
 	for _, x := range []struct{ name, text, result string }{
 		{"Record", "returns the " + h.n.Record + " as it is held.", h.n.Record},
@@ -246,7 +251,8 @@ func (h *held) anyState(f *jen.File) {
 		methods = append(methods, docIndented(1, name+" "+x.text).Id(name).Params().Add(raw(x.result)))
 	}
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s is a handle of %s in whatever state it is: %s. Switch over its type.", h.anyType(), withArticle(h.n.Record), list(types, "or")),
+	any := h.anyType()
+	f.Add(doc(fmt.Sprintf("%s is a handle of %s in whatever state it is: %s. Switch over its type.", any, withArticle(h.n.Record), list(types, "or")),
 		"By the line below, the linter go-check-sumtype reports a switch that leaves a state out and has no default.")).
 		Comment("//\n//sumtype:decl").Line().
 		Type().Id(h.anyType()).Interface(append(methods, raw("any%s()", h.n.Record))...)

@@ -99,7 +99,10 @@ func (h *held) reach(w *workShape) []*spec.State {
 	list, free := slices.Clone(w.ends), states(w.pick.From)
 	for i := 0; i < len(list); i++ {
 		for _, move := range h.m.Moves() {
-			if move.Source() == list[i] && move.Operation.By == spec.ByCaller && !slices.Contains(free, move.To) && !slices.Contains(list, move.To) {
+			if move.Source() != list[i] || move.Operation.By != spec.ByCaller {
+				continue
+			}
+			if !slices.Contains(free, move.To) && !slices.Contains(list, move.To) {
 				list = append(list, move.To)
 			}
 		}
@@ -233,7 +236,6 @@ func (h *held) worker(f *jen.File, w *workShape) {
 	fn := func(name string, params []jen.Code, result *jen.Statement, body ...jen.Code) jen.Code {
 		return jen.Line().Id(name).Op(":").Func().Params(params...).Add(result).Block(body...)
 	}
-	heldType := "*held"
 	ctxParam := raw("ctx").Qual("context", "Context")
 	var claim []jen.Code
 	switch {
@@ -270,7 +272,7 @@ func (h *held) worker(f *jen.File, w *workShape) {
 		}
 		alive := states(w.beat.From)
 		values = append(values,
-			fn("Beat", []jen.Code{ctxParam, raw("h %s", heldType), raw(unused(w.extend)).Qual("time", "Time")}, jen.Error(),
+			fn("Beat", []jen.Code{ctxParam, raw("h *held"), raw(unused(w.extend)).Qual("time", "Time")}, jen.Error(),
 				jen.Return(raw("h.EngineStay(ctx, %s(%s, %s))", beat.Call, beat.Desc, call))),
 			fn("Beats", record, jen.Bool(), in(alive)))
 		holds = distinct(append(slices.Clone(alive), w.ends...))
@@ -292,11 +294,11 @@ func (h *held) worker(f *jen.File, w *workShape) {
 		Params(raw("*worker.Worker[%s]", h.n.Record), raw("error")).Block(
 		raw("do := ").Add(raw("worker.Funcs")).Index(raw(h.n.Record)).Values(values...),
 		jen.If(raw("c.Work != nil")).Block(
-			raw("do.Work = func(ctx context.Context, h %s) error { return c.Work(ctx, %s) }", heldType, work)),
+			raw("do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, %s) }", work)),
 		jen.If(raw("c.Failed != nil")).Block(
-			raw("do.Failed = func(ctx context.Context, h %s, cause error) error { return c.Failed(ctx, handleOf(h), cause) }", heldType)),
+			raw("do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }")),
 		jen.If(raw("c.Release != nil")).Block(
-			raw("do.Release = func(ctx context.Context, h %s) error { return c.Release(ctx, handleOf(h)) }", heldType)),
+			raw("do.Release = func(ctx context.Context, h *held) error { return c.Release(ctx, handleOf(h)) }")),
 		jen.Return(raw("worker.New").Call(raw("m.core, actor, do, c.Options"))),
 	)
 }

@@ -71,7 +71,7 @@ func TestHandlesDoNotCompile(t *testing.T) {
 			"cannot use j.Start(ctx) (value of struct type RunningJob) as ClaimedJob value",
 		},
 		{
-			"a case that is no state's", "../specs/lifecycle.yaml",
+			"a case for a record instead of a handle", "../specs/lifecycle.yaml",
 			`var j AnyJob; switch j.(type) { case SucceededJob: }`,
 			`var j AnyJob; switch j.(type) { case Job: }`,
 			"cannot have dynamic type Job",

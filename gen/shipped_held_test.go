@@ -49,7 +49,8 @@ func TestHandleCalls(t *testing.T) {
 		t.Errorf("a job in no state is held as %T", held)
 	}
 	empty := lifecycle.RunningJob{}
-	if _, err := empty.Complete(ctx, lifecycle.CompleteInput{Result: fsm.MustJSON("1")}); err == nil || empty.Owner() != "" || empty.Record().ID != "" {
+	in := lifecycle.CompleteInput{Result: fsm.MustJSON("1")}
+	if _, err := empty.Complete(ctx, in); err == nil || empty.Owner() != "" || empty.Record().ID != "" {
 		t.Errorf("a handle that nobody made: %v", err)
 	}
 	if err := empty.Heartbeat(ctx, lifecycle.HeartbeatInput{Lease: lease}); err == nil {

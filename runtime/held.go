@@ -124,8 +124,8 @@ func (h *Held[R]) EngineMisfit() error {
 		return errEmpty
 	}
 	rec := h.Record()
-	row := h.machine.d.Encode(&rec)
-	return fmt.Errorf("%s %q: no handle is for a record in state %q here; read it again", h.machine.schema.Machine, row.ID, h.machine.schema.StateName(row.State))
+	row, s := h.machine.d.Encode(&rec), h.machine.schema
+	return fmt.Errorf("%s %q is in state %q, for which this call returns no handle; read it again", s.Machine, row.ID, s.StateName(row.State))
 }
 
 // errEmpty is the answer of a handle that nobody made.

@@ -206,7 +206,8 @@ func (c *tool) diagram(path string, f diagramFlags) error {
 	case f.out != "" && filepath.Ext(f.out) != format.ext && !f.page():
 		return cli.Usagef("-o is %q; a diagram of the format %s is a %s file", f.out, format.name, format.ext)
 	case format.whole && (f.focus != "" || len(f.only) > 0 || f.history != "" || f.detailed || f.regions):
-		return cli.Usagef("--format %s takes the whole machine; --focus, --only, --regions, --detail and --history are for pictures", format.name)
+		return cli.Usagef("--format %s takes the whole machine; --focus, --only, --regions, --detail and --history are for pictures",
+			format.name)
 	case f.theme != "auto" && f.inject == "" && format.name != "svg" && format.name != "png":
 		return cli.Usagef("--theme is for the formats svg and png; the format is %s", format.name)
 	case path == "-" && f.history == "-":

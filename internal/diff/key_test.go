@@ -77,7 +77,10 @@ operations:
 		got = append(got, fmt.Sprintf("%s %s %s", x.Code, x.Class, x.Message))
 	}
 	slices.Sort(got)
-	want := []string{"FSM712 DATA the key of effect tell is weight, job, it was job, weight", "FSM715 DATA the default of field weight is 2, it was 1"}
+	want := []string{
+		"FSM712 DATA the key of effect tell is weight, job, it was job, weight",
+		"FSM715 DATA the default of field weight is 2, it was 1",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -66,7 +66,8 @@ func TestOlderDatabases(t *testing.T) {
 			t.Errorf("%s: %d events, want %d", dialect, n, len(log))
 		}
 		moved := 0
-		for job, err := range m.List(t.Context(), lifecycle.StateQueued, lifecycle.StateStalled, lifecycle.StateClaimed, lifecycle.StateRunning) {
+		unfinished := []lifecycle.State{lifecycle.StateQueued, lifecycle.StateStalled, lifecycle.StateClaimed, lifecycle.StateRunning}
+		for job, err := range m.List(t.Context(), unfinished...) {
 			if err != nil {
 				t.Fatal(err)
 			}

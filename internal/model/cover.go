@@ -199,7 +199,8 @@ func wider(m *spec.Machine, asked, o Options) []Options {
 	}
 	alone := Options{Records: 1, Groups: 2, Workers: 4, Counter: mostCount}
 	for _, b := range []struct{ asked, next *int }{
-		{&asked.Records, &alone.Records}, {&asked.Groups, &alone.Groups}, {&asked.Workers, &alone.Workers}, {&asked.Counter, &alone.Counter},
+		{&asked.Records, &alone.Records}, {&asked.Groups, &alone.Groups},
+		{&asked.Workers, &alone.Workers}, {&asked.Counter, &alone.Counter},
 	} {
 		if *b.asked != 0 {
 			*b.next = *b.asked

@@ -117,7 +117,9 @@ func TestNothingHappened(t *testing.T) {
 // no manuscript to its author, so the guard of the last round is never asked in vain.
 func TestFoundMachinesHappen(t *testing.T) {
 	t.Parallel()
-	for name, missing := range map[string][]string{"volume": nil, "lot": nil, "king": nil, "manuscript": {"a refusal by guard rounds_left"}} {
+	for name, missing := range map[string][]string{
+		"volume": nil, "lot": nil, "king": nil, "manuscript": {"a refusal by guard rounds_left"},
+	} {
 		file := "../lab/fuzzmachines/testdata/" + name + ".yaml"
 		src, err := os.ReadFile(file) //nolint:gosec // our own
 		if err != nil {

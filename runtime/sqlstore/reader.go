@@ -159,7 +159,8 @@ func (r *reader) Count(q driver.Query) (int64, error) {
 }
 
 // patient lifts the limits of a statement that reads the whole table: its time grows
-// with the table, so the caller's context alone ends it. hasten sets them again.
+// with the table, so the caller's context alone ends it. hasten sets ours again; the
+// server's is lifted for the rest of the transaction.
 func (r *reader) patient() (hasten func(), err error) {
 	s, alone := r.q.(*session)
 	if !alone || s.dog.limit == 0 {

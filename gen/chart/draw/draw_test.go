@@ -189,7 +189,8 @@ func TestContrast(t *testing.T) {
 		"heading": {"page"}, "summary": {"page"}, "op": {"pill", "panel"}, "line": {"pill", "panel", "group"},
 		"guard": {"pill", "panel"}, "count": {"pill"}, "never": {"pill"},
 	}
-	for _, r := range []chart.Role{chart.Normal, chart.Initial, chart.Timed, chart.Final, chart.Terminal, chart.Success, chart.Trouble, chart.Outside} {
+	for _, r := range []chart.Role{chart.Normal, chart.Initial, chart.Timed, chart.Final, chart.Terminal,
+		chart.Success, chart.Trouble, chart.Outside} {
 		on["name-"+r.String()] = []string{"box-" + r.String()}
 	}
 	for _, theme := range []Theme{Light, Dark} {
@@ -202,7 +203,8 @@ func TestContrast(t *testing.T) {
 				}
 			}
 		}
-		for _, line := range []string{"edge", "choice", "ring", "group", "seldom", "derived", "box-normal", "box-initial", "box-timed", "box-final", "box-terminal", "box-success", "box-trouble", "box-outside"} {
+		for _, line := range []string{"edge", "choice", "ring", "group", "seldom", "derived",
+			"box-normal", "box-initial", "box-timed", "box-final", "box-terminal", "box-success", "box-trouble", "box-outside"} {
 			if c := contrast(all[line].stroke, all["page"].fill); c < 3 {
 				t.Errorf("theme %d: the line %s has a contrast of %.1f, less than 3", theme, line, c)
 			}

@@ -30,7 +30,8 @@ func TestSideBySide(t *testing.T) {
 	mermaid := mermaidDrawings(t)
 	ms := shipped(t)
 	maps.Copy(ms, wellKnown(t))
-	t.Logf("%-20s %-9s %9s %9s %10s %11s %10s %9s %7s", "machine", "by", "crossings", "box/box", "label/box", "label/label", "label/edge", "edge/box", "length")
+	t.Logf("%-20s %-9s %9s %9s %10s %11s %10s %9s %7s",
+		"machine", "by", "crossings", "box/box", "label/box", "label/label", "label/edge", "edge/box", "length")
 	for _, name := range slices.Sorted(maps.Keys(ms)) {
 		for _, d := range []chart.Detail{chart.Brief, chart.Full} {
 			c := chart.At(ms[name], d)
@@ -59,7 +60,8 @@ func TestSideBySide(t *testing.T) {
 }
 
 func report(t *testing.T, name, by string, r judge.Report) {
-	t.Logf("%-20s %-9s %9d %9d %10d %11d %10d %9d %7.0f", name, by, r.Crossings, r.BoxBox, r.LabelBox, r.LabelLabel, r.LabelEdge, r.EdgeBox, r.Length)
+	t.Logf("%-20s %-9s %9d %9d %10d %11d %10d %9d %7.0f",
+		name, by, r.Crossings, r.BoxBox, r.LabelBox, r.LabelLabel, r.LabelEdge, r.EdgeBox, r.Length)
 }
 
 // dotDrawing lets Graphviz place a chart, without the notes.

@@ -109,7 +109,8 @@ func (m *machine) fieldFact(caller bool) string {
 func (m *machine) projection() {
 	m.printf("projection:\n  entity: Group\n  key: %s\n  fields: {how_many: count, newest: max updated_at}\n  rules:\n", m.group)
 	last := m.states[len(m.states)-1]
-	m.printf("    - {state: some_at_end, any: [%s]%s}\n", last.name, one(m, []string{"", ", at_least: 2", "", ", at_least: 2", "", ", at_least: 2", "", ", at_least: 1000"}))
+	atLeast := []string{"", ", at_least: 2", "", ", at_least: 2", "", ", at_least: 2", "", ", at_least: 1000"}
+	m.printf("    - {state: some_at_end, any: [%s]%s}\n", last.name, one(m, atLeast))
 	if m.chance(2) {
 		m.printf("    - {state: all_at_start, all: [%s]}\n", m.states[0].name)
 	}
