@@ -251,8 +251,8 @@ func (h *held) anyState(f *jen.File) {
 		methods = append(methods, docIndented(1, name+" "+x.text).Id(name).Params().Add(raw(x.result)))
 	}
 	f.Line()
-	any := h.anyType()
-	f.Add(doc(fmt.Sprintf("%s is a handle of %s in whatever state it is: %s. Switch over its type.", any, withArticle(h.n.Record), list(types, "or")),
+	f.Add(doc(fmt.Sprintf("%s is a handle of %s in whatever state it is: %s. Switch over its type.",
+		h.anyType(), withArticle(h.n.Record), list(types, "or")),
 		"By the line below, the linter go-check-sumtype reports a switch that leaves a state out and has no default.")).
 		Comment("//\n//sumtype:decl").Line().
 		Type().Id(h.anyType()).Interface(append(methods, raw("any%s()", h.n.Record))...)
