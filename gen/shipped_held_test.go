@@ -45,8 +45,9 @@ func TestHandleCalls(t *testing.T) {
 	if _, ok := held.(lifecycle.RunningJob); !ok || err != nil {
 		t.Errorf("a running job is held as %T: %v", held, err)
 	}
-	if held, err := lifecycle.Hold(m, lifecycle.Job{}, "ann"); held != nil || err == nil {
-		t.Errorf("a job in no state is held as %T", held)
+	if held, err := lifecycle.Hold(m, lifecycle.Job{ID: "a"}, "ann"); held != nil || err == nil ||
+		err.Error() != `lifecycle "a" is in state "State(0)", for which this call returns no handle; read it again` {
+		t.Errorf("a job in no state is held as %T: %v", held, err)
 	}
 	empty := lifecycle.RunningJob{}
 	in := lifecycle.CompleteInput{Result: fsm.MustJSON("1")}
