@@ -109,7 +109,7 @@ func staircase(n int) string {
 // TestLargeFilesAreFast feeds files near the limit that are made to be slow.
 // What they report does not matter here; parseTimed watches the clock.
 func TestLargeFilesAreFast(t *testing.T) {
-	size := 1 << 18
+	size := 1 << 17
 	if campaign.On() {
 		size = 1 << 20
 	}

@@ -156,9 +156,9 @@ func TestCoverageIsTrue(t *testing.T) {
 			machines[file], _ = spec.Parse(file, src)
 		}
 	}
-	random := uint64(24)
+	random, states := uint64(24), 1500
 	if campaign.On() {
-		random = 120
+		random, states = 120, 5000
 	}
 	for seed := range random {
 		src := fuzzmachines.Random(rand.New(rand.NewPCG(seed, 7))) //nolint:gosec // a machine that can be told again
@@ -171,7 +171,7 @@ func TestCoverageIsTrue(t *testing.T) {
 	whole, steps, missed := 0, 0, 0
 	for name, m := range machines {
 		for _, o := range []Options{{Records: 1, Groups: 1}, {Records: 2, Groups: 2}} {
-			o.Workers, o.Counter, o.MaxStates = 2, 2, 5000
+			o.Workers, o.Counter, o.MaxStates = 2, 2, states
 			if times := classify(m); slices.ContainsFunc(m.Builtin, func(f *spec.Field) bool { return times.matters(f) }) {
 				continue // a step and what follows it have one instant, which is not looked at
 			}

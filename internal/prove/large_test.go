@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/internal/prove"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -15,7 +16,10 @@ import (
 // reported.
 func TestLargeMachinesEnd(t *testing.T) {
 	t.Parallel()
-	const n = 2000
+	n := 600
+	if campaign.On() {
+		n = 2000
+	}
 	var bounded, inputs []string
 	for i := range 5 * n {
 		bounded = append(bounded, fmt.Sprintf("  f%d: optional int 0..9", i))

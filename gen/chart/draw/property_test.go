@@ -13,6 +13,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen/chart"
 	"github.com/fsmgen/fsmgen/gen/chart/layout"
+	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/internal/lab/judge"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -201,8 +202,12 @@ func machineOf(t *rapid.T, n int) *spec.Machine {
 
 func TestAnyMachine(t *testing.T) {
 	t.Parallel()
+	most := 6
+	if campaign.On() {
+		most = 10
+	}
 	rapid.Check(t, func(t *rapid.T) {
-		m := machineOf(t, rapid.IntRange(1, 10).Draw(t, "n"))
+		m := machineOf(t, rapid.IntRange(1, most).Draw(t, "n"))
 		for _, d := range chart.Details {
 			sound(t, compose(chart.At(m, d)))
 		}
