@@ -202,10 +202,12 @@ diagrams-judge: ## count crossings and overlaps of our pictures beside those of 
 	FSMGEN_MERMAID_GEOMETRY=$$work/geometry.json $(GO) test ./gen/chart/draw -run '^TestSideBySide$$' -count=1 -v
 
 .PHONY: exports-check
-exports-check: ## load the exported machines with XState and SCION (SCXML), walk through every cell and along random walks; complete keys as editors do (needs Node)
+exports-check: ## load the exported machines with XState, walk through every cell; complete keys as editors do (needs Node)
 	internal/lab/exports/check.sh
 	internal/lab/editors/check.sh
 
 .PHONY: pictures-check
-pictures-check: ## read and draw the texts for Graphviz, D2 and PlantUML with these (needs Node; PlantUML where it is, or with FSMGEN_REQUIRE_PLANTUML=1)
-	internal/lab/pictures/check.sh
+pictures-check: ## draw the texts for Graphviz with it (needs dot)
+	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; set -e; $(GO) build -o $$work/fsmgen ./cmd/fsmgen; \
+	for f in specs/*.yaml examples/*/[!.]*.yaml; do $$work/fsmgen diagram -q "$$f" --detail full -o $$work/m.dot; \
+		dot -Tsvg $$work/m.dot -o $$work/m.svg; rm $$work/m.dot; done

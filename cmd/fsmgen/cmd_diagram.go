@@ -71,7 +71,6 @@ var diagramFormats = func() []diagramFormat {
 		exported("matrix", ".md", "markdown", func(m *spec.Machine) ([]byte, error) { return export.Matrix(m), nil }),
 		exported("csv", ".csv", "csv", export.CSV),
 		exported("xstate", ".json", "json", export.XState),
-		exported("scxml", ".scxml", "xml", func(m *spec.Machine) ([]byte, error) { return export.SCXML(m), nil }),
 	)
 }()
 
@@ -108,13 +107,10 @@ Formats (--format, or the extension of -o):
                  the language "mermaid" (.mmd)
   mermaid-flow   a Mermaid flowchart: with colours, and arrows of different weight
   dot            for Graphviz (.dot)
-  plantuml       for PlantUML (.puml)
-  d2             for D2 (.d2)
   svg, png       a picture, drawn by fsmgen itself: states have colours by kind, and an
                  SVG is light or dark as the viewer prefers (.svg, .png)
   matrix, csv    what each operation does in each state, as a table (.md, .csv)
   xstate         a machine for XState, version 5 (.json)
-  scxml          a W3C state chart with ECMAScript conditions (.scxml)
 
 --regions is for machines of more than fifteen states. It draws an index picture, and
 each region with its neighbours: as one page of Markdown with links (-o FILE.md, or the

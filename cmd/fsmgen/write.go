@@ -23,18 +23,15 @@ type mark struct{ before, behind, first string }
 // marked are the files that can be marked as ours, by extension. Only files
 // that carry their mark are ever overwritten.
 var marked = map[string]mark{
-	".go":    {before: "// "},
-	".sql":   {before: "-- "},
-	".mmd":   {before: "%% ", first: "---"},
-	".dot":   {before: "// "},
-	".puml":  {before: "' ", first: "@startuml"},
-	".d2":    {before: "# "},
-	".svg":   {before: "<!-- ", behind: " -->", first: "<svg "},
-	".png":   {first: "\x89PNG"},
-	".scxml": {before: "<!-- ", behind: " -->", first: "<?xml "},
-	".md":    {before: "<!-- ", behind: " -->"},
-	".json":  {before: `    "generated": "`, behind: `",`, first: "{"},
-	".csv":   {before: "operation (", behind: rest},
+	".go":   {before: "// "},
+	".sql":  {before: "-- "},
+	".mmd":  {before: "%% ", first: "---"},
+	".dot":  {before: "// "},
+	".svg":  {before: "<!-- ", behind: " -->", first: "<svg "},
+	".png":  {first: "\x89PNG"},
+	".md":   {before: "<!-- ", behind: " -->"},
+	".json": {before: `    "generated": "`, behind: `",`, first: "{"},
+	".csv":  {before: "operation (", behind: rest},
 }
 
 // rest stands for whatever follows the mark in its line.

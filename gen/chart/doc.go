@@ -1,5 +1,5 @@
 // Package chart says what a picture of a machine shows, and writes it as text
-// for the tools that draw: Mermaid, Graphviz, PlantUML, D2.
+// for the tools that draw: Mermaid and Graphviz.
 //
 // Of makes a Chart: where records begin and end, one arrow for each pair of
 // states with every operation that leads this way, its guards, triggers and

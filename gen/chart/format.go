@@ -18,8 +18,6 @@ var Formats = []Format{
 	{"mermaid", ".mmd", "mermaid", Mermaid},
 	{"mermaid-flow", ".mmd", "mermaid", MermaidFlow},
 	{"dot", ".dot", "dot", Dot},
-	{"plantuml", ".puml", "plantuml", PlantUML},
-	{"d2", ".d2", "d2", D2},
 }
 
 // label is what stands on an edge, in lines; the names of operations are

@@ -95,8 +95,7 @@ func TestComplete(t *testing.T) {
 	t.Parallel()
 	for name, m := range shipped(t) {
 		for _, f := range Formats {
-			// What is escaped for PlantUML is readable again without the escapes.
-			got := strings.ReplaceAll(string(f.Write(Of(m))), "<U+005F>", "_")
+			got := string(f.Write(Of(m)))
 			want := func(kind, word string) {
 				if !strings.Contains(got, word) {
 					t.Errorf("%s of %s lacks the %s %s", f.Name, name, kind, word)

@@ -1,11 +1,10 @@
 // Package export writes a machine in the formats of other tools: as a machine
-// of XState (version 5), as SCXML, and as a matrix of states and operations in
-// Markdown and CSV.
+// of XState (version 5), and as a matrix of states and operations in Markdown
+// and CSV.
 //
 // It guarantees that the text depends on the machine alone, and that every cell
 // of the machine is in it. What the other format cannot say is told in words:
-// guards that count other records are inputs of an event in SCXML, and named
-// guards in XState; triggers and effects are descriptions. Requests, revisions
+// guards that count other records are named guards; triggers and effects are descriptions. Requests, revisions
 // and the log are the runtime's and appear nowhere.
 package export
 

@@ -4,12 +4,8 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"encoding/xml"
-	"errors"
 	"flag"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,8 +44,7 @@ func shipped(t *testing.T) map[string]*spec.Machine {
 	return ms
 }
 
-// What the goldens say is held against programs of the formats: XState and, for
-// SCXML, SCION in `make exports-check` (see TestWalks), Qt's compiler in TestQt.
+// XState itself reads what the goldens hold, in `make exports-check`.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for name, m := range shipped(t) {
@@ -61,7 +56,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for ext, got := range map[string][]byte{".xstate.json": x, ".csv": c, ".md": Matrix(m), ".scxml": SCXML(m)} {
+		for ext, got := range map[string][]byte{".xstate.json": x, ".csv": c, ".md": Matrix(m)} {
 			file := filepath.Join("testdata", name+ext)
 			if *update {
 				if err := os.WriteFile(file, got, 0o644); err != nil {
@@ -112,76 +107,5 @@ func TestMatrixClasses(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// SCXML is XML, and every target is a state of it.
-func TestSCXMLTargets(t *testing.T) {
-	t.Parallel()
-	for name, m := range shipped(t) {
-		ids, targets := make(map[string]bool), []string{}
-		d := xml.NewDecoder(bytes.NewReader(SCXML(m)))
-		for {
-			token, err := d.Token()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			e, ok := token.(xml.StartElement)
-			if !ok {
-				continue
-			}
-			for _, a := range e.Attr {
-				switch {
-				case a.Name.Local == "id" && e.Name.Local != "data":
-					ids[a.Value] = true
-				case a.Name.Local == "target" && e.Name.Local == "transition" || a.Name.Local == "initial":
-					targets = append(targets, a.Value)
-				}
-			}
-		}
-		for _, target := range targets {
-			if !ids[target] {
-				t.Errorf("%s: no state %q", name, target)
-			}
-		}
-		for _, s := range m.States {
-			if !ids[s.Name] {
-				t.Errorf("%s: the state %q is missing", name, s.Name)
-			}
-		}
-	}
-}
-
-// Qt's compiler for SCXML reads the charts, and refuses a broken one.
-func TestQt(t *testing.T) {
-	t.Parallel()
-	compiler, err := exec.LookPath("/usr/lib/qt6/libexec/qscxmlc")
-	if err != nil {
-		compiler, err = exec.LookPath("qscxmlc")
-	}
-	if err != nil {
-		t.Skip("qscxmlc is missing (Debian: libqt6scxml6-bin): no program has read the SCXML")
-	}
-	compile := func(name string, data []byte) (string, error) {
-		dir := t.TempDir()
-		file := filepath.Join(dir, name+".scxml")
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(compiler, "--header", filepath.Join(dir, "out.h"), "--impl", filepath.Join(dir, "out.cpp"), file)
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
-	for name, m := range shipped(t) {
-		if out, err := compile(name, SCXML(m)); err != nil || out != "" {
-			t.Errorf("%s: %v\n%s", name, err, out)
-		}
-	}
-	broken := bytes.ReplaceAll(SCXML(shipped(t)["task"]), []byte(`target="running"`), []byte(`target="runnin"`))
-	if out, err := compile("broken", broken); err == nil {
-		t.Errorf("a chart with a target that is missing was accepted: %s", out)
 	}
 }
