@@ -250,7 +250,7 @@ func metaTable(tables string) string {
 }
 
 func (t *table) migrate(x *txn, want []piece) error {
-	q := txQuerier{x.tx, nil}
+	q := txQuerier{x.tx, 0}
 	m, err := t.meta(x.ctx, q)
 	if err != nil {
 		return t.fault("read the meta table", err)

@@ -59,7 +59,7 @@ func (t *table) writeAlone(ctx context.Context, s *session, text string, args []
 	}
 	steady, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	loosen := s.dog.leash(cut)
+	loosen := s.limit.leash(cut)
 	tx, err := s.conn.BeginTx(steady, &sql.TxOptions{Isolation: t.dialect.isolation(false)})
 	loosen()
 	if err != nil {
@@ -70,10 +70,10 @@ func (t *table) writeAlone(ctx context.Context, s *session, text string, args []
 	if err = t.dialect.settings(ctx, q, forBegun); err != nil {
 		err = &unbegun{err}
 	} else if n, err = write(ctx, q, text, args, row); err == nil {
-		defer s.dog.leash(cut)()
+		defer s.limit.leash(cut)()
 		return n, tx.Commit()
 	}
-	defer s.dog.leash(cut)()
+	defer s.limit.leash(cut)()
 	if back := tx.Rollback(); back != nil && t.dialect.failure(back) != failGone {
 		s.lost = true // whatever the statement said
 	}

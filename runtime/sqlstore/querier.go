@@ -34,7 +34,7 @@ func (s *Store) AdoptQuerier(ctx context.Context, schema *driver.Schema, q Queri
 	if err != nil {
 		return nil, err
 	}
-	x.foreign, x.q = q, foreignQuerier{q, &watchdog{limit: s.dialect.patience(), brief: true}}
+	x.foreign, x.q = q, foreignQuerier{q, limit(s.dialect.patience())}
 	return s.adopt(x)
 }
 
@@ -77,19 +77,19 @@ func (s *Store) adopt(x *txn) (driver.Tx, error) {
 
 // foreignQuerier is a caller's Querier as the store uses it.
 type foreignQuerier struct {
-	q   Querier
-	dog *watchdog
+	q     Querier
+	limit limit
 }
 
 func (f foreignQuerier) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
-	ctx, done := f.dog.bound(ctx)
+	ctx, done := f.limit.bound(ctx)
 	defer done()
 	n, err := f.q.Exec(ctx, text, args...)
 	return sqldriver.RowsAffected(n), err
 }
 
 func (f foreignQuerier) query(ctx context.Context, text string, args ...any) (*rows, error) {
-	ctx, done := f.dog.bound(ctx)
+	ctx, done := f.limit.bound(ctx)
 	r, err := f.q.Query(ctx, text, args...)
 	if err != nil {
 		done()

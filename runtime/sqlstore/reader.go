@@ -163,15 +163,15 @@ func (r *reader) Count(q driver.Query) (int64, error) {
 // server's is lifted for the rest of the transaction.
 func (r *reader) patient() (hasten func(), err error) {
 	s, alone := r.q.(*session)
-	if !alone || s.dog.limit == 0 {
+	if !alone || s.limit == 0 {
 		return func() {}, nil
 	}
 	if _, err := s.exec(r.ctx, "SET LOCAL statement_timeout = 0"); err != nil {
 		return nil, r.fail(err)
 	}
-	limit := s.dog.limit
-	s.dog.limit = 0
-	return func() { s.dog.limit = limit }, nil
+	limit := s.limit
+	s.limit = 0
+	return func() { s.limit = limit }, nil
 }
 
 func (r *reader) events(text string, args ...any) ([]driver.Event, error) {

@@ -20,7 +20,7 @@ func (x *txn) Restore(row *driver.Row, e *driver.Event) error {
 	if err := x.reserveAs(ruled, ruled, w); err != nil {
 		return err
 	}
-	err := x.t.dialect.unguarded(x.ctx, txQuerier{x.tx, nil}, x.t, func() error {
+	err := x.t.dialect.unguarded(x.ctx, txQuerier{x.tx, 0}, x.t, func() error {
 		n, err := x.replace(row)
 		if err != nil || n > 0 {
 			return err
@@ -144,7 +144,7 @@ func (x *txn) Redact(w *driver.Write, edited []driver.Event) (bool, error) {
 	if err != nil || waiting {
 		return waiting, err
 	}
-	q := txQuerier{x.tx, nil}
+	q := txQuerier{x.tx, 0}
 	if shred := x.t.dialect.shred(); shred != "" {
 		if _, err := q.exec(x.ctx, shred); err != nil {
 			return false, x.repairFault(err)

@@ -123,7 +123,7 @@ func (t *table) Retire(ctx context.Context) error {
 				return t.fault("take the write lock", err)
 			}
 		}
-		q := txQuerier{x.tx, nil}
+		q := txQuerier{x.tx, 0}
 		m, err := t.meta(x.ctx, q)
 		switch {
 		case err != nil:

@@ -45,11 +45,11 @@ type session struct {
 	// stmts is nil with a server: its driver keeps statements prepared itself,
 	// and closing ours would be a round trip to a server that may be gone.
 	stmts  map[string]*sql.Stmt
-	dog    watchdog // of its statements
-	others others   // what is known of other writers
-	waited string   // how long the connection was opened to wait by itself
-	turns  *turns   // nil: it is not its turn
-	lost   bool     // it is in a transaction that could not be taken back
+	limit  limit  // of its statements
+	others others // what is known of other writers
+	waited string // how long the connection was opened to wait by itself
+	turns  *turns // nil: it is not its turn
+	lost   bool   // it is in a transaction that could not be taken back
 }
 
 // maxStatements bounds what one session keeps prepared; the number of texts
@@ -94,7 +94,7 @@ func (s *session) query(ctx context.Context, text string, args ...any) (*rows, e
 }
 
 func (s *session) tryExec(ctx context.Context, text string, args ...any) (sql.Result, error) {
-	ctx, done := s.dog.bound(ctx)
+	ctx, done := s.limit.bound(ctx)
 	defer done()
 	if s.stmts == nil {
 		return s.conn.ExecContext(ctx, text, args...)
@@ -107,7 +107,7 @@ func (s *session) tryExec(ctx context.Context, text string, args ...any) (sql.Re
 }
 
 func (s *session) tryQuery(ctx context.Context, text string, args ...any) (*rows, error) {
-	ctx, done := s.dog.bound(ctx)
+	ctx, done := s.limit.bound(ctx)
 	if s.stmts == nil {
 		r, err := s.conn.QueryContext(ctx, text, args...)
 		return queried(done, r, err)
@@ -148,25 +148,25 @@ func (s *session) close(broken bool) {
 // transaction to end.
 func (s *session) within(tx *sql.Tx) querier {
 	if s.stmts == nil {
-		return txQuerier{tx, &s.dog}
+		return txQuerier{tx, s.limit}
 	}
 	return s
 }
 
 // txQuerier runs statements in a transaction that its caller owns.
 type txQuerier struct {
-	tx  *sql.Tx
-	dog *watchdog // nil: its statements take as long as they take
+	tx    *sql.Tx
+	limit limit
 }
 
 func (q txQuerier) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
-	ctx, done := q.dog.bound(ctx)
+	ctx, done := q.limit.bound(ctx)
 	defer done()
 	return q.tx.ExecContext(ctx, text, args...)
 }
 
 func (q txQuerier) query(ctx context.Context, text string, args ...any) (*rows, error) {
-	ctx, done := q.dog.bound(ctx)
+	ctx, done := q.limit.bound(ctx)
 	r, err := q.tx.QueryContext(ctx, text, args...)
 	return queried(done, r, err)
 }
@@ -230,7 +230,7 @@ func (p *pool) next(ctx context.Context) (*session, error) {
 		return s, nil
 	}
 	p.mu.Unlock()
-	s := &session{dog: watchdog{limit: p.dialect.patience()}}
+	s := &session{limit: limit(p.dialect.patience())}
 	for n := 0; ; n++ {
 		err := p.open(ctx, s)
 		if err == nil {

@@ -220,7 +220,7 @@ func (s *Store) Adopt(ctx context.Context, schema *driver.Schema, tx *sql.Tx) (d
 		x.q, x.mode, x.ran, x.grouped, x.placed = own.q, own.mode, true, own.grouped, own.placed
 		return x, nil
 	}
-	x.q = txQuerier{tx, &watchdog{limit: s.dialect.patience(), brief: true}}
+	x.q = txQuerier{tx, limit(s.dialect.patience())}
 	return s.adopt(x)
 }
 

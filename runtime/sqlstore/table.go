@@ -262,14 +262,14 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 	}
 	// From here the context is only asked, never handed down: a statement that
 	// is cut off would leave open how much of it happened. What bounds them is the
-	// session's watchdog. BEGIN and COMMIT run under the context of the
+	// session's limit. BEGIN and COMMIT run under the context of the
 	// transaction, which must not end in between.
 	steady, cut := context.WithoutCancel(ctx), func() {}
-	if s.dog.limit > 0 {
+	if s.limit > 0 {
 		steady, cut = context.WithCancel(steady)
 		defer cut()
 	}
-	loosen := s.dog.leash(cut)
+	loosen := s.limit.leash(cut)
 	if how.tables {
 		if err := t.dialect.unlink(steady, s, true); err != nil {
 			broken = true
@@ -297,7 +297,7 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 	defer func() { // an error of f, a panic
 		t.store.track(tx, nil)
 		if !done {
-			defer s.dog.leash(cut)()
+			defer s.limit.leash(cut)()
 			if rollback := tx.Rollback(); rollback != nil && t.dialect.failure(rollback) != failGone {
 				broken = true
 			}
@@ -340,7 +340,7 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 		return err
 	}
 	done = true
-	loosen = s.dog.leash(cut)
+	loosen = s.limit.leash(cut)
 	err = tx.Commit()
 	loosen()
 	if err != nil {
