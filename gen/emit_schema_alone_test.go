@@ -105,12 +105,12 @@ func checksOfHeads(t *testing.T, m *spec.Machine, db *sql.DB) {
 // checksOfEvents inserts events with one fault each.
 func checksOfEvents(t *testing.T, m *spec.Machine, db *sql.DB) {
 	t.Helper()
-	columns := []string{"seq", "id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "version", "sum"}
+	columns := []string{"seq", "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "version", "checksum"}
 	insert := func(faults map[string]string) error {
 		event := map[string]string{
 			"seq": "(SELECT coalesce(max(\"seq\"), 0) + 1 FROM " + quoteName(m.Name+"_events") + ")", "id": "'e'", "rev": "2", "n": "0",
-			"operation": "'o'", "name": "'n'", "from": "'a'", "to": "'b'", "at": "1", "actor": "'ann'", "reason": "''",
-			"request_id": "NULL", "request_n": "-1", "fingerprint": "''", "version": "1", "sum": "1",
+			"operation": "'o'", "name": "'n'", "from_state": "'a'", "to_state": "'b'", "occurred_at": "1", "actor": "'ann'", "reason": "''",
+			"request_id": "NULL", "request_n": "-1", "fingerprint": "''", "version": "1", "checksum": "1",
 		}
 		for k, v := range faults {
 			event[k] = v

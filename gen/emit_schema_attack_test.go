@@ -235,7 +235,7 @@ func (p *prompt) event(r, next *made, operation string) string {
 	if r.state != nil {
 		from = quoteText(r.state.Stored())
 	}
-	return fmt.Sprintf(`INSERT INTO %s ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum")
+	return fmt.Sprintf(`INSERT INTO %s ("id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum")
 		VALUES (%s, %d, 0, %s, 'name', %s, %s, %s, 'me', '', -1, '', 1, 0)`, quoteName(p.m.Name+"_events"),
 		quoteText(r.id), next.rev, quoteText(operation), from, quoteText(next.state.Stored()), p.instant(next.rev))
 }
@@ -479,9 +479,9 @@ func (p *prompt) attackReplace(born *made, own []string) {
 	other := p.record(born.state)
 	p.refused("UPDATE OR REPLACE of an id", own, fmt.Sprintf(`UPDATE OR REPLACE %s SET "id" = %s WHERE "id" = %s`, table, quoteText(born.id), quoteText(other.id)))
 	p.refused("UPDATE OR REPLACE of a rowid", append(own, "no such column"), fmt.Sprintf(`UPDATE OR REPLACE %s SET rowid = 1`, table))
-	columns := `"id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum"`
+	columns := `"id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum"`
 	p.refused("REPLACE of an event", own, fmt.Sprintf(`REPLACE INTO %[1]s (%[2]s) SELECT %[2]s FROM %[1]s WHERE "id" = %[3]s`, log, columns, quoteText(born.id)))
-	p.refused("REPLACE of a place in the log", own, fmt.Sprintf(`REPLACE INTO %[1]s ("seq", %[2]s) SELECT "seq", 'new', 1, 0, "operation", "name", "from", "to", "at", "actor", "reason", -1, '', 1, 0
+	p.refused("REPLACE of a place in the log", own, fmt.Sprintf(`REPLACE INTO %[1]s ("seq", %[2]s) SELECT "seq", 'new', 1, 0, "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", -1, '', 1, 0
 		FROM %[1]s WHERE "id" = %[3]s`, log, columns, quoteText(born.id)))
 	p.refused("UPDATE OR REPLACE of an event", own, fmt.Sprintf(`UPDATE OR REPLACE %s SET "id" = %s WHERE "id" = %s`, log, quoteText(born.id), quoteText(other.id)))
 }

@@ -23,5 +23,5 @@ const engineAside = "The triggers of a move stand aside where the engine writes:
 // looked at it, or the one that its place in the log gives it: a copy of another event does not.
 func (s *schemaText) follows(e string) string {
 	return fmt.Sprintf(`(%[1]s."chain" = 0 OR %[1]s."chain" = (coalesce((SELECT p."chain" FROM %[2]s AS p WHERE p."id" = %[1]s."id" `+
-		`AND p."rev" = %[1]s."rev" - 1 AND p."n" = 0), 0) * 16777619 + %[1]s."sum") %% 4294967296)`, e, s.table("_events"))
+		`AND p."rev" = %[1]s."rev" - 1 AND p."n" = 0), 0) * 16777619 + %[1]s."checksum") %% 4294967296)`, e, s.table("_events"))
 }

@@ -298,7 +298,7 @@ func (s *schemaText) postgresRowHasEvent() {
 		"END IF;",
 		`SELECT e."operation" INTO made_by FROM `+s.table("_events")+" AS e",
 		`WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0`,
-		`  AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '`+stub+`'`,
+		`  AND e."from_state" IS NOT DISTINCT FROM came_from AND e."to_state" = NEW."state" AND e."operation" <> '`+stub+`'`,
 		"  AND "+s.follows("e")+";",
 	)
 	body = append(body, ifThen("", "NOT FOUND", s.refuse(stateLog, "%s: revision %s has no event", id, `NEW."rev"`))...)
@@ -347,15 +347,15 @@ func (s *schemaText) postgresEventHasRow() {
 		body = append(body, "        RETURN NULL;", "    END IF;")
 	}
 	add("    ", "NOT "+row, noRow, id, `NEW."rev"`)
-	add("    ", `NOT EXISTS (SELECT 1 FROM `+log+` AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to")`,
+	add("    ", `NOT EXISTS (SELECT 1 FROM `+log+` AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to_state" = NEW."to_state")`,
 		"%s: the log of revision %s has a gap", id, `NEW."rev"`)
 	body = append(body, "    RETURN NULL;", "END IF;")
-	add("", `NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (`+wrapList(ways, "        ")+")",
-		"%s: %s makes no move from %s to %s", id, `NEW."operation"`, `coalesce(NEW."from", 'nothing')`, `NEW."to"`)
+	add("", `NEW."operation" || ': ' || coalesce(NEW."from_state", '') || ' > ' || NEW."to_state" NOT IN (`+wrapList(ways, "        ")+")",
+		"%s: %s makes no move from %s to %s", id, `NEW."operation"`, `coalesce(NEW."from_state", 'nothing')`, `NEW."to_state"`)
 	body = append(body,
 		`IF NEW."rev" > 1 THEN`,
 		`    IF EXISTS (SELECT 1 FROM `+log+` AS e`,
-		`        WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"`,
+		`        WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to_state" = NEW."from_state"`,
 		`          AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM `+log+` AS l WHERE l."id" = NEW."id") AS newest`,
 		`                WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM `+log+` AS p`,
 		`                    WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" IN ('`+markPurge+`', '`+forgotten+`')))`,

@@ -55,7 +55,7 @@ func (s *schemaText) notPurged() string {
 func (s *schemaText) purgesUnfinished() []string {
 	where := []string{`NEW."operation" = '` + markPurge + `'`}
 	if states := finished(s.m); len(states) > 0 {
-		where = append(where, `NEW."to" NOT IN (`+stateWords(states)+")")
+		where = append(where, `NEW."to_state" NOT IN (`+stateWords(states)+")")
 	}
 	return where
 }
@@ -84,7 +84,7 @@ func (s *schemaText) forgets(same string) []string {
 		s.marked(`OLD."id"`, ` AND newest."rev" = OLD."rev" AND newest."n" = OLD."n"`),
 		s.rowless(),
 	}
-	columns := []string{"id", "rev", "n", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "version", "sum", "chain"}
+	columns := []string{"id", "rev", "n", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "version", "checksum", "chain"}
 	for _, c := range append(columns, s.placeColumn()) {
 		where = append(where, "NEW."+quoteName(c)+" "+same+" OLD."+quoteName(c))
 	}
@@ -117,7 +117,7 @@ func (s *schemaText) placeColumn() string {
 // buries are the conditions under which an event may be emptied. same is the
 // operator that takes two absent values for equal.
 func (s *schemaText) buries(same string) []string {
-	kept := []string{"id", "rev", "n", "from", "to", "request_id", "request_n", "fingerprint", "version"}
+	kept := []string{"id", "rev", "n", "from_state", "to_state", "request_id", "request_n", "fingerprint", "version"}
 	kept = append(kept, s.placeColumn())
 	where := append(s.gone(), `NEW."operation" = '`+stub+`'`, `NEW."name" = '`+stub+`'`, `NEW."actor" = ''`, `NEW."reason" = ''`)
 	for _, c := range kept {

@@ -17,14 +17,14 @@ func (p *prompt) purge(r *made) (mark, row, events, stubs string) {
 	row = fmt.Sprintf(`DELETE FROM %s WHERE "id" = %s`, quoteName(p.m.Name), id)
 	events = fmt.Sprintf(`DELETE FROM %s WHERE "id" = %s AND "operation" <> '__purge' AND "request_n" < 0 AND NOT ("rev" = 1 AND "n" = 0)`, log, id)
 	stubs = fmt.Sprintf(`UPDATE %s SET "operation" = '__purged', "name" = '__purged', "actor" = '', "reason" = '', "labels" = NULL,
-		"inputs" = NULL, "changes" = NULL, "image" = NULL, "cause" = NULL, "guard" = NULL, "sum" = 0, "chain" = 0
+		"inputs" = NULL, "changes" = NULL, "image" = NULL, "cause" = NULL, "guard" = NULL, "checksum" = 0, "chain" = 0
 		WHERE "id" = %s AND "operation" <> '__purge'`, log, id)
 	return mark, row, events, stubs
 }
 
 // mark is the event that says that a record is removed.
 func (p *prompt) mark(r *made, rev int) string {
-	return fmt.Sprintf(`INSERT INTO %s ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum")
+	return fmt.Sprintf(`INSERT INTO %s ("id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum")
 		VALUES (%s, %d, 1, '__purge', '__purge', %[4]s, %[4]s, %[5]s, 'me', 'why', -1, '', 1, 0)`, quoteName(p.m.Name+"_events"),
 		quoteText(r.id), rev, quoteText(r.state.Stored()), p.instant(r.rev))
 }

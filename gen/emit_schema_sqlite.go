@@ -236,14 +236,14 @@ func (s *schemaText) sqliteEventMoves() {
 	s.trigger("events_insert", "BEFORE INSERT ON "+s.table("_events"), eventUnchained, []refusal{
 		{comment: "A transition is one that an operation makes.",
 			message: "no operation makes this move", where: []string{`NEW."n" = 0`,
-				`NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (` + wrapList(ways, "          ") + ")"}},
+				`NEW."operation" || ': ' || coalesce(NEW."from_state", '') || ' > ' || NEW."to_state" NOT IN (` + wrapList(ways, "          ") + ")"}},
 		{message: "the id is taken", where: []string{`NEW."n" = 0`, `NEW."rev" = 1`, "EXISTS (SELECT 1 FROM " + t + ` WHERE "id" = NEW."id")`}},
 		{comment: "It starts at the record's revision and state.",
 			message: "the record is not at the revision and state that the event leaves",
-			where:   []string{`NEW."n" = 0`, `NEW."rev" > 1`, record(`"rev" = NEW."rev" - 1 AND "state" = NEW."from"`)}},
+			where:   []string{`NEW."n" = 0`, `NEW."rev" > 1`, record(`"rev" = NEW."rev" - 1 AND "state" = NEW."from_state"`)}},
 		{comment: "An event that is recorded only stands at the record's revision and state, and has the next number.",
 			message: "the record is not at the revision and state of the event",
-			where:   []string{`NEW."n" > 0`, record(`"rev" = NEW."rev" AND "state" = NEW."to"`)}},
+			where:   []string{`NEW."n" > 0`, record(`"rev" = NEW."rev" AND "state" = NEW."to_state"`)}},
 		{message: "only a finished record is purged", where: s.purgesUnfinished()},
 		{message: "the log has a gap", where: []string{`NEW."n" > 0`,
 			"NOT EXISTS (SELECT 1 FROM " + s.table("_events") + ` WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1)`}},
@@ -289,7 +289,7 @@ func (s *schemaText) sqliteCreation() {
 			{message: "a record begins in " + stateNameList(states), where: []string{`NEW."state" NOT IN (` + stateWords(states) + ")"}},
 			// Only the event of revision 1 comes from nowhere: so does the record.
 			{message: "a record needs the event of its creation", where: []string{
-				"NOT EXISTS (" + s.eventOf(`"from" IS NULL AND "to" = NEW."state" AND "operation" <> '`+stub+`' AND `+s.follows("e")) + ")"}},
+				"NOT EXISTS (" + s.eventOf(`"from_state" IS NULL AND "to_state" = NEW."state" AND "operation" <> '`+stub+`' AND `+s.follows("e")) + ")"}},
 		}
 	}
 	s.trigger("insert", "BEFORE INSERT ON "+s.table(""), "", body)
@@ -318,7 +318,7 @@ func (s *schemaText) sqliteChanges() {
 		refusal{message: "created_at never changes", where: []string{`NEW."created_at" IS NOT OLD."created_at"`}},
 		refusal{message: "updated_at never falls", where: []string{`NEW."updated_at" < OLD."updated_at"`}},
 		refusal{message: "the new revision needs its event", where: []string{
-			"NOT EXISTS (" + s.eventOf(`"n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND `+s.follows("e")) + ")"}})
+			"NOT EXISTS (" + s.eventOf(`"n" = 0 AND "from_state" = OLD."state" AND "to_state" = NEW."state" AND `+s.follows("e")) + ")"}})
 	for _, f := range s.m.Fields {
 		col := column(f)
 		changed := s.another(f)

@@ -140,9 +140,9 @@ func (s *schemaText) eventTable(first, firstDoc, end string) {
 		{"", `"n" ` + integer + " NOT NULL"},
 		{"", `"operation" ` + text + " NOT NULL"},
 		{"", `"name" ` + text + " NOT NULL"},
-		{"null: the creation", `"from" ` + text},
-		{"", `"to" ` + text + " NOT NULL"},
-		{"", `"at" ` + s.d.time + " NOT NULL"},
+		{"null: the creation", `"from_state" ` + text},
+		{"", `"to_state" ` + text + " NOT NULL"},
+		{"", `"occurred_at" ` + s.d.time + " NOT NULL"},
 		{"", `"actor" ` + text + " NOT NULL"},
 		{"", `"reason" ` + text + " NOT NULL"},
 		{"null: a call without one, or a step that another operation leads to", `"request_id" ` + text},
@@ -155,7 +155,7 @@ func (s *schemaText) eventTable(first, firstDoc, end string) {
 		{"of the specification", `"version" ` + integer + " NOT NULL"},
 		{"the operation that led to this one", `"cause" ` + text},
 		{"the guard that failed, when the call was recorded only for that", `"guard" ` + text},
-		{"CRC-32C over the event", `"sum" ` + integer + " NOT NULL"},
+		{"CRC-32C over the event", `"checksum" ` + integer + " NOT NULL"},
 		{"over the sums of this event and all before it; see Event.Chain", `"chain" ` + integer + " NOT NULL DEFAULT 0"},
 		{"", `CONSTRAINT ` + s.object("events", "revision") + ` UNIQUE ("id", "rev", "n")`},
 	}
@@ -167,8 +167,8 @@ func (s *schemaText) eventTable(first, firstDoc, end string) {
 		items = append(items, s.checkItems(append(checks, []sqlCheck{
 			{"rev is at least 1", `"rev" >= 1`},
 			{"n is a count", `"n" >= 0`},
-			{"revision 1 is the creation", `"n" > 0 OR ("rev" = 1) = ("from" IS NULL)`},
-			{"a recorded call moves nothing", `"n" = 0 OR "from" IS NOT NULL AND "from" = "to"`},
+			{"revision 1 is the creation", `"n" > 0 OR ("rev" = 1) = ("from_state" IS NULL)`},
+			{"a recorded call moves nothing", `"n" = 0 OR "from_state" IS NOT NULL AND "from_state" = "to_state"`},
 			{"request_id is not empty", `"request_id" <> ''`},
 			{"request_n is an index", `"request_n" >= -1`},
 		}...))...)

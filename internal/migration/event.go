@@ -44,7 +44,7 @@ func (v move) changes() string {
 	return "'{' || substr(" + strings.Join(parts, " || ") + ", 2) || '}'"
 }
 
-const eventColumns = `"id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum"`
+const eventColumns = `"id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "checksum"`
 
 // eventValues returns the values of eventColumns; row names what SQL computes.
 func (p *plan) eventValues(v move, row, inputs, changes, sum string) string {
@@ -55,7 +55,7 @@ func (p *plan) eventValues(v move, row, inputs, changes, sum string) string {
 
 // chained is the chain of the log up to the event v, as stores write it.
 func (p *plan) chained() string {
-	return fmt.Sprintf(`(coalesce((SELECT p."chain" FROM %s AS p WHERE p."id" = "v"."id" AND p."rev" = "v"."rev" - 1 AND p."n" = 0), 0) * 16777619 + "v"."sum") %% 4294967296`,
+	return fmt.Sprintf(`(coalesce((SELECT p."chain" FROM %s AS p WHERE p."id" = "v"."id" AND p."rev" = "v"."rev" - 1 AND p."n" = 0), 0) * 16777619 + "v"."checksum") %% 4294967296`,
 		p.table("_events"))
 }
 

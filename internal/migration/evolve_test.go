@@ -243,7 +243,7 @@ func (m *thing) rows(dialect string, n int) string {
 			}
 			names, values = append(names, stored), append(values, value)
 		}
-		fmt.Fprintf(&b, `INSERT INTO "thing_events" ("id", "rev", "n", "operation", "name", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum", "chain")
+		fmt.Fprintf(&b, `INSERT INTO "thing_events" ("id", "rev", "n", "operation", "name", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum", "chain")
 			VALUES ('t%d', 1, 0, 'make_%s', 'make_%[2]s', '%[2]s', %s, 'a', '', -1, '', 1, 7, 7);`+"\n", i, state, at)
 		fmt.Fprintf(&b, `INSERT INTO "thing" ("%s") VALUES (%s);`+"\n", strings.Join(names, `", "`), strings.Join(values, ", "))
 	}

@@ -25,10 +25,11 @@ import (
 func TestOlderDatabases(t *testing.T) {
 	t.Parallel()
 	const jobs = `SELECT "id", "state", "rev", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" FROM "lifecycle" ORDER BY "id"`
-	const events = `SELECT "id", "rev", "n", "operation", "from", "to", "at", "actor", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "sum", "chain"
+	const events = `SELECT "id", "rev", "n", "operation", "from_state", "to_state", "occurred_at", "actor", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "checksum", "chain"
 		FROM "lifecycle_events" ORDER BY "id", "rev", "n"`
+	before := strings.NewReplacer("from_state", "from", "to_state", "to", "occurred_at", "at", "checksum", "sum").Replace(events)
 	older := func(t *testing.T, dialect string, q querier, open func() fsm.Store, objects string) {
-		rows, log := rowsOf(t, q, jobs), rowsOf(t, q, events)
+		rows, log := rowsOf(t, q, jobs), rowsOf(t, q, before)
 		if len(rows) != 12 || len(log) < 90 {
 			t.Fatalf("the dump holds %d jobs and %d events", len(rows), len(log))
 		}

@@ -104,7 +104,7 @@ func TestRowsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	old, next := versions(t, "ticket")
 	event := func(id, to string) string {
-		return fmt.Sprintf(`INSERT INTO "ticket_events" ("id", "rev", "n", "operation", "name", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum")
+		return fmt.Sprintf(`INSERT INTO "ticket_events" ("id", "rev", "n", "operation", "name", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum")
 			VALUES ('%s', 1, 0, 'submit', 'submitted', '%s', 1, 'a', '', -1, '', 1, 0);`, id, to)
 	}
 	record := func(id, state, values string) string {
@@ -159,7 +159,7 @@ func TestWhatStopsAMigration(t *testing.T) {
 	for _, tt := range []struct{ name, old, from, to, rows, message string }{
 		{"an effect waits", task, "name: execute_task", "name: run_task",
 			`INSERT INTO "task_outbox" VALUES ('x', 2, 'execute_task', 'k', 0, 1, '');`, "effects wait that nothing delivers afterwards: execute_task"},
-		{"a field goes", ingest, "type: counter", "type: counter # ", `INSERT INTO "ingest_events" ("id", "rev", "n", "operation", "name", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum")
+		{"a field goes", ingest, "type: counter", "type: counter # ", `INSERT INTO "ingest_events" ("id", "rev", "n", "operation", "name", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum")
 			VALUES ('x', 1, 0, 'enqueue', 'enqueue', 'pending', 1, 'a', '', -1, '', 1, 0);`, "which only a higher version can leave out"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

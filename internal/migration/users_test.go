@@ -259,7 +259,7 @@ func thingsOf(t testing.TB, db *sql.DB, columns []string) (list []string) {
 		}
 	}
 	list = rowsOf(t, db, `SELECT "id", "key", `+own+` FROM "thing" ORDER BY 1`)
-	return append(list, rowsOf(t, db, `SELECT "id", "rev", "operation", "at", "actor", "sum" FROM "thing_events" WHERE "operation" <> 'migrate' ORDER BY 1, 2`)...)
+	return append(list, rowsOf(t, db, `SELECT "id", "rev", "operation", "occurred_at", "actor", "checksum" FROM "thing_events" WHERE "operation" <> 'migrate' ORDER BY 1, 2`)...)
 }
 
 // attempt runs statements in a transaction that is taken back, and returns what is

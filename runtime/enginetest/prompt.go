@@ -207,11 +207,11 @@ func (p *prompt) row(r driver.Row) literals {
 func (p *prompt) event(operation string, before, after driver.Row) literals {
 	l := literals{
 		"id": quoteText(after.ID), "rev": fmt.Sprint(after.Rev), "n": "0", "operation": quoteText(operation), "name": "'name'",
-		"from": "NULL", "to": quoteText(after.State), "at": p.literal(after.UpdatedAt), "actor": "'me'", "reason": "''",
-		"request_id": "NULL", "request_n": "-1", "fingerprint": "''", "version": "1", "sum": "0",
+		"from_state": "NULL", "to_state": quoteText(after.State), "occurred_at": p.literal(after.UpdatedAt), "actor": "'me'", "reason": "''",
+		"request_id": "NULL", "request_n": "-1", "fingerprint": "''", "version": "1", "checksum": "0",
 	}
 	if before.State != "" {
-		l["from"] = quoteText(before.State)
+		l["from_state"] = quoteText(before.State)
 	}
 	return l
 }

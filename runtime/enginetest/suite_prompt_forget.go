@@ -26,7 +26,7 @@ func (p *prompt) attackForgets() {
 		g := log{
 			born:  p.event("o", driver.Row{}, r).with("request_id", quoteText("r1 "+id), "request_n", "0"),
 			moved: p.event("o", r, later).with("inputs", "'{}'"),
-			mark:  p.recorded(purgeMark, later, 1).with("request_id", quoteText("r2 "+id), "fingerprint", "'f'", "sum", "7"),
+			mark:  p.recorded(purgeMark, later, 1).with("request_id", quoteText("r2 "+id), "fingerprint", "'f'", "checksum", "7"),
 		}
 		p.must(insert(p.events(), g.born), insert(p.events(), g.moved))
 		return g
@@ -43,8 +43,8 @@ func (p *prompt) attackForgets() {
 	p.refused("another word, then the rest", p.edit(gone.mark, literals{"operation": "'forget'"}))
 	p.refused("the mark taken back", forget(gone.mark), p.edit(gone.mark, literals{"operation": quoteText(purgeMark)}))
 	for _, c := range [][2]string{
-		{"id", "'elsewhere'"}, {"rev", "9"}, {"n", "0"}, {"name", "'name2'"}, {"from", "'elsewhere'"}, {"to", "'elsewhere'"}, {"actor", "'eve'"},
-		{"reason", "'none'"}, {"request_id", "'another'"}, {"request_n", "5"}, {"fingerprint", "'another'"}, {"version", "9"}, {"sum", "8"}, {"chain", "9"},
+		{"id", "'elsewhere'"}, {"rev", "9"}, {"n", "0"}, {"name", "'name2'"}, {"from_state", "'elsewhere'"}, {"to_state", "'elsewhere'"}, {"actor", "'eve'"},
+		{"reason", "'none'"}, {"request_id", "'another'"}, {"request_n", "5"}, {"fingerprint", "'another'"}, {"version", "9"}, {"checksum", "8"}, {"chain", "9"},
 		map[string][2]string{"sqlite": {"seq", "99"}, "postgres": {"xid", "'99'"}}[p.dialect],
 	} {
 		p.refused("a mark that says so, and in which "+c[0]+" is "+c[1], forget(gone.mark, c[0], c[1]))
@@ -92,7 +92,7 @@ func (p *prompt) attackErased() {
 			p.must(insert(p.events(), p.event(redactMark, r, later)))
 		}
 		for _, c := range [][2]string{
-			{"inputs", "NULL"}, {"labels", "NULL"}, {"actor", "'[redacted]'"}, {"reason", "''"}, {"fingerprint", "'redacted'"}, {"sum", "1"},
+			{"inputs", "NULL"}, {"labels", "NULL"}, {"actor", "'[redacted]'"}, {"reason", "''"}, {"fingerprint", "'redacted'"}, {"checksum", "1"},
 		} {
 			p.refused("an event with "+behind+" behind it, in which "+c[0]+" is "+c[1], p.edit(born, literals{c[0]: c[1]}))
 			p.refused("such an event erased, and "+c[0]+" is "+c[1], p.edit(born, literals{"fingerprint": "'redacted'", c[0]: c[1]}))

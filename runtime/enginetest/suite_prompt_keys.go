@@ -265,7 +265,7 @@ func (p *prompt) attackLogKeys() {
 	for what, l := range map[string]literals{
 		"an event of another record":                   event.with("id", "'f'", "request_id", "'t'"),
 		"an event of another revision":                 event.with("rev", "4", "request_id", "'t'"),
-		"a recorded call at the same revision":         event.with("n", "1", "request_id", "'t'", "to", event["from"]),
+		"a recorded call at the same revision":         event.with("n", "1", "request_id", "'t'", "to_state", event["from_state"]),
 		"an event without a request":                   event.with("rev", "4", "request_id", "NULL"),
 		"a request with the id of another record's":    event.with("id", "'f'"),
 		"the next one of a batch":                      batch.with("id", "'f'", "request_n", "1"),

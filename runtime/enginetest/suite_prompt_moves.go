@@ -234,13 +234,13 @@ func (p *prompt) planCreation(s oneStep, event, row literals) []func() {
 		p.must(insert(p.events(), l.with("id", quoteText(id))))
 		return row.with("id", quoteText(id))
 	}
-	kept := forged("kept "+s.after.ID, event.with("n", "1", "from", event["to"]))
+	kept := forged("kept "+s.after.ID, event.with("n", "1", "from_state", event["to_state"]))
 	attack("a record with a recorded call instead of its event", insert(p.records(), kept))
 	for _, other := range p.m.StateOrder {
 		if other == s.To {
 			continue
 		}
-		strange := forged("forged "+s.after.ID+" "+other.Name, event.with("to", quoteText(other.StoredName)))
+		strange := forged("forged "+s.after.ID+" "+other.Name, event.with("to_state", quoteText(other.StoredName)))
 		attack("a record with the event of one in "+other.Name, insert(p.records(), strange))
 		begins := slices.ContainsFunc(p.m.AllWays(), func(w oracle.Way) bool { return w.From == nil && w.To == other })
 		if born, ok := fit(p.m, s.after, other, p.m.Ops); ok && !begins {
@@ -265,17 +265,17 @@ func (p *prompt) attackEvent(s oneStep, event literals) {
 	}
 	for _, st := range p.m.StateOrder {
 		if st != s.From {
-			refused("an event that leaves "+st.Name, event.with("from", quoteText(st.StoredName)))
+			refused("an event that leaves "+st.Name, event.with("from_state", quoteText(st.StoredName)))
 		}
 		if !slices.Contains(ways, oracle.Way{O: s.O, From: s.From, To: st}) {
-			refused("an event that leads to "+st.Name, event.with("to", quoteText(st.StoredName)))
+			refused("an event that leads to "+st.Name, event.with("to_state", quoteText(st.StoredName)))
 		}
 	}
 	refused("an event of a later revision", event.with("rev", "3"))
 	refused("an event of no record", event.with("id", "'nobody'"))
 	for _, w := range ways { // lawful by itself, of a record in another state
 		if w.From != nil && w.From != s.From {
-			refused("the event of "+w.String(), event.with("operation", quoteText(w.O.StoredName), "from", quoteText(w.From.StoredName), "to", quoteText(w.To.StoredName)))
+			refused("the event of "+w.String(), event.with("operation", quoteText(w.O.StoredName), "from_state", quoteText(w.From.StoredName), "to_state", quoteText(w.To.StoredName)))
 		}
 	}
 	p.refused(s.String()+": a deletion", fmt.Sprintf(`DELETE FROM %s WHERE "id" = %s`, quoteName(p.records()), event["id"]))
@@ -321,7 +321,7 @@ func (p *prompt) forge(s oneStep, event literals) []func() {
 		p.must(
 			insert(p.events(), by.with("id", quoteText(fmt.Sprintf("double %d of %s", i, id)))),
 			insert(p.events(), by.with("rev", fmt.Sprint(20+i))),
-			insert(p.events(), by.with("rev", "2", "n", fmt.Sprint(20+i), "to", event["from"])))
+			insert(p.events(), by.with("rev", "2", "n", fmt.Sprint(20+i), "to_state", event["from_state"])))
 		if slices.Contains(p.m.AllWays(), oracle.Way{O: o, From: s.From, To: s.To}) {
 			later := s.after
 			later.Rev = int64(20 + i)
@@ -344,7 +344,7 @@ func (p *prompt) forge(s oneStep, event literals) []func() {
 		p.taken(s.String()+" within an instant", logged, p.update(id, born.with("updated_at", p.literal(s.before.UpdatedAt))))
 	})
 	for _, st := range p.m.StateOrder {
-		for column, own := range map[string]*oracle.StateInfo{"from": s.From, "to": s.To} {
+		for column, own := range map[string]*oracle.StateInfo{"from_state": s.From, "to_state": s.To} {
 			if st == own {
 				continue
 			}
@@ -391,7 +391,7 @@ func (p *prompt) forgeWriters(s oneStep, event literals) []func() {
 		own := p.event(s.O.StoredName, forged.before, forged.after)
 		p.must(
 			insert(p.records(), p.row(forged.before)), insert(p.events(), own.with("operation", quoteText(by))),
-			insert(p.events(), own.with("rev", "30")), insert(p.events(), own.with("n", "30", "to", event["from"])))
+			insert(p.events(), own.with("rev", "30")), insert(p.events(), own.with("n", "30", "to_state", event["from_state"])))
 		attacks = append(attacks, func() {
 			p.refused(fmt.Sprintf("%s: %s changed by an event of %s", s, name, by), p.update(forged.before.ID, p.row(forged.after)))
 		})

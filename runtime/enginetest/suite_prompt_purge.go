@@ -30,7 +30,7 @@ func (p *prompt) removal(l literals) string {
 // emptied are the columns of an event of which only what keeps ids and requests
 // from being used again is left.
 func (p *prompt) emptied() literals {
-	l := literals{"operation": quoteText(purged), "name": quoteText(purged), "actor": "''", "reason": "''", "sum": "0", "chain": "0"}
+	l := literals{"operation": quoteText(purged), "name": quoteText(purged), "actor": "''", "reason": "''", "checksum": "0", "chain": "0"}
 	for _, c := range []string{"labels", "inputs", "changes", "image", "cause", "guard"} {
 		l[c] = "NULL"
 	}
@@ -56,7 +56,7 @@ func (p *prompt) attackRemains() {
 	}
 	full := func(l literals, request string) literals {
 		return l.with("reason", "'why'", "request_id", quoteText(request), "fingerprint", "'f'", "labels", "'{}'", "inputs", "'{}'",
-			"changes", "'{}'", "image", "'{}'", "cause", "'c'", "guard", "'g'", "sum", "7", "chain", "7")
+			"changes", "'{}'", "image", "'{}'", "cause", "'c'", "guard", "'g'", "checksum", "7", "chain", "7")
 	}
 	type log struct{ born, kept, moved, batch, mark literals }
 	write := func(id string) log {
@@ -96,7 +96,7 @@ func (p *prompt) attackRemains() {
 	} {
 		p.refused("the emptying of a step in which "+c[0]+" is "+c[1], p.edit(gone.moved, empty.with(c[0], c[1])))
 	}
-	for _, c := range [][2]string{{"from", "'elsewhere'"}, {"to", "'elsewhere'"}} {
+	for _, c := range [][2]string{{"from_state", "'elsewhere'"}, {"to_state", "'elsewhere'"}} {
 		p.refused("the emptying of a step in which "+c[0]+" changes", p.edit(gone.moved, empty.with(c[0], c[1])))
 	}
 	p.refused("the emptying of a recorded call whose number changes", p.edit(gone.kept, empty.with("n", "9")))

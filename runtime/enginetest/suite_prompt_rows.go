@@ -132,11 +132,11 @@ type column struct {
 
 var eventColumns = []column{
 	{"id", driver.KindString, false}, {"rev", driver.KindInt, false}, {"n", driver.KindInt, false}, {"operation", driver.KindString, false},
-	{"name", driver.KindString, false}, {"from", driver.KindString, true}, {"to", driver.KindString, false}, {"at", driver.KindTime, false},
+	{"name", driver.KindString, false}, {"from_state", driver.KindString, true}, {"to_state", driver.KindString, false}, {"occurred_at", driver.KindTime, false},
 	{"actor", driver.KindString, false}, {"reason", driver.KindString, false}, {"request_id", driver.KindString, true},
 	{"request_n", driver.KindInt, false}, {"fingerprint", driver.KindString, false}, {"labels", driver.KindJSON, true},
 	{"inputs", driver.KindJSON, true}, {"changes", driver.KindJSON, true}, {"image", driver.KindJSON, true}, {"version", driver.KindInt, false},
-	{"cause", driver.KindString, true}, {"guard", driver.KindString, true}, {"sum", driver.KindInt, false},
+	{"cause", driver.KindString, true}, {"guard", driver.KindString, true}, {"checksum", driver.KindInt, false},
 	{"chain", driver.KindInt, false},
 }
 
@@ -168,7 +168,7 @@ func (p *prompt) attackLog() {
 	after.State, after.Rev = p.m.StateOrder[len(p.m.StateOrder)-1].StoredName, 2
 	moved := p.event("o", before, after)
 	born := p.event("o", driver.Row{}, before).with("rev", "1")
-	kept := moved.with("n", "1", "to", moved["from"])
+	kept := moved.with("n", "1", "to_state", moved["from_state"])
 	p.attackColumns(p.events(), moved, eventColumns)
 	for what, l := range map[string]literals{
 		"a creation":                          born,
@@ -185,9 +185,9 @@ func (p *prompt) attackLog() {
 		"an event of revision 0":                  moved.with("rev", "0"),
 		"an event with a negative number":         kept.with("n", "-1"),
 		"revision 1 that comes from somewhere":    moved.with("rev", "1"),
-		"revision 2 that comes from nowhere":      moved.with("from", "NULL"),
-		"a recorded call that moves":              kept.with("from", "'elsewhere'"),
-		"a recorded call that comes from nowhere": kept.with("from", "NULL"),
+		"revision 2 that comes from nowhere":      moved.with("from_state", "NULL"),
+		"a recorded call that moves":              kept.with("from_state", "'elsewhere'"),
+		"a recorded call that comes from nowhere": kept.with("from_state", "NULL"),
 		"an empty request id":                     moved.with("request_id", "''"),
 		"a request of index -2":                   moved.with("request_id", "'r'", "request_n", "-2"),
 	} {

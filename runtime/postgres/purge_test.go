@@ -38,8 +38,8 @@ func TestPurgeIsLinear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.db.Exec(`INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum")
-			SELECT "id", "rev", c.n, 'touch', 'touch', "to", "to", "at", 'ann', '', -1, '', 1, 0
+		if _, err := d.db.Exec(`INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum")
+			SELECT "id", "rev", c.n, 'touch', 'touch', "to_state", "to_state", "occurred_at", 'ann', '', -1, '', 1, 0
 			FROM "parcel_events", generate_series(1, $2::bigint) AS c (n) WHERE "id" = $1 AND "rev" = $3`, id, events, p.Record.Rev); err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func TestChainGoesOnFromTheRow(t *testing.T) {
 			last.Actor = "eve"
 			last.Sum = driver.Checksum(last)
 			last.Chain = driver.Chained(events[len(events)-2].Chain, last)
-			hand(t, path, fmt.Sprintf(`UPDATE "parcel_events" SET "actor" = 'eve', "sum" = %d, "chain" = %d WHERE "id" = 'p1' AND "rev" = %d`, last.Sum, last.Chain, last.Rev))
+			hand(t, path, fmt.Sprintf(`UPDATE "parcel_events" SET "actor" = 'eve', "checksum" = %d, "chain" = %d WHERE "id" = 'p1' AND "rev" = %d`, last.Sum, last.Chain, last.Rev))
 			if again {
 				store.Close()
 				if m, err = openParcels(t, open(t, path)); err != nil {

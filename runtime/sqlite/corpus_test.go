@@ -183,7 +183,7 @@ func resummed(t testing.TB, path, id string, rev, n int64, chain bool) {
 			}
 			if e.Rev == rev && e.N == n {
 				e.Sum = driver.Checksum(&e)
-				edits = append(edits, event(fmt.Sprintf(`"sum" = %d`, e.Sum), id, rev, n))
+				edits = append(edits, event(fmt.Sprintf(`"checksum" = %d`, e.Sum), id, rev, n))
 			}
 			if e.RecordOnly() {
 				last = driver.Chained(last, &e)
@@ -273,7 +273,7 @@ var corpus = []fault{
 	}, at("p4", 1, 0), "unique p3", "refused", false},
 	{"C05 a missing revision", []string{`DELETE FROM "parcel_events" WHERE "id" = 'p1' AND "rev" = 40`}, nil, "revision p1", "", false},
 	{"C05 a missing record-only event", []string{`DELETE FROM "parcel_events" WHERE "id" = 'p1' AND "n" = 2`}, nil, "number p1", "", false},
-	{"C06 a broken chain", []string{event(`"from" = 'shelved'`, "p1", 72, 0)}, at("p1", 72, 0), "chain p1", "", false},
+	{"C06 a broken chain", []string{event(`"from_state" = 'shelved'`, "p1", 72, 0)}, at("p1", 72, 0), "chain p1", "", false},
 	{"C07 an unknown operation", []string{event(`"operation" = 'teleport', "name" = 'teleport'`, "p1", 50, 0)}, at("p1", 50, 0), "edge p1", "", false},
 	{"C07 an illegal move", []string{event(`"operation" = 'send', "name" = 'send'`, "p2", 2, 0)}, at("p2", 2, 0), "edge p2", "", false},
 	{"C08 another state", []string{row(`"state" = 'waiting', "holder" = NULL, "due" = NULL`, "p1")}, nil, "fold p1", "fold", false},
@@ -292,7 +292,7 @@ var corpus = []fault{
 		loosened("parcel_events_batch", `"parcel_events" ("request_id", "request_n") WHERE "request_n" >= 0`),
 		event(`"request_id" = 'new-p3'`, "p4", 1, 0)}, at("p4", 1, 0), "request p3, request p4", "", false},
 	{"an altered actor", []string{event(`"actor" = 'eve'`, "p1", 33, 0)}, nil, "checksum p1", "", false},
-	{"an altered time", []string{event(`"at" = "at" - 1`, "p1", 33, 0)}, nil, "checksum p1", "", false},
+	{"an altered time", []string{event(`"occurred_at" = "occurred_at" - 1`, "p1", 33, 0)}, nil, "checksum p1", "", false},
 	{"an altered guard", []string{event(`"guard" = NULL`, "p1", 72, 1)}, nil, "checksum p1", "", false},
 	{"another change", []string{event(`"changes" = '{"size":"large"}'`, "p1", 30, 0)}, at("p1", 30, 0), "fold p1", "", false},
 	{"another image", []string{event(`"image" = replace("image", '"lane":"a"', '"lane":"b"')`, "p1", 64, 0)}, at("p1", 64, 0), "fold p1", "", false},

@@ -174,8 +174,8 @@ func newManual(b *testing.B, callers int) *manual {
 	if h.conn, err = db.Conn(ctx); err != nil {
 		b.Fatal(err)
 	}
-	if h.event, err = h.conn.PrepareContext(ctx, `INSERT INTO "lifecycle_events" ("id", "rev", "n", "operation", "name", "from", "to", "at",
-		"actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum")
+	if h.event, err = h.conn.PrepareContext(ctx, `INSERT INTO "lifecycle_events" ("id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at",
+		"actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "checksum")
 		VALUES (?, ?, 0, 'heartbeat', 'heartbeat', 'running', 'running', ?, 'w', '', ?, -1, ?, ?, ?, 1, 0)`); err != nil {
 		b.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 func lengthen(t *testing.T, db *sql.DB, id string, events int) {
 	t.Helper()
 	if _, err := db.Exec(`WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?2)
-		INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum")
-		SELECT "id", "rev", c.n, 'touch', 'touch', "to", "to", "at", 'ann', '', -1, '', 1, 0 FROM c, (SELECT * FROM "parcel_events" WHERE "id" = ?1 ORDER BY "rev" DESC LIMIT 1)`,
+		INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum")
+		SELECT "id", "rev", c.n, 'touch', 'touch', "to_state", "to_state", "occurred_at", 'ann', '', -1, '', 1, 0 FROM c, (SELECT * FROM "parcel_events" WHERE "id" = ?1 ORDER BY "rev" DESC LIMIT 1)`,
 		id, events); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestOrphansComeInPages(t *testing.T) {
 	err := tab.Update(ctx, func(tx fsm.Tx) error {
 		event := func(id string, rev, n int, operation, from string) error {
 			_, err := store.Transaction(tx).ExecContext(ctx, fmt.Sprintf(`INSERT INTO "execution_events"
-				("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum")
+				("id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum")
 				VALUES ('%s', %d, %d, '%s', 'x', %s, 'leased', 0, '', '', -1, '', 1, 0)`, id, rev, n, operation, from))
 			return err
 		}

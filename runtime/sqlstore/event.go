@@ -28,9 +28,9 @@ var eventColumns = []eventColumn{
 	numberColumn("n", func(e *driver.Event) *int64 { return &e.N }),
 	textColumn("operation", func(e *driver.Event) *string { return &e.Operation }).leaves("'__purged'"),
 	textColumn("name", func(e *driver.Event) *string { return &e.Name }).leaves("'__purged'"),
-	wordColumn("from", func(e *driver.Event) *string { return &e.From }),
-	textColumn("to", func(e *driver.Event) *string { return &e.To }),
-	{name: "at", kind: driver.KindTime, value: func(e *driver.Event) any { return e.At },
+	wordColumn("from_state", func(e *driver.Event) *string { return &e.From }),
+	textColumn("to_state", func(e *driver.Event) *string { return &e.To }),
+	{name: "occurred_at", kind: driver.KindTime, value: func(e *driver.Event) any { return e.At },
 		into: func(e *driver.Event) any { return (*instant)(&e.At) }},
 	textColumn("actor", func(e *driver.Event) *string { return &e.Actor }).leaves("''").edited(),
 	textColumn("reason", func(e *driver.Event) *string { return &e.Reason }).leaves("''").edited(),
@@ -46,7 +46,7 @@ var eventColumns = []eventColumn{
 		into: func(e *driver.Event) any { return &e.Version }},
 	wordColumn("cause", func(e *driver.Event) *string { return &e.Cause }).leaves("NULL"),
 	wordColumn("guard", func(e *driver.Event) *string { return &e.Guard }).leaves("NULL"),
-	eventColumn{name: "sum", kind: driver.KindInt, value: func(e *driver.Event) any { return int64(e.Sum) },
+	eventColumn{name: "checksum", kind: driver.KindInt, value: func(e *driver.Event) any { return int64(e.Sum) },
 		into: func(e *driver.Event) any { return &e.Sum }}.leaves("0").edited(),
 }
 

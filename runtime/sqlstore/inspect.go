@@ -51,7 +51,7 @@ func (r *reader) Doubles(u *driver.UniqueRule, after string, limit int) ([]drive
 func (r *reader) Loose(after string, limit int) ([]string, error) {
 	last := r.t.statement(`SELECT "id" FROM %s WHERE "id" > ? ORDER BY "id" LIMIT 1 OFFSET ?`, r.t.name)
 	text := `SELECT "id" FROM %[1]s AS r WHERE "id" > ?%[3]s AND (
-		NOT EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" = r."rev" AND e."n" = 0 AND e."to" = r."state")
+		NOT EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" = r."rev" AND e."n" = 0 AND e."to_state" = r."state")
 		OR EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" > r."rev" AND e."n" = 0)) ORDER BY "id"%[4]s`
 	most := unlimited(limit)
 	var loose []string

@@ -133,6 +133,9 @@ func (t *table) Check(ctx context.Context) (err error) {
 	} else if !chained {
 		return t.mismatch("the log keeps no chain of checksums; an older fsmgen made it")
 	}
+	if err := t.checkNames(ctx, s); err != nil {
+		return err
+	}
 	for _, match := range created.FindAllStringSubmatch(script, -1) {
 		if name := strings.ReplaceAll(match[1], `""`, `"`); !objects[name] {
 			return t.mismatch("%q is missing in the database", name)
@@ -163,6 +166,19 @@ func (t *table) settle(ctx context.Context, q querier, own bool) error {
 func (t *table) hasChain(ctx context.Context, q querier) (bool, error) {
 	names, err := column(ctx, q, t.dialect.columns(t.schema.Table+"_events"))
 	return slices.Contains(names, "chain"), err
+}
+
+// checkNames refuses tables whose columns have the names of contract version 1.
+func (t *table) checkNames(ctx context.Context, q querier) error {
+	list, err := t.oldNames(ctx, q)
+	if err != nil {
+		return t.fault("read the schema", err)
+	}
+	if len(list) > 0 {
+		return t.mismatch("the column %q of %q has another name since contract version 2: %q",
+			list[0].old, t.schema.Table+"_events", list[0].name)
+	}
+	return nil
 }
 
 // Migrate makes the machine's objects in the database those of the generated
@@ -222,6 +238,11 @@ func (t *table) upToDate(ctx context.Context, want []piece) (same bool, err erro
 	if m == nil || *m != t.ownMeta() {
 		return false, nil
 	}
+	if list, err := t.oldNames(ctx, s); err != nil {
+		return false, t.unfit(m, err)
+	} else if len(list) > 0 {
+		return false, nil
+	}
 	steps, err := t.dialect.work(ctx, s, t, m, want)
 	if err != nil {
 		return false, t.unfit(m, err)
@@ -264,6 +285,13 @@ func (t *table) migrate(x *txn, want []piece) error {
 	}
 	chained := true
 	if m != nil {
+		list, err := t.oldNames(x.ctx, q)
+		if err == nil && len(list) > 0 {
+			err = t.dialect.renameColumns(x.ctx, q, t, m, want, list)
+		}
+		if err != nil {
+			return t.unfit(m, err)
+		}
 		if chained, err = t.hasChain(x.ctx, q); err != nil {
 			return t.fault("read the schema", err)
 		}

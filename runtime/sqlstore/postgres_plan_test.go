@@ -83,7 +83,7 @@ func TestPlanOfTombstones(t *testing.T) {
 	s, texts := looseParcels(t)
 	tab := parcels(t, Postgres())
 	if _, err := s.conn.ExecContext(t.Context(), `ALTER TABLE parcel_events DISABLE TRIGGER USER; INSERT INTO parcel_events
-		("id", "rev", "n", "operation", "name", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum", "chain")
+		("id", "rev", "n", "operation", "name", "to_state", "occurred_at", "actor", "reason", "request_n", "fingerprint", "version", "checksum", "chain")
 		SELECT 'p' || i, 1, 0, 'register', 'register', 'waiting', now(), '', '', -1, '', 1, 0, 0 FROM generate_series(1, 5000) AS i;
 		ANALYZE parcel_events; SET plan_cache_mode = force_generic_plan; PREPARE buried AS `+tab.buried()); err != nil {
 		t.Fatal(err)

@@ -60,16 +60,16 @@ func executed(texts []string) (steps []stage) {
 func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string]string, error) {
 	functions := `SELECT 'function', proname::text, concat_ws('; ', prosrc, array_to_string(proconfig, '; ')) FROM pg_proc WHERE pronamespace = ` + p.namespace() + ` AND (proname LIKE $1 OR proname = 'fsm_is_set')`
 	triggers := `UNION ALL SELECT 'trigger', tgname::text,
-			CASE WHEN tgrelid IN (SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL) THEN '' -- it would wait
+			CASE WHEN tgrelid IN (SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL AND pid <> pg_backend_pid()) THEN '' -- it would wait
 				ELSE pg_get_triggerdef(pg_trigger.oid) END FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid
 		WHERE relnamespace = ` + p.namespace() + ` AND NOT tgisinternal AND relname LIKE $1`
 	rows, err := q.query(ctx, functions+` `+triggers+`
 		UNION ALL SELECT CASE relkind WHEN 'i' THEN 'index' WHEN 'v' THEN 'view' WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' ELSE 'relation' END, relname::text,
 			coalesce((SELECT x.indrelid::regclass::text || E'\n' || CASE WHEN NOT x.indisvalid THEN 'INVALID'
-				WHEN x.indrelid IN (SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL) THEN '' -- it would wait
+				WHEN x.indrelid IN (SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL AND pid <> pg_backend_pid()) THEN '' -- it would wait
 				ELSE pg_get_indexdef(x.indexrelid) END FROM pg_index AS x WHERE x.indexrelid = pg_class.oid), '')
 		FROM pg_class WHERE relnamespace = `+p.namespace()+` AND (relname LIKE $1 OR relname = 'fsm_meta')`,
-		strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(t.schema.Table)+"%")
+		likeForm.Replace(t.schema.Table)+"%")
 	if err != nil {
 		return nil, err
 	}

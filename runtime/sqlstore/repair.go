@@ -96,7 +96,7 @@ func (x *txn) Purge(w *driver.Write) (bool, error) {
 // purged before a time.
 func (t *table) tombstones() string {
 	events := t.part("_events")
-	return fmt.Sprintf(`%[1]s."operation" = '__purge' AND %[1]s."n" > 0 AND %[1]s."at" < ?
+	return fmt.Sprintf(`%[1]s."operation" = '__purge' AND %[1]s."n" > 0 AND %[1]s."occurred_at" < ?
 		AND NOT EXISTS (SELECT 1 FROM %[2]s AS r WHERE r."id" = %[1]s."id")
 		AND NOT EXISTS (SELECT 1 FROM %[1]s AS l WHERE l."id" = %[1]s."id" AND (l."rev", l."n") > (%[1]s."rev", %[1]s."n"))`, events, t.name)
 }

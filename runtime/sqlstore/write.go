@@ -315,11 +315,11 @@ func (b *builder) said(j int, c *cells) bool {
 		*text = b.revision(c)
 	case name == "n":
 		*text = "0"
-	case name == "from" && k.create:
+	case name == "from_state" && k.create:
 		*text = "NULL"
-	case name == "from":
+	case name == "from_state":
 		*text = c.from
-	case name == "to":
+	case name == "to_state":
 		*text = c.state
 	case name == "operation":
 		word(mixedOperation, k.words.operation)
@@ -327,7 +327,7 @@ func (b *builder) said(j int, c *cells) bool {
 		word(mixedName, k.words.name)
 	case name == "version" && k.mixed&mixedVersion == 0:
 		*text = strconv.Itoa(k.words.version)
-	case name == "at" && k.words.at:
+	case name == "occurred_at" && k.words.at:
 		*text = c.updated
 	case name == "reason" && k.words.silent:
 		*text = "''"

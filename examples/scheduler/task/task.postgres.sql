@@ -52,9 +52,9 @@ CREATE TABLE IF NOT EXISTS "task_events" (
     "operation" text COLLATE "C" NOT NULL,
     "name" text COLLATE "C" NOT NULL,
     -- null: the creation
-    "from" text COLLATE "C",
-    "to" text COLLATE "C" NOT NULL,
-    "at" timestamptz NOT NULL,
+    "from_state" text COLLATE "C",
+    "to_state" text COLLATE "C" NOT NULL,
+    "occurred_at" timestamptz NOT NULL,
     "actor" text COLLATE "C" NOT NULL,
     "reason" text COLLATE "C" NOT NULL,
     -- null: a call without one, or a step that another operation leads to
@@ -76,14 +76,14 @@ CREATE TABLE IF NOT EXISTS "task_events" (
     -- the guard that failed, when the call was recorded only for that
     "guard" text COLLATE "C",
     -- CRC-32C over the event
-    "sum" bigint NOT NULL,
+    "checksum" bigint NOT NULL,
     -- over the sums of this event and all before it; see Event.Chain
     "chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "task_events_revision" UNIQUE ("id", "rev", "n"),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
-    CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
-    CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
+    CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from_state" IS NULL)),
+    CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from_state" IS NOT NULL AND "from_state" = "to_state"),
     CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
     CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
 );
@@ -185,8 +185,8 @@ BEGIN
             AND NEW."id" IS NOT DISTINCT FROM OLD."id"
             AND NEW."rev" IS NOT DISTINCT FROM OLD."rev"
             AND NEW."n" IS NOT DISTINCT FROM OLD."n"
-            AND NEW."from" IS NOT DISTINCT FROM OLD."from"
-            AND NEW."to" IS NOT DISTINCT FROM OLD."to"
+            AND NEW."from_state" IS NOT DISTINCT FROM OLD."from_state"
+            AND NEW."to_state" IS NOT DISTINCT FROM OLD."to_state"
             AND NEW."request_id" IS NOT DISTINCT FROM OLD."request_id"
             AND NEW."request_n" IS NOT DISTINCT FROM OLD."request_n"
             AND NEW."fingerprint" IS NOT DISTINCT FROM OLD."fingerprint"
@@ -208,16 +208,16 @@ BEGIN
             AND NEW."rev" IS NOT DISTINCT FROM OLD."rev"
             AND NEW."n" IS NOT DISTINCT FROM OLD."n"
             AND NEW."name" IS NOT DISTINCT FROM OLD."name"
-            AND NEW."from" IS NOT DISTINCT FROM OLD."from"
-            AND NEW."to" IS NOT DISTINCT FROM OLD."to"
-            AND NEW."at" IS NOT DISTINCT FROM OLD."at"
+            AND NEW."from_state" IS NOT DISTINCT FROM OLD."from_state"
+            AND NEW."to_state" IS NOT DISTINCT FROM OLD."to_state"
+            AND NEW."occurred_at" IS NOT DISTINCT FROM OLD."occurred_at"
             AND NEW."actor" IS NOT DISTINCT FROM OLD."actor"
             AND NEW."reason" IS NOT DISTINCT FROM OLD."reason"
             AND NEW."request_id" IS NOT DISTINCT FROM OLD."request_id"
             AND NEW."request_n" IS NOT DISTINCT FROM OLD."request_n"
             AND NEW."fingerprint" IS NOT DISTINCT FROM OLD."fingerprint"
             AND NEW."version" IS NOT DISTINCT FROM OLD."version"
-            AND NEW."sum" IS NOT DISTINCT FROM OLD."sum"
+            AND NEW."checksum" IS NOT DISTINCT FROM OLD."checksum"
             AND NEW."chain" IS NOT DISTINCT FROM OLD."chain"
             AND NEW."xid" IS NOT DISTINCT FROM OLD."xid" THEN
             RETURN NEW;
@@ -316,8 +316,8 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "task_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged'
-      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "task_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296);
+      AND e."from_state" IS NOT DISTINCT FROM came_from AND e."to_state" = NEW."state" AND e."operation" <> '__purged'
+      AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "task_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: task: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -352,19 +352,19 @@ BEGIN
         IF NOT EXISTS (SELECT 1 FROM "task" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
             RAISE EXCEPTION 'fsm: task: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
-        IF NOT EXISTS (SELECT 1 FROM "task_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
+        IF NOT EXISTS (SELECT 1 FROM "task_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to_state" = NEW."to_state") THEN
             RAISE EXCEPTION 'fsm: task: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
         RETURN NULL;
     END IF;
-    IF NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (
+    IF NEW."operation" || ': ' || coalesce(NEW."from_state", '') || ' > ' || NEW."to_state" NOT IN (
         'submit:  > pending', 'start: pending > running', 'complete: running > completed',
         'recover: running > pending') THEN
-        RAISE EXCEPTION 'fsm: task: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
+        RAISE EXCEPTION 'fsm: task: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from_state", 'nothing'), NEW."to_state" USING ERRCODE = 'FS005';
     END IF;
     IF NEW."rev" > 1 THEN
         IF EXISTS (SELECT 1 FROM "task_events" AS e
-            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to_state" = NEW."from_state"
               AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "task_events" AS l WHERE l."id" = NEW."id") AS newest
                     WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "task_events" AS p
                         WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" IN ('__purge', '__forget')))

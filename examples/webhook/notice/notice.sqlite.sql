@@ -57,9 +57,9 @@ CREATE TABLE IF NOT EXISTS "notice_events" (
     "operation" TEXT NOT NULL,
     "name" TEXT NOT NULL,
     -- null: the creation
-    "from" TEXT,
-    "to" TEXT NOT NULL,
-    "at" INTEGER NOT NULL,
+    "from_state" TEXT,
+    "to_state" TEXT NOT NULL,
+    "occurred_at" INTEGER NOT NULL,
     "actor" TEXT NOT NULL,
     "reason" TEXT NOT NULL,
     -- null: a call without one, or a step that another operation leads to
@@ -81,15 +81,15 @@ CREATE TABLE IF NOT EXISTS "notice_events" (
     -- the guard that failed, when the call was recorded only for that
     "guard" TEXT,
     -- CRC-32C over the event
-    "sum" INTEGER NOT NULL,
+    "checksum" INTEGER NOT NULL,
     -- over the sums of this event and all before it; see Event.Chain
     "chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "notice_events_revision" UNIQUE ("id", "rev", "n"),
     CONSTRAINT "seq is at least 1" CHECK ("seq" >= 1),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
-    CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
-    CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
+    CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from_state" IS NULL)),
+    CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from_state" IS NOT NULL AND "from_state" = "to_state"),
     CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
     CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
 ) STRICT;
@@ -192,8 +192,8 @@ BEGIN
       AND NEW."id" IS OLD."id"
       AND NEW."rev" IS OLD."rev"
       AND NEW."n" IS OLD."n"
-      AND NEW."from" IS OLD."from"
-      AND NEW."to" IS OLD."to"
+      AND NEW."from_state" IS OLD."from_state"
+      AND NEW."to_state" IS OLD."to_state"
       AND NEW."request_id" IS OLD."request_id"
       AND NEW."request_n" IS OLD."request_n"
       AND NEW."fingerprint" IS OLD."fingerprint"
@@ -213,16 +213,16 @@ BEGIN
       AND NEW."rev" IS OLD."rev"
       AND NEW."n" IS OLD."n"
       AND NEW."name" IS OLD."name"
-      AND NEW."from" IS OLD."from"
-      AND NEW."to" IS OLD."to"
-      AND NEW."at" IS OLD."at"
+      AND NEW."from_state" IS OLD."from_state"
+      AND NEW."to_state" IS OLD."to_state"
+      AND NEW."occurred_at" IS OLD."occurred_at"
       AND NEW."actor" IS OLD."actor"
       AND NEW."reason" IS OLD."reason"
       AND NEW."request_id" IS OLD."request_id"
       AND NEW."request_n" IS OLD."request_n"
       AND NEW."fingerprint" IS OLD."fingerprint"
       AND NEW."version" IS OLD."version"
-      AND NEW."sum" IS OLD."sum"
+      AND NEW."checksum" IS OLD."checksum"
       AND NEW."chain" IS OLD."chain"
       AND NEW."seq" IS OLD."seq");
 END;
@@ -254,7 +254,7 @@ BEGIN
     -- A transition is one that an operation makes.
     SELECT RAISE(ABORT, 'fsm: notice: no operation makes this move')
     WHERE NEW."n" = 0
-      AND NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (
+      AND NEW."operation" || ': ' || coalesce(NEW."from_state", '') || ' > ' || NEW."to_state" NOT IN (
           'publish:  > due', 'confirm: due > delivered', 'give_up: due > dead', 'retry: dead > due',
           'drop: dead > dropped');
     SELECT RAISE(ABORT, 'fsm: notice: the id is taken')
@@ -265,15 +265,15 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: notice: the record is not at the revision and state that the event leaves')
     WHERE NEW."n" = 0
       AND NEW."rev" > 1
-      AND NOT EXISTS (SELECT 1 FROM "notice" WHERE "id" = NEW."id" AND "rev" = NEW."rev" - 1 AND "state" = NEW."from");
+      AND NOT EXISTS (SELECT 1 FROM "notice" WHERE "id" = NEW."id" AND "rev" = NEW."rev" - 1 AND "state" = NEW."from_state");
     -- An event that is recorded only stands at the record's revision and
     -- state, and has the next number.
     SELECT RAISE(ABORT, 'fsm: notice: the record is not at the revision and state of the event')
     WHERE NEW."n" > 0
-      AND NOT EXISTS (SELECT 1 FROM "notice" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
+      AND NOT EXISTS (SELECT 1 FROM "notice" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to_state");
     SELECT RAISE(ABORT, 'fsm: notice: only a finished record is purged')
     WHERE NEW."operation" = '__purge'
-      AND NEW."to" NOT IN ('delivered', 'dropped');
+      AND NEW."to_state" NOT IN ('delivered', 'dropped');
     SELECT RAISE(ABORT, 'fsm: notice: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "notice_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
@@ -284,7 +284,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: notice: a record begins in due')
     WHERE NEW."state" NOT IN ('due');
     SELECT RAISE(ABORT, 'fsm: notice: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "notice_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "notice_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
+    WHERE NOT EXISTS (SELECT 1 FROM "notice_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from_state" IS NULL AND "to_state" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "notice_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "notice_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "topic", "number", "body", "give_up_at" ON "notice"
@@ -307,7 +307,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: notice: updated_at never falls')
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: notice: the new revision needs its event')
-    WHERE NOT EXISTS (SELECT 1 FROM "notice_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "notice_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."sum") % 4294967296));
+    WHERE NOT EXISTS (SELECT 1 FROM "notice_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from_state" = OLD."state" AND "to_state" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "notice_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296));
     SELECT RAISE(ABORT, 'fsm: notice: topic never changes after the creation')
     WHERE NEW."topic" IS NOT OLD."topic";
     SELECT RAISE(ABORT, 'fsm: notice: number never changes after the creation')

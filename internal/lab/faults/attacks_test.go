@@ -43,8 +43,8 @@ func event(id string, rev, n int, from, to string) string {
 	if operation == "" {
 		operation = "start"
 	}
-	return fmt.Sprintf(`INSERT INTO execution_events (id, rev, n, operation, name, "from", "to", at, actor, reason, request_n, fingerprint, version, sum)
-		SELECT '%s', %d, %d, '%s', 'x', %s, '%s', at, 'mallory', '', -1, '', 1, 0 FROM execution_events LIMIT 1`, id, rev, n, operation, from, to)
+	return fmt.Sprintf(`INSERT INTO execution_events (id, rev, n, operation, name, from_state, to_state, occurred_at, actor, reason, request_n, fingerprint, version, checksum)
+		SELECT '%s', %d, %d, '%s', 'x', %s, '%s', occurred_at, 'mallory', '', -1, '', 1, 0 FROM execution_events LIMIT 1`, id, rev, n, operation, from, to)
 }
 
 const columns = `id, state, rev, created_at, updated_at, job_id, attempt, lease_owner, lease_expires_at, started_at, finished_at`
@@ -97,8 +97,8 @@ var attacks = []attack{
 	{name: "an event from a state that the record is not in", sql: []string{event("leased", 2, 0, `'committed'`, "done")}},
 	{name: "an event of a record that is not there", sql: []string{event("ghost", 2, 0, `'leased'`, "in_progress")}},
 	{name: "a recorded call of another revision", sql: []string{event("leased", 7, 1, `'leased'`, "leased")}},
-	{name: "a known request id again", sql: []string{`INSERT INTO execution_events (id, rev, n, operation, name, "from", "to", at, actor, reason, request_id, request_n, fingerprint, version, sum)
-		SELECT id, rev, 1, operation, name, "to", "to", at, actor, reason, request_id, -1, fingerprint, 1, 0 FROM execution_events WHERE id = 'done' AND rev = 2`}},
+	{name: "a known request id again", sql: []string{`INSERT INTO execution_events (id, rev, n, operation, name, from_state, to_state, occurred_at, actor, reason, request_id, request_n, fingerprint, version, checksum)
+		SELECT id, rev, 1, operation, name, to_state, to_state, occurred_at, actor, reason, request_id, -1, fingerprint, 1, 0 FROM execution_events WHERE id = 'done' AND rev = 2`}},
 	{name: "a legal event alone", sql: []string{event("leased", 2, 0, `'leased'`, "in_progress")}, only: "postgres"},
 	{name: "a legal event alone", sql: []string{event("leased", 2, 0, `'leased'`, "in_progress")}, only: "sqlite",
 		open: "SQLite has no check at the end of a transaction; the audit finds it, and the record's next step is refused"},

@@ -49,8 +49,8 @@ func open(a Address) (*sql.DB, error) {
 
 func count(ctx context.Context, db *sql.DB, machine string) (ts []chart.Traffic, err error) {
 	table := `"` + strings.ReplaceAll(machine+"_events", `"`, `""`) + `"`
-	rows, err := db.QueryContext(ctx, `SELECT "operation", COALESCE("from", ''), "to", "n" > 0, count(*) FROM `+table+
-		` GROUP BY "operation", "from", "to", "n" > 0 ORDER BY 1, 2, 3, 4`)
+	rows, err := db.QueryContext(ctx, `SELECT "operation", COALESCE("from_state", ''), "to_state", "n" > 0, count(*) FROM `+table+
+		` GROUP BY "operation", "from_state", "to_state", "n" > 0 ORDER BY 1, 2, 3, 4`)
 	if err != nil {
 		if text := err.Error(); strings.Contains(text, "no such table") || strings.Contains(text, "42P01") {
 			return nil, fmt.Errorf("the database has no log of the machine %q: there is no table %s; is it another database, or another machine", machine, table)

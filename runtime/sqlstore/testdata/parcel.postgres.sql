@@ -5,13 +5,13 @@ SELECT "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot"
 SELECT "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves" FROM "parcel" WHERE "id" = $1 FOR NO KEY UPDATE;
 
 -- events
-SELECT "id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain" FROM "parcel_events" WHERE "id" = $1 AND ("rev", "n") > ($2, $3) ORDER BY "rev", "n" LIMIT $4;
+SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain" FROM "parcel_events" WHERE "id" = $1 AND ("rev", "n") > ($2, $3) ORDER BY "rev", "n" LIMIT $4;
 
 -- request
-SELECT "id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain" FROM "parcel_events" WHERE "id" = $1 AND "request_id" = $2 ORDER BY "rev", "n";
+SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain" FROM "parcel_events" WHERE "id" = $1 AND "request_id" = $2 ORDER BY "rev", "n";
 
 -- batch
-SELECT "id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain" FROM "parcel_events" WHERE "request_id" = $1 AND "request_n" >= 0 ORDER BY "request_n";
+SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain" FROM "parcel_events" WHERE "request_id" = $1 AND "request_n" >= 0 ORDER BY "request_n";
 
 -- outbox
 SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "due" <= $1 ORDER BY "due", "id", "rev" LIMIT $2;
@@ -24,14 +24,14 @@ SELECT DISTINCT "id" FROM "parcel_events" WHERE "id" > $1 AND NOT EXISTS (SELECT
 INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves", "_chain") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17);
 
 -- insertEvent
-INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $22 AND p."rev" = $23 AND p."n" = $24), 0) * 16777619 + $25) % 4294967296);
+INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $22 AND p."rev" = $23 AND p."n" = $24), 0) * 16777619 + $25) % 4294967296);
 
 -- insertMove
-INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, (coalesce(nullif((SELECT r."_chain" FROM "parcel" AS r WHERE r."id" = $22), 0),
+INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, (coalesce(nullif((SELECT r."_chain" FROM "parcel" AS r WHERE r."id" = $22), 0),
 			(SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $23 AND p."rev" = $24 AND p."n" = $25), 0) * 16777619 + $26) % 4294967296);
 
 -- insertBehind
-INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $22 AND p."rev" = $23 AND p."n" = $24), 0) * 16777619 + $25) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $26 ORDER BY "rev" DESC, "n" DESC LIMIT 1)));
+INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain", "xid") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $22 AND p."rev" = $23 AND p."n" = $24), 0) * 16777619 + $25) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $26 ORDER BY "rev" DESC, "n" DESC LIMIT 1)));
 
 -- nextN
 SELECT (SELECT coalesce(max("n"), 0) + 1 FROM "parcel_events" WHERE "id" = $1 AND "rev" = $2) FROM "parcel" WHERE "id" = $3 AND "rev" = $4 AND "state" = $5;

@@ -123,8 +123,8 @@ func Postgres(ctx context.Context, dsn, level string, t measure.Turns, callers [
 // handPostgres is the same work written by hand with pgx.
 type handPostgres struct{ pool *pgxpool.Pool }
 
-const handEvent = `"id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n",
-	"fingerprint", "inputs", "changes", "version", "sum"`
+const handEvent = `"id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n",
+	"fingerprint", "inputs", "changes", "version", "checksum"`
 
 const handCTE = `WITH w AS (UPDATE "lifecycle" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "lease" = $2::timestamptz
 	WHERE "id" = $3 AND "rev" = $4 AND "state" = 'running' AND "owner" = 'w' RETURNING "id", "rev")

@@ -136,8 +136,8 @@ type handSQLite struct {
 	group *gatherer
 }
 
-const sqliteEvent = `INSERT INTO "lifecycle_events" ("id", "rev", "n", "operation", "name", "from", "to", "at",
-	"actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum")
+const sqliteEvent = `INSERT INTO "lifecycle_events" ("id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at",
+	"actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "checksum")
 	VALUES (?, ?, 0, 'heartbeat', 'heartbeat', 'running', 'running', ?, 'w', '', ?, -1, ?, ?, ?, 1, 0)`
 
 func newHandSQLite(ctx context.Context, path, level string, callers int) (*handSQLite, error) {

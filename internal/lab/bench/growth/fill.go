@@ -106,8 +106,8 @@ func text(j fsm.JSON) any {
 
 var (
 	jobColumns   = []string{"id", "state", "rev", "created_at", "updated_at", "payload", "owner", "lease", "attempt"}
-	eventColumns = []string{"id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id",
-		"request_n", "fingerprint", "inputs", "changes", "image", "version", "sum", "chain"}
+	eventColumns = []string{"id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id",
+		"request_n", "fingerprint", "inputs", "changes", "image", "version", "checksum", "chain"}
 )
 
 // fillSQLite adds the records from one number up to another to a file that our
