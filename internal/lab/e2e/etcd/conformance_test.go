@@ -6,13 +6,10 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/fsmgen/fsmgen/internal/lab/e2e/etcdcluster"
 	"github.com/fsmgen/fsmgen/internal/lab/faults"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
-	"github.com/fsmgen/fsmgen/runtime/etcdstore/etcdcorpus"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -37,14 +34,6 @@ func TestConformance(t *testing.T) {
 					tb.Cleanup(func() { store.Close() })
 					return store
 				})
-			})
-			t.Run("corpus", func(t *testing.T) {
-				client, err := clientv3.New(c.Config())
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { client.Close() })
-				etcdcorpus.Run(t, client)
 			})
 		})
 	}

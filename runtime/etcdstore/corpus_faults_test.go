@@ -1,15 +1,8 @@
-// Package etcdcorpus is for the tests of runtime/etcdstore. It plants faults in what runtime/etcdstore keeps, past the
-// store, and demands that the audit reports each one by exactly its check, and
-// that Repair mends what the log tells.
-//
-// The faults are those of the corpus over SQLite, where a key of etcd can have
-// them, and the index keys that a store of its own has. Repair makes those of a
-// record anew.
-package etcdcorpus
+package etcdstore_test
 
 import fsm "github.com/fsmgen/fsmgen/runtime"
 
-type fault struct {
+type planted struct {
 	name  string
 	plant func(h *hand) // nil: crammed
 	resum *fsm.Event    // the event whose checksum is made right afterwards
@@ -35,7 +28,7 @@ func all(plants ...func(*hand)) func(*hand) {
 	}
 }
 
-var corpus = []fault{
+var corpus = []planted{
 	{"nothing", func(*hand) {}, nil, "", "", false},
 	{"C01 an unknown state", members(row("p4"), object{"state": "LIMBO"}), nil, "decode p4", "decode", false},
 	{"C01 an unknown word", members(row("p1"), values(object{"size": "huge"})), nil, "decode p1", "decode", false},

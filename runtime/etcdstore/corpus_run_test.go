@@ -1,4 +1,4 @@
-package etcdcorpus
+package etcdstore_test
 
 import (
 	"context"
@@ -14,21 +14,19 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	fsmaudit "github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
-type machine = fsm.Machine[storetest.Parcel]
-
 var (
 	began = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 	clock = fsm.WithClock(func() time.Time { return began })
 )
 
-func open(t testing.TB, store fsm.Store, opts ...fsm.Option) (*machine, error) {
+func openParcels(t testing.TB, store fsm.Store, opts ...fsm.Option) (*machine, error) {
 	t.Helper()
 	s := storetest.Schema()
 	if err := fsmimpl.Migrate(t.Context(), store, s); err != nil {
@@ -115,10 +113,16 @@ func indexes(list []*mvccpb.KeyValue, prefix, id string) (found []string) {
 	return found
 }
 
-// Run runs the corpus over the cluster of a client, below prefixes that begin
-// with "corpus".
-func Run(t *testing.T, c *clientv3.Client) {
-	m, err := open(t, connect(t, c, "corpus/"), clock)
+// Faults are planted in the keys, past the store. The audit reports each by exactly
+// its check, and Repair corrects what the log tells.
+func TestCorpus(t *testing.T) {
+	t.Parallel()
+	c, err := clientv3.New(config(serve(t, newData())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	m, err := openParcels(t, connect(t, c, "corpus/"), clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +136,7 @@ func Run(t *testing.T, c *clientv3.Client) {
 			store := connect(t, c, prefix)
 			h := &hand{t, c, prefix + "parcel/"}
 			if f.plant == nil {
-				m, err := open(t, store, clock)
+				m, err := openParcels(t, store, clock)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -147,7 +151,7 @@ func Run(t *testing.T, c *clientv3.Client) {
 				}
 				h.resum(table, f.resum.ID, f.resum.Rev, f.resum.N, !f.keep)
 			}
-			audit(t, store, &f)
+			audited(t, store, &f)
 			m := opened(t, store, &f)
 			if m == nil || f.want == "" || f.plant == nil {
 				return
@@ -161,13 +165,13 @@ func Run(t *testing.T, c *clientv3.Client) {
 }
 
 // audit expects exactly what the fault is.
-func audit(t *testing.T, store fsm.Store, f *fault) {
-	m, err := open(t, store, fsm.WithOpenCheck(-1), clock)
+func audited(t *testing.T, store fsm.Store, f *planted) {
+	m, err := openParcels(t, store, fsm.WithOpenCheck(-1), clock)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var found []string
-	for finding, err := range fsmaudit.Run(t.Context(), m) {
+	for finding, err := range audit.Run(t.Context(), m) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,8 +186,8 @@ func audit(t *testing.T, store fsm.Store, f *fault) {
 }
 
 // opened opens the machine with the check at open; nil where that refuses.
-func opened(t *testing.T, store fsm.Store, f *fault) *machine {
-	m, err := open(t, store, clock)
+func opened(t *testing.T, store fsm.Store, f *planted) *machine {
+	m, err := openParcels(t, store, clock)
 	if refused := errors.Is(err, fsm.ErrNotUnique); refused != (f.open == "refused") || !refused && err != nil {
 		t.Fatalf("open: %v, want %q", err, f.open)
 	}
@@ -191,7 +195,7 @@ func opened(t *testing.T, store fsm.Store, f *fault) *machine {
 		return nil
 	}
 	got := ""
-	h := fsmaudit.HealthOf(m)
+	h := audit.HealthOf(m)
 	for check := range h.Findings {
 		got += check
 	}
@@ -207,14 +211,14 @@ func note() fsmimpl.Call[storetest.Parcel] {
 }
 
 // quarantined: the record can be read and not be moved.
-func quarantined(t *testing.T, m *machine, f *fault) {
+func quarantined(t *testing.T, m *machine, f *planted) {
 	check, id, _ := strings.Cut(f.want, " ")
 	p, err := m.Record(t.Context(), id)
 	if !errors.Is(err, fsm.ErrQuarantined) || p.ID != id {
 		t.Errorf("Record: %q, %v, want the record and ErrQuarantined", p.ID, err)
 	}
 	targets := []fsm.Target{fsm.Ref{ID: id}}
-	if check != fsmaudit.CheckDecode { // such a record comes without its values
+	if check != audit.CheckDecode { // such a record comes without its values
 		targets = append(targets, p)
 	}
 	for _, target := range targets {
@@ -235,7 +239,7 @@ func quarantined(t *testing.T, m *machine, f *fault) {
 
 // repair: what is wrong with a row is mended from its log, and the record goes on;
 // what is wrong with a log is not touched.
-func repair(t *testing.T, m *machine, h *hand, original []*mvccpb.KeyValue, f *fault) {
+func repair(t *testing.T, m *machine, h *hand, original []*mvccpb.KeyValue, f *planted) {
 	check, id, _ := strings.Cut(f.want, " ")
 	log := func() (list []fsm.Event) {
 		for e, err := range m.History(t.Context(), id) {
@@ -247,7 +251,7 @@ func repair(t *testing.T, m *machine, h *hand, original []*mvccpb.KeyValue, f *f
 		return list
 	}
 	was := log()
-	p, repaired, err := fsmaudit.Repair(t.Context(), m, id, "root", "the corpus")
+	p, repaired, err := audit.Repair(t.Context(), m, id, "root", "the corpus")
 	if f.resum != nil || !slices.Contains([]string{"decode", "rule", "fold", "beyond", "orphan", "index"}, check) ||
 		f.name == "C08 a record without a log" || f.name == "a key of no record" {
 		if !errors.Is(err, fsm.ErrQuarantined) && !errors.Is(err, fsm.ErrNotFound) {
@@ -271,7 +275,7 @@ func repair(t *testing.T, m *machine, h *hand, original []*mvccpb.KeyValue, f *f
 	if p.State != "sent" {
 		must(t)(m.Apply(t.Context(), p, note()))
 	}
-	for f, err := range fsmaudit.Run(t.Context(), m) {
+	for f, err := range audit.Run(t.Context(), m) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package etcdcorpus
+package etcdstore_test
 
 import (
 	"encoding/json"
