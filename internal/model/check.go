@@ -21,11 +21,6 @@ type Options struct {
 	// EffectOnce demands that an effect outside the transaction is performed
 	// once, which nothing can promise: it is at least once.
 	EffectOnce bool
-	// RequestOnce demands that a request is applied once where the machine takes
-	// no request id, by which it would know it.
-	RequestOnce bool
-	// NoIndex lets `unique` go unchecked by the store, and looks whether it holds.
-	NoIndex bool
 	// NoSymmetry tells records, workers and groups apart by name: the same
 	// verdict with more states.
 	NoSymmetry bool
@@ -104,8 +99,6 @@ const (
 	wrongInvariant wrongKind = iota + 1
 	wrongEffect              // twice for one key
 	wrongOrder               // a step before its effect
-	wrongRequest             // applied twice
-	wrongUnique
 )
 
 // checker is one search.
@@ -259,8 +252,7 @@ func newChecker(m *spec.Machine, o Options) *checker {
 		c.unique = append(c.unique, c.t.keyOf[keyName(u.Fields)])
 		c.inState = append(c.inState, states(u.In))
 	}
-	repeats := o.RequestOnce && m.RequestID != spec.Required
-	c.codec = &codec{t: c.t, records: o.Records, waits: waits, repeats: repeats, effects: len(c.effects), plain: o.NoSymmetry}
+	c.codec = &codec{t: c.t, records: o.Records, waits: waits, effects: len(c.effects), plain: o.NoSymmetry}
 	c.seen = newVisited(c.codec.width())
 	for _, h := range c.t.heard {
 		c.cover.add(h)
@@ -356,12 +348,12 @@ func (c *checker) duplicate(s *state, self int, l *local) bool {
 	return false
 }
 
-// collides returns the `unique` that the record at self breaks, or nil.
-func (c *checker) collides(s *state, self int, l *local) *spec.Unique {
-	for i, u := range c.m.Unique {
-		if c.inState[i][l.record.State.Index] && c.count(s, self, c.unique[i], l.keys[c.unique[i]], c.inState[i]) > 0 {
-			return u
+// collides reports whether the record at self breaks a `unique`.
+func (c *checker) collides(s *state, self int, l *local) bool {
+	for i, key := range c.unique {
+		if c.inState[i][l.record.State.Index] && c.count(s, self, key, l.keys[key], c.inState[i]) > 0 {
+			return true
 		}
 	}
-	return nil
+	return false
 }

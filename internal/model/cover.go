@@ -206,7 +206,7 @@ func wider(m *spec.Machine, asked, o Options) []Options {
 			*b.next = *b.asked
 		}
 	}
-	alone.EffectOnce, alone.RequestOnce, alone.NoIndex, alone.NoSymmetry = o.EffectOnce, o.RequestOnce, o.NoIndex, o.NoSymmetry
+	alone.EffectOnce, alone.NoSymmetry = o.EffectOnce, o.NoSymmetry
 	list = append(list, alone)
 	for i := range list {
 		list[i].MaxStates = min(o.MaxStates, widerStates)

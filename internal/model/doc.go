@@ -6,13 +6,12 @@
 // races are in it). An instant that a record compares with the clock may pass at
 // any time. A delivered effect outside the transaction may be performed again,
 // since the worker may die between the work and its record; everything may stop
-// for ever after each step. A request that was accepted may come again.
+// for ever after each step.
 //
 // What is looked at in each step ([FSM801]): invariants, that terminal records
 // do not move and counters do not fall, `unique`, that an atomic effect happens
 // at most once per key, that no step of `then` comes before the effect it
-// follows, and on demand that an effect outside the transaction happens once and
-// that a request without an id is applied once. The search is breadth first, so
+// follows, and on demand that an effect outside the transaction happens once. The search is breadth first, so
 // the trace that is found is a shortest one.
 //
 // The meaning of an operation is that of package interp: every step is a

@@ -57,7 +57,6 @@ func (v *Violation) GoTest(m *spec.Machine) ([]byte, error) {
 
 var ends = map[wrongKind]string{
 	wrongEffect: "EndsTwice", wrongOrder: "EndsEarly", wrongInvariant: "EndsBroken",
-	wrongUnique: "EndsOnIndex", wrongRequest: "EndsAgain",
 }
 
 // realStep is a step that somebody takes: a call, or a delivery when Do is empty.
@@ -85,7 +84,7 @@ func (c *checker) tell(trace []Step) []realStep {
 		case moveDeliver:
 			r.clock(i)
 			list = append(list, realStep{step: n})
-		case moveCall, moveRepeat:
+		case moveCall:
 			next := realStep{step: n, Record: fmt.Sprintf("r%d", i+1), Do: s.Op.Name, call: r.call(i, s.call, s.seen)}
 			if s.Op.By == spec.BySystem {
 				next.call.Actor = ""

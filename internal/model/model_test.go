@@ -59,8 +59,10 @@ const (
 	workGuards = "    to: in_progress                                # 000:115\n    require: [holds_lease, lease_live]"
 	commitLine = "    to: committed                                  # 000:116\n    require: [holds_lease, lease_live]"
 	atomic     = "key: job_id, atomic: true}"
-	asksID     = "request_id: required        # 000:36"
 )
+
+// noUnique leaves the guards of execution alone.
+var noUnique = []string{oneLease, "", oneCommitted, "", uniqueHead, ""}
 
 func require(guards string) []string {
 	return []string{requireAll, "require: [" + guards + "]"}
@@ -110,10 +112,7 @@ func TestFM001(t *testing.T) {
 func TestSafeguards(t *testing.T) {
 	t.Parallel()
 	three := model.Options{Records: 3}
-	noUnique := []string{oneLease, "", oneCommitted, "", uniqueHead, ""}
 	with := func(o model.Options, edit func(*model.Options)) model.Options { edit(&o); return o }
-	requestOnce := func(o *model.Options) { o.RequestOnce = true }
-	one := model.Options{Records: 1, RequestOnce: true}
 	tests := []struct {
 		name    string
 		machine string
@@ -135,10 +134,6 @@ func TestSafeguards(t *testing.T) {
 		{"unique and job_not_committed", "execution", append(require("job_not_leased, attempts_left"), noUnique...), three, 6, "effect apply_result applied 2 times for job_id k1"},
 		{"external instead of atomic effect", "execution", []string{atomic, "key: job_id}"}, with(three, func(o *model.Options) { o.EffectOnce = true }), 5, "effect apply_result applied 2 times for job_id k1"},
 		{"external effect, at least once", "execution", []string{atomic, "key: job_id}"}, three, 0, ""},
-		{"request_id", "execution", []string{asksID, "request_id: none  # 000:36"}, with(three, requestOnce), 4, "one request of lease is applied twice"},
-		{"request_id, CAS kept", "lifecycle", []string{"request_id: required", "request_id: none"}, one, 0, ""},
-		{"request_id and CAS", "lifecycle", []string{"request_id: required", "request_id: none", "expected_rev: required", "expected_rev: none"}, one, 4, "one request of heartbeat is applied twice"},
-		{"request_id and CAS, nothing else", "lifecycle", []string{"expected_rev: required", "expected_rev: none"}, one, 0, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.machine+" without "+tt.name, func(t *testing.T) {

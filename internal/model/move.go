@@ -14,19 +14,17 @@ const (
 	movePass                        // an instant passes
 	movePerform                     // an effect outside the transaction is performed; its record is still to come
 	moveDeliver                     // ... is recorded, and what follows is done
-	moveRepeat                      // a request that was accepted comes again
 )
 
 // move is one thing that can happen in a state.
 type move struct {
 	kind  moveKind
 	op    *spec.Operation // of the call, or of the effect
-	call  int32           // moveCall and moveRepeat: index of the call
+	call  int32           // moveCall: index of the call
 	slot  int             // the record; for a creation its place
 	wrong string          // the promise it breaks, or empty
 	what  wrongKind
 	about *spec.Operation // whose effect, for the effect kinds
-	uniq  *spec.Unique    // wrongUnique
 
 	branch *spec.Branch // that the operation took, or nil
 }
@@ -47,7 +45,7 @@ func (c *checker) successors(s *state, emit func(move, *state) bool) {
 					continue
 				}
 				for _, e := range c.t.at(s.slots[j].local).edges[i] {
-					if e.stays && e.wrong == "" && op.Effect == nil && op.Then == nil && !c.codec.repeats {
+					if e.stays && e.wrong == "" && op.Effect == nil && op.Then == nil {
 						if c.passes(s, j, c.t.locals[s.slots[j].local], op) {
 							c.cover.did(op, e.branch)
 						}
@@ -64,9 +62,6 @@ func (c *checker) successors(s *state, emit func(move, *state) bool) {
 		if !twin(s, j) && !c.environment(s, j, emit) {
 			return
 		}
-	}
-	if s.repeat > 0 && !c.full(s) {
-		c.again(s, -1, int32(s.repeat)-1, emit)
 	}
 }
 
@@ -86,7 +81,7 @@ func (c *checker) creations(s *state, i int, op *spec.Operation, emit func(move,
 		return true
 	}
 	for _, e := range c.t.creates[i] {
-		if !c.create(s, op, e, moveCall, emit) {
+		if !c.create(s, op, e, emit) {
 			return false
 		}
 	}
@@ -94,7 +89,7 @@ func (c *checker) creations(s *state, i int, op *spec.Operation, emit func(move,
 }
 
 // create makes a record, unless others keep it out.
-func (c *checker) create(s *state, op *spec.Operation, e creation, kind moveKind, emit func(move, *state) bool) bool {
+func (c *checker) create(s *state, op *spec.Operation, e creation, emit func(move, *state) bool) bool {
 	grouped := c.t.locals[e.group]
 	if d := c.dedupe[op.Index]; d != nil && c.count(s, -1, d.key, grouped.keys[d.key], d.in) > 0 {
 		return true // the record that is there is returned
@@ -102,7 +97,7 @@ func (c *checker) create(s *state, op *spec.Operation, e creation, kind moveKind
 	if !c.passes(s, -1, grouped, op) {
 		return true
 	}
-	v := move{kind: kind, op: op, call: e.call, slot: len(s.slots)}
+	v := move{kind: moveCall, op: op, call: e.call, slot: len(s.slots)}
 	if e.wrong != "" {
 		v.wrong, v.what = e.wrong, wrongInvariant
 		return emit(v, nil)
@@ -110,7 +105,7 @@ func (c *checker) create(s *state, op *spec.Operation, e creation, kind moveKind
 	c.next.copyFrom(s)
 	c.next.slots = append(c.next.slots, slot{local: e.to})
 	v.branch = e.branch
-	return c.land(v, op, e.to, kind == moveCall && op.By != spec.BySystem, emit)
+	return c.land(v, op, e.to, emit)
 }
 
 // call applies an operation to the record at j, unless others keep it out.
@@ -132,32 +127,26 @@ func (c *checker) call(s *state, j int, op *spec.Operation, e edge, emit func(mo
 	}
 	c.next.copyFrom(s)
 	v.branch = e.branch
-	return c.land(v, op, e.to, op.By != spec.BySystem, emit)
+	return c.land(v, op, e.to, emit)
 }
 
 // land writes the record of a step into c.next, with all that belongs to its
 // transaction, and emits the result. A step that the store refuses emits nothing.
-func (c *checker) land(v move, op *spec.Operation, to uint16, repeatable bool, emit func(move, *state) bool) bool {
+func (c *checker) land(v move, op *spec.Operation, to uint16, emit func(move, *state) bool) bool {
 	s := &c.next
 	c.happened = append(c.happened[:0], happened{op, v.branch})
 chain:
 	for step := op; ; {
 		l := c.t.at(to)
-		if c.duplicate(s, v.slot, l) {
+		if c.duplicate(s, v.slot, l) || c.collides(s, v.slot, l) {
 			return true
-		}
-		if u := c.collides(s, v.slot, l); u != nil {
-			if !c.o.NoIndex {
-				return true
-			}
-			v.wrong, v.what, v.uniq = fmt.Sprintf("two records break the unique %s", u.Name), wrongUnique, u
 		}
 		x := &s.slots[v.slot]
 		x.local = to
 		if x.wait > 0 && c.m.Operations[x.wait-1].Then != nil {
 			x.wait, x.done = 0, false // of no more use at another revision
 		}
-		if e := step.Effect; e != nil && v.wrong == "" {
+		if e := step.Effect; e != nil {
 			switch {
 			case e.Atomic:
 				c.perform(&v, s, step, l)
@@ -194,17 +183,6 @@ chain:
 	for _, h := range c.happened {
 		c.cover.did(h.op, h.branch)
 	}
-	if v.wrong != "" || !c.codec.repeats || !repeatable {
-		return emit(v, s)
-	}
-	if !emit(v, s) {
-		return false
-	}
-	if v.slot < len(s.slots) && len(op.Creates) == 0 {
-		s.slots[v.slot].repeat = uint16(v.call) + 1 //nolint:gosec // a handful
-	} else {
-		s.repeat = uint16(v.call) + 1 //nolint:gosec // a handful
-	}
 	return emit(v, s)
 }
 
@@ -236,8 +214,7 @@ func (c *checker) perform(v *move, s *state, op *spec.Operation, l *local) {
 	s.effects[e] |= 1 << group
 }
 
-// environment is what happens to a record by itself: time, deliveries, and
-// requests that come again.
+// environment is what happens to a record by itself: time and deliveries.
 func (c *checker) environment(s *state, j int, emit func(move, *state) bool) bool {
 	x := s.slots[j]
 	for _, to := range c.t.at(x.local).passes {
@@ -256,11 +233,9 @@ func (c *checker) environment(s *state, j int, emit func(move, *state) bool) boo
 		if !emit(v, &c.next) {
 			return false
 		}
-		if x.done && !c.deliver(s, j, op, emit) {
-			return false
-		}
+		return !x.done || c.deliver(s, j, op, emit)
 	}
-	return x.repeat == 0 || c.again(s, j, int32(x.repeat)-1, emit)
+	return true
 }
 
 // deliver records that an effect was performed, and takes the step that follows.
@@ -283,35 +258,8 @@ func (c *checker) deliver(s *state, j int, op *spec.Operation, emit func(move, *
 	}
 	if e := edges[0]; e.wrong == "" {
 		v.branch = e.branch
-		return c.land(v, then, e.to, false, emit)
+		return c.land(v, then, e.to, emit)
 	}
 	v.wrong, v.what = then.Name+": "+edges[0].wrong, wrongInvariant
 	return emit(v, nil)
-}
-
-// again is a request that was accepted before and comes again: without an id
-// nothing knows it. One that carries its revision is stale.
-func (c *checker) again(s *state, j int, n int32, emit func(move, *state) bool) bool {
-	op := c.t.calls[n].op
-	twice := func(v move, _ *state) bool {
-		v.wrong, v.what = fmt.Sprintf("one request of %s is applied twice", op.Name), wrongRequest
-		return emit(v, nil)
-	}
-	if len(op.Creates) > 0 {
-		for _, e := range c.t.creates[op.Index] {
-			if e.call == n {
-				return c.create(s, op, e, moveRepeat, twice)
-			}
-		}
-		return true
-	}
-	if c.m.ExpectedRev == spec.Required {
-		return true
-	}
-	for _, e := range c.t.at(s.slots[j].local).edges[op.Index] {
-		if e.call == n && c.passes(s, j, c.t.locals[s.slots[j].local], op) {
-			return twice(move{kind: moveRepeat, op: op, call: n, slot: j}, nil)
-		}
-	}
-	return true
 }

@@ -8,39 +8,35 @@ import (
 )
 
 // slot is one record in a state: its local, the effect outside the transaction
-// that waits (the index of its operation and one), whether that was performed,
-// and the request that may come again (the index of its call and one).
+// that waits (the index of its operation and one), and whether that was performed.
 type slot struct {
-	local  uint16
-	wait   uint16
-	done   bool
-	repeat uint16
+	local uint16
+	wait  uint16
+	done  bool
 }
 
 // state is everything that the future depends on.
 type state struct {
 	slots   []slot
 	effects []uint32 // by counted effect: the groups that had it, one bit each
-	repeat  uint16   // the creation that may come again: its call and one
 }
 
 func (s *state) clone() *state {
-	return &state{slots: slices.Clone(s.slots), effects: slices.Clone(s.effects), repeat: s.repeat}
+	return &state{slots: slices.Clone(s.slots), effects: slices.Clone(s.effects)}
 }
 
 // copyFrom makes s equal to o without allocating.
 func (s *state) copyFrom(o *state) {
 	s.slots = append(s.slots[:0], o.slots...)
 	s.effects = append(s.effects[:0], o.effects...)
-	s.repeat = o.repeat
 }
 
 func (s slot) less(o slot) bool { return s.number() < o.number() }
 
 func (s slot) number() uint64 {
-	n := uint64(s.local)<<48 | uint64(s.wait)<<17 | uint64(s.repeat)
+	n := uint64(s.local)<<32 | uint64(s.wait)<<1
 	if s.done {
-		n |= 1 << 16
+		n |= 1
 	}
 	return n
 }
@@ -50,7 +46,6 @@ type codec struct {
 	t       *table
 	records int
 	waits   bool // some effect waits outside the transaction
-	repeats bool
 	effects int
 	scratch state
 	best    []byte
@@ -64,14 +59,7 @@ func (c *codec) width() int {
 	if c.waits {
 		w += 2
 	}
-	if c.repeats {
-		w += 2
-	}
-	n := c.records*w + 4*c.effects
-	if c.repeats {
-		n += 2
-	}
-	return n
+	return c.records*w + 4*c.effects
 }
 
 // key returns the key of a state: the least that exchanging records, workers
@@ -126,15 +114,9 @@ func (c *codec) write(b []byte, s *state) []byte {
 			}
 			b = binary.BigEndian.AppendUint16(b, n)
 		}
-		if c.repeats {
-			b = binary.BigEndian.AppendUint16(b, x.repeat)
-		}
 	}
 	for _, e := range s.effects {
 		b = binary.BigEndian.AppendUint32(b, e)
-	}
-	if c.repeats {
-		b = binary.BigEndian.AppendUint16(b, s.repeat)
 	}
 	return b
 }
@@ -150,10 +132,6 @@ func (c *codec) read(b []byte, s *state) {
 			x.wait, x.done = n>>1, n&1 != 0
 			b = b[2:]
 		}
-		if c.repeats {
-			x.repeat = binary.BigEndian.Uint16(b)
-			b = b[2:]
-		}
 		if x.local != none {
 			s.slots = append(s.slots, x)
 		}
@@ -161,9 +139,6 @@ func (c *codec) read(b []byte, s *state) {
 	for range c.effects {
 		s.effects = append(s.effects, binary.BigEndian.Uint32(b))
 		b = b[4:]
-	}
-	if c.repeats {
-		s.repeat = binary.BigEndian.Uint16(b)
 	}
 }
 

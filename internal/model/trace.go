@@ -33,9 +33,6 @@ type Step struct {
 func (c *checker) violation(i int, found move) *Violation {
 	v := &Violation{What: found.wrong, kind: found.what, op: found.about}
 	v.Pos, v.Mark = found.op.Pos, found.op.Name
-	if found.uniq != nil {
-		v.Pos, v.Mark = found.uniq.Pos, found.uniq.Name
-	}
 	var path []int
 	for ; i > 0; i = int(c.seen.parent[i]) {
 		path = append(path, i)
@@ -64,9 +61,6 @@ func (c *checker) violation(i int, found move) *Violation {
 		}
 		last := c.step(m, now, next)
 		v.What, v.op, v.Pos, v.Mark = m.wrong, m.about, m.op.Pos, m.op.Name
-		if m.uniq != nil {
-			v.Pos, v.Mark = m.uniq.Pos, m.uniq.Name
-		}
 		v.Trace = append(v.Trace, last)
 		return false
 	})
@@ -100,12 +94,9 @@ func (c *checker) step(m move, from, to *state) Step {
 		if m.op.Then != nil {
 			s.What, s.Pos = m.op.Then.Operation.Name, m.op.Then.Operation.Pos
 		}
-	case moveCall, moveRepeat:
+	case moveCall:
 		s.call = c.t.calls[m.call].call
 		s.What, s.Pos, s.Who = m.op.Name, m.op.Pos, who(c, m.op, s.call)
-		if m.kind == moveRepeat {
-			s.What += " again"
-		}
 		// What the call changes, before anything is left out of the state.
 		if d, refusal := interp.Decide(c.m, before, s.call, c.t.others()); refusal == nil {
 			after = d.Record

@@ -185,7 +185,7 @@ func (w *walk) step() {
 			w.t.Fatalf("delivery for %s: %v", w.id(i), refusal)
 		}
 		w.world = world
-	case moveCall, moveRepeat:
+	case moveCall:
 		clock := slices.Clone(w.real.clocks)
 		c := w.call(i, v, seen)
 		out, world, refusal := interp.Step(w.m, w.world, c)

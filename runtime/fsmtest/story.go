@@ -48,10 +48,6 @@ const (
 	EndsEarly
 	// EndsBroken is a last step that would break an invariant; the runtime refuses it.
 	EndsBroken
-	// EndsOnIndex is a last step that only the index of a `unique` refuses.
-	EndsOnIndex
-	// EndsAgain is a last step that applies a request a second time.
-	EndsAgain
 	// EndsAsTold is a story in which nothing goes wrong: each step leads to what it
 	// says. Such a test passes until the package does something else.
 	EndsAsTold
@@ -88,8 +84,6 @@ func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], s Story) {
 		switch code := codeOf(err); {
 		case last && s.Ends == EndsBroken && code == fsm.ErrInvariant:
 			t.Errorf("step %d, %s of %s: it would break an invariant: %v", i+1, step.Do, step.Record, err)
-		case last && s.Ends == EndsOnIndex && code == fsm.ErrNotUnique:
-			t.Errorf("step %d, %s of %s: only the index refuses it: %v", i+1, step.Do, step.Record, err)
 		case code == "":
 			t.Fatalf("step %d, %s of %s: %v", i+1, step.Do, step.Record, err)
 		default:
@@ -114,9 +108,7 @@ func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], s Story) {
 		if len(done) == 0 {
 			t.Errorf("%s was accepted before effect %s was performed", s.Steps[len(s.Steps)-1].Do, s.Effect)
 		}
-	case EndsAgain:
-		t.Errorf("%s was applied a second time by the same request", s.Steps[len(s.Steps)-1].Do)
-	case EndsBroken, EndsOnIndex: // the step was accepted and kept the promise
+	case EndsBroken: // the step was accepted and kept the promise
 	}
 }
 
