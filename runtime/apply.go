@@ -260,7 +260,11 @@ func (m *Machine[R]) target(at fsmimpl.Target, c fsmimpl.Call[R], engine bool) (
 		invalid := m.refusal(ErrInvalidInput, q.op, ref.ID, "")
 		invalid.Name, invalid.Message = "id", "the call names no record"
 		return nil, ref, invalid
-	case ref.Rev < 0, ref.Rev == 0 && m.schema.ExpectedRev == driver.Required:
+	case ref.Rev < 0:
+		invalid := m.refusal(ErrInvalidInput, q.op, ref.ID, "")
+		invalid.Name, invalid.Message = "rev", fmt.Sprintf("%d is not a revision; they begin at 1", ref.Rev)
+		return nil, ref, invalid
+	case ref.Rev == 0 && m.schema.ExpectedRev == driver.Required:
 		invalid := m.refusal(ErrInvalidInput, q.op, ref.ID, "")
 		invalid.Name = "rev"
 		invalid.Message = "this machine needs the revision that the call was decided on; hand in the record, or a Ref with it"

@@ -26,8 +26,9 @@ type PurgeOptions struct {
 // keeps who removed it, when and why, and, emptied, the events that its creation
 // and its picks left: their ids and request ids are not used again, a late retry
 // is refused with ErrPurged. A record with an effect that is still to be
-// delivered stays, and so does one that is quarantined, which is reported in the
-// error at the end.
+// delivered stays. So does one that is quarantined, and one that the database keeps,
+// such as for a foreign key or a trigger of yours: these are reported in the error
+// at the end, and keep no other record from being removed.
 //
 // What a record kept others from, its going no longer keeps them from: the
 // places that unique rules and dedupe_by gave to it are free. Where such a rule
@@ -49,7 +50,7 @@ func Purge[R any](ctx context.Context, on *fsm.Machine[R], o PurgeOptions) (int,
 		gone, err := m.purgeOne(ctx, &row, &o)
 		if err != nil {
 			errs = append(errs, err)
-			if !quarantined(err) {
+			if !ofRecord(err) {
 				return removed, errors.Join(errs...)
 			}
 		}
@@ -141,7 +142,11 @@ func (m *machine[R]) purgeOne(ctx context.Context, row *driver.Row, o *PurgeOpti
 		gone, err = inspect.WasPurged(r, row.ID)
 		return gone, err
 	}
-	return gone, m.Run(ctx, u)
+	err = m.Run(ctx, u)
+	if r := (*fsm.Refusal)(nil); errors.As(err, &r) && r.ID == "" {
+		r.ID, r.Operation = row.ID, u.Name
+	}
+	return gone, err
 }
 
 // purgedFrom makes the inputs of a purge. The audit must know from which group of

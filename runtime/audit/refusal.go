@@ -10,8 +10,9 @@ func refusal[R any](m *inspect.Engine[R], code fsm.Code, id, state string) *fsm.
 	return &fsm.Refusal{Code: code, Machine: m.Schema.Machine, ID: id, State: m.Schema.StateName(state)}
 }
 
-// quarantined reports whether an error says that a record is, and nothing else.
-func quarantined(err error) bool {
+// ofRecord reports whether an error is about one record and leaves the others alone: it
+// is quarantined, or the database keeps it.
+func ofRecord(err error) bool {
 	r, ok := err.(*fsm.Refusal) //nolint:errorlint // what a refusal wraps is not asked
-	return ok && r.Code == fsm.ErrQuarantined
+	return ok && (r.Code == fsm.ErrQuarantined || r.Code == fsm.ErrInvariant || r.Code == fsm.ErrDenied)
 }

@@ -2,12 +2,15 @@ package postgres_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -70,5 +73,41 @@ func TestPurgeIsLinear(t *testing.T) {
 	t.Logf("rows and entries read: %v", reads)
 	if limit := int64(10 * many); reads[many] > limit || reads[few] < few {
 		t.Errorf("a purge of %d events read %d rows and entries, one of %d events %d; want at most %d", few, reads[few], many, reads[many], limit)
+	}
+}
+
+// A record that a foreign key or a trigger of the users' keeps is reported, and keeps no
+// other one from being removed.
+func TestPurgePassesOverWhatUsersKeep(t *testing.T) {
+	t.Parallel()
+	_, db, begin := ground(t)
+	_, m := begin()
+	for _, id := range []string{"p1", "p2", "p3"} {
+		p, err := m.Create(t.Context(), storetest.Register(storetest.Meta{Actor: "ann"}, storetest.RegisterInput{ID: id, Lane: id}))
+		if err == nil {
+			p, err = m.Apply(t.Context(), p, storetest.Hold(storetest.Meta{Actor: "ann"}, "a", time.Now().Add(time.Hour)))
+		}
+		if err == nil {
+			_, err = m.Apply(t.Context(), p, storetest.Expel(storetest.Meta{Actor: "ann", Reason: "why"}))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := db.Exec(`CREATE TABLE "mine" ("parcel" text CONSTRAINT "kept" REFERENCES "parcel" ("id") ON DELETE RESTRICT); INSERT INTO "mine" VALUES ('p1');
+		CREATE FUNCTION keeps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'mine'; END $$;
+		CREATE TRIGGER "keeps" BEFORE DELETE ON "parcel" FOR EACH ROW WHEN (OLD."id" = 'p2') EXECUTE FUNCTION keeps()`); err != nil {
+		t.Fatal(err)
+	}
+	n, err := audit.Purge(t.Context(), m, audit.PurgeOptions{Before: time.Now().Add(time.Hour), Actor: "root", Reason: "too old"})
+	if n != 1 || !errors.Is(err, fsm.ErrInvariant) || !errors.Is(err, fsm.ErrDenied) || !strings.Contains(err.Error(), `"p1"`) || !strings.Contains(err.Error(), `"p2"`) {
+		t.Errorf("purged %d, %v; want p3 removed, p1 and p2 reported", n, err)
+	}
+	var r *fsm.Refusal
+	if !errors.As(err, &r) || r.Name != "kept" {
+		t.Errorf("%#v, want the foreign key named", r)
+	}
+	if rec, err := m.Record(t.Context(), "p3"); !errors.Is(err, fsm.ErrNotFound) {
+		t.Errorf("p3 is %v, %v", rec, err)
 	}
 }

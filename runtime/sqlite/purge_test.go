@@ -2,11 +2,14 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -59,5 +62,40 @@ func TestPurgeIsLinear(t *testing.T) {
 	t.Logf("the best of three: %v", best)
 	if best[many] > most*best[few] {
 		t.Errorf("a purge of %d events took %v, one of %d %v: more than %d times as long", few, best[few], many, best[many], most)
+	}
+}
+
+// A record that a foreign key or a trigger of the users' keeps is reported, and keeps no
+// other one from being removed.
+func TestPurgePassesOverWhatUsersKeep(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	m, err := openParcels(t, open(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"p1", "p2", "p3"} {
+		p, err := m.Create(t.Context(), storetest.Register(storetest.Meta{Actor: "ann"}, storetest.RegisterInput{ID: id, Lane: id}))
+		if err == nil {
+			p, err = m.Apply(t.Context(), p, storetest.Hold(storetest.Meta{Actor: "ann"}, "a", time.Now().Add(time.Hour)))
+		}
+		if err == nil {
+			_, err = m.Apply(t.Context(), p, storetest.Expel(storetest.Meta{Actor: "ann", Reason: "why"}))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := foreign(t, path, settings)
+	if _, err := db.Exec(`CREATE TABLE "mine" ("parcel" TEXT REFERENCES "parcel" ("id") ON DELETE RESTRICT); INSERT INTO "mine" VALUES ('p1');
+		CREATE TRIGGER "kept" BEFORE DELETE ON "parcel" WHEN OLD."id" = 'p2' BEGIN SELECT RAISE(ABORT, 'kept'); END`); err != nil {
+		t.Fatal(err)
+	}
+	n, err := audit.Purge(t.Context(), m, audit.PurgeOptions{Before: time.Now().Add(time.Hour), Actor: "root", Reason: "too old"})
+	if n != 1 || !errors.Is(err, fsm.ErrInvariant) || !errors.Is(err, fsm.ErrDenied) || !strings.Contains(err.Error(), `"p1"`) || !strings.Contains(err.Error(), `"p2"`) {
+		t.Errorf("purged %d, %v; want p3 removed, p1 and p2 reported", n, err)
+	}
+	if rec, err := m.Record(t.Context(), "p3"); !errors.Is(err, fsm.ErrNotFound) {
+		t.Errorf("p3 is %v, %v", rec, err)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // commitTogether commits a batch in one transaction, where one session writes
 // (SQLite). At first the writes follow each other without savepoints: one that
 // is refused before it changed anything costs the others nothing. Is one refused
-// half done, the transaction begins anew with a savepoint before each write.
+// half done, the transaction begins anew with a savepoint before each write. One
+// that ends the transaction, by a trigger with RAISE(ROLLBACK), is left out then.
 func (s *Store) commitTogether(on *session, batch []*job) (broken bool) {
 	all := batch
 	if s.poison.Load() != nil {
@@ -24,14 +25,15 @@ func (s *Store) commitTogether(on *session, batch []*job) (broken bool) {
 	}
 	batch = on.fitting(batch)
 	again, broken := s.commitOnce(on, batch, false)
-	if again && !broken {
+	for again && !broken {
+		batch = slices.DeleteFunc(slices.Clone(batch), func(j *job) bool { return j.fate != pending })
 		if err := s.begin(context.Background(), on); err != nil { // it is still this process's turn
 			for _, j := range batch {
 				j.answer(j.t.fault("begin a transaction", err))
 			}
 			return s.breaks(err)
 		}
-		_, broken = s.commitOnce(on, batch, true)
+		again, broken = s.commitOnce(on, batch, true)
 	}
 	for _, j := range all {
 		if j.fate == pending { // the transaction could not even be taken back
@@ -41,8 +43,8 @@ func (s *Store) commitTogether(on *session, batch []*job) (broken bool) {
 	return broken
 }
 
-// commitOnce is one try at a batch. again says that it has to be made with
-// savepoints, and that nothing was written and nobody answered.
+// commitOnce is one try at a batch. again says that nothing was written, and that it has
+// to be made with savepoints for those who are not answered.
 func (s *Store) commitOnce(on *session, batch []*job, careful bool) (again, broken bool) {
 	ctx := context.Background()
 	if len(batch) > 0 {
@@ -130,6 +132,9 @@ func (s *Store) commitIn(ctx context.Context, on *session, batch []*job, careful
 			refused[i] = x.Write(j.w)
 		}
 		switch {
+		case lost != nil && refused[i] != nil && s.dialect.failure(lost) == failGone:
+			j.answer(refused[i])
+			return true, false
 		case lost != nil:
 			all(func(j *job) error { return j.t.fault("write", lost) })
 			return false, false

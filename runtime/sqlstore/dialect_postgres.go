@@ -344,8 +344,9 @@ func (*postgres) rule(err error, machine string) string {
 	if _, rule, ok := strings.Cut(message, "fsm: "+machine+": "); ok {
 		return rule
 	}
-	if _, rule, ok := strings.Cut(message, ` constraint "`); ok {
-		return strings.TrimSuffix(rule, `"`)
+	if _, rule, ok := strings.Cut(message, ` constraint "`); ok { // of a foreign key the table follows
+		rule, _, _ = strings.Cut(strings.TrimSuffix(rule, `"`), `" on table "`)
+		return rule
 	}
 	return ""
 }

@@ -59,17 +59,17 @@ func TestWhyAWriteDidNothing(t *testing.T) {
 		"it moved, and is logged":     {change: plain, moved: true, logged: true, want: driver.ErrMoved, asked: []string{"held"}},
 		"it moved, without a request": {change: unasked, moved: true, want: driver.ErrMoved, asked: []string{"held"}},
 		"the row cannot be found":     {change: unasked, fails: "held", want: fsm.ErrBusy, asked: []string{"held"}},
-		"another row was decided on":  {change: whole, logged: true, want: driver.ErrMoved, asked: []string{"held"}},
+		"another row was decided on":  {change: whole, logged: true, want: driver.ErrMoved, asked: []string{"held", "holdRow"}},
 		"a rule against a whole row":  {change: whole, cause: constraint, logged: true, want: fsm.ErrInvariant, asked: []string{"held"}},
 		"the id is taken":             {change: creation, finds: "exists", want: driver.ErrIDTaken, asked: []string{"requestInLog", "exists"}},
 		"the id was taken":            {change: creation, finds: "logged", want: driver.ErrIDTaken, asked: []string{"requestInLog", "exists", "logged"}},
 		"the id is this one's":        {change: creation, cause: constraint, logged: true, finds: "logged", want: fsm.ErrInvariant, asked: []string{"exists"}},
 		"the id cannot be found":      {change: creation, fails: "exists", want: fsm.ErrBusy, asked: []string{"requestInLog", "exists"}},
 		"the log cannot be found":     {change: creation, fails: "logged", want: fsm.ErrBusy, asked: []string{"requestInLog", "exists", "logged"}},
-		"what was in its way is gone": {change: plain, want: fsm.ErrBusy, asked: []string{"requestInLog", "held"}},
+		"what was in its way is gone": {change: plain, want: fsm.ErrBusy, asked: []string{"requestInLog", "held", "holdRow"}},
 		"a record is gone again":      {change: recorded, cause: unique, want: fsm.ErrBusy, asked: []string{"requestInLog", "held"}},
 		"a rule":                      {change: plain, cause: constraint, want: fsm.ErrInvariant, asked: []string{"requestInLog", "held"}},
-		"there is one writer only":    {change: plain, sqlite: true, asked: []string{"requestInLog", "held"}},
+		"there is one writer only":    {change: plain, sqlite: true, want: fsm.ErrDenied, asked: []string{"requestInLog", "held", "holdRow"}},
 	} {
 		d := Postgres()
 		if c.sqlite {

@@ -75,9 +75,10 @@ var sqliteCodes = map[int]failure{
 	13: failFull,
 	18: failTooLarge, 19: failConstraint,
 	11: failStop, 26: failStop,
-	8 | 4<<8:   failStop, // READONLY_DBMOVED: the file is no longer where it was
-	10 | 32<<8: failStop, // IOERR_DATA: a checksum
-	10 | 33<<8: failStop, // IOERR_CORRUPTFS
+	8 | 4<<8:   failStop,   // READONLY_DBMOVED: the file is no longer where it was
+	19 | 7<<8:  failDenied, // CONSTRAINT_TRIGGER: RAISE in a trigger of the user's, or see sqliteWords
+	10 | 32<<8: failStop,   // IOERR_DATA: a checksum
+	10 | 33<<8: failStop,   // IOERR_CORRUPTFS
 }
 
 // sqliteWords says what SQLite's words mean: where a code stands for many things, and for
@@ -87,8 +88,9 @@ var sqliteWords = []struct {
 	words []string
 	means failure
 }{
-	{1, []string{"no transaction is active"}, failGone},
+	{1, []string{"no transaction is active", "no such savepoint"}, failGone},
 	{1, []string{"no such table", "no such column", "has no column"}, failSchema},
+	{19, []string{"fsm: ", "FOREIGN KEY constraint failed"}, failConstraint},
 	{0, []string{"constraint failed", "fsm: "}, failConstraint},
 	{0, []string{"database is locked", "database table is locked"}, failBusy},
 	{0, []string{"database or disk is full"}, failFull},

@@ -52,6 +52,9 @@ func (w *sqliteWork) misfit(ctx context.Context, q querier, name string, err err
 	for _, k := range rules {
 		if k.check != "" {
 			if bad := w.rows(ctx, q, view, "NOT ("+k.cond+")"); bad != "" {
+				if k.check == "state is known" {
+					bad += " (rows of a state under `removed` are moved by the script that `fsmctl migrate` prints)"
+				}
 				return &misfitError{strings.Replace(bad, "§", fmt.Sprintf("the rule %q", k.check), 1), err}
 			}
 		}

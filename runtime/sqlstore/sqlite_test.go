@@ -29,6 +29,8 @@ func TestFailure(t *testing.T) {
 	}{
 		{code{"constraint failed: UNIQUE constraint failed: t.a (2067)", 2067}, failConstraint},
 		{code{"constraint failed: fsm: t: the id is taken (1811)", 1811}, failConstraint},
+		{code{"constraint failed: own trigger (1811)", 1811}, failDenied},
+		{code{"constraint failed: FOREIGN KEY constraint failed (1811)", 1811}, failConstraint},
 		{code{"database is locked (5) (SQLITE_BUSY)", 5}, failBusy},
 		{code{"database is locked (517)", 517}, failBusy},
 		{code{"database table is locked (6)", 6}, failBusy},

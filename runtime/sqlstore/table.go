@@ -68,7 +68,8 @@ func (t *table) fault(doing string, err error) error {
 		return &fsm.Refusal{Code: code, Machine: t.schema.Machine, Cause: err}
 	}
 	if err == nil {
-		return fmt.Errorf("sqlstore: %s: %s changed nothing, and the database does not say why", t.schema.Machine, doing)
+		return &fsm.Refusal{Code: fsm.ErrDenied, Machine: t.schema.Machine, Message: doing + ": the database changed nothing, and does not say why; " +
+			"look for a trigger that suppresses the change of a row, by RAISE(IGNORE) or by RETURN NULL"}
 	}
 	if strings.Contains(err.Error(), otherTables) {
 		err = fmt.Errorf("sqlstore: %s: %w: %w", t.schema.Machine, ErrTables, err)

@@ -1,18 +1,15 @@
 package sqlstore
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
@@ -242,10 +239,7 @@ func (x *txn) record(w *driver.Write) error {
 
 func (x *txn) log(w *driver.Write) error {
 	text, args := x.insertion(&w.Event)
-	if _, err := x.change(text, args...); err != nil {
-		return x.explain(w, err, false)
-	}
-	return nil
+	return x.logged(w, text, args)
 }
 
 // logMove is log on a database of one writer, for an event that moves its record.
@@ -256,8 +250,16 @@ func (x *txn) logMove(w *driver.Write) error {
 		args = append(args, x.t.bind(v))
 	}
 	rev, n := chainedTo(e)
-	if _, err := x.change(x.t.sql.insertMove, append(args, e.ID, e.ID, rev, n, int64(e.Sum))...); err != nil {
+	return x.logged(w, x.t.sql.insertMove, append(args, e.ID, e.ID, rev, n, int64(e.Sum)))
+}
+
+// logged inserts an event. One that a trigger of the user's suppressed must not be missing.
+func (x *txn) logged(w *driver.Write, text string, args []any) error {
+	switch n, err := x.change(text, args...); {
+	case err != nil:
 		return x.explain(w, err, false)
+	case n != 1:
+		return x.t.blame(w, nil)
 	}
 	return nil
 }
@@ -270,8 +272,11 @@ func (x *txn) insert(w *driver.Write, chain uint32) error {
 	for _, v := range row.Values {
 		args = append(args, x.t.bind(v))
 	}
-	if _, err := x.change(x.t.sql.insertRow, append(args, int64(chain))...); err != nil {
+	switch n, err := x.change(x.t.sql.insertRow, append(args, int64(chain))...); {
+	case err != nil:
 		return x.explain(w, err, true)
+	case n != 1:
+		return x.t.blame(w, nil)
 	}
 	return nil
 }
@@ -293,120 +298,11 @@ func (x *txn) ask(d *driver.Delivery) error {
 	for i := range outboxColumns {
 		args[i] = x.t.bind(outboxColumns[i].value(d))
 	}
-	if _, err := x.change(x.t.sql.insertOutbox, args...); err != nil {
-		return x.t.fault("ask for effect "+d.Effect, err)
+	n, err := x.change(x.t.sql.insertOutbox, args...)
+	if err == nil && n == 1 {
+		return nil
 	}
-	return nil
-}
-
-// explain finds out why a write did nothing. The causes are asked for in the
-// order in which a caller must hear of them: a known request first, since its
-// answer is the first outcome. Logged says that the event is in the log by now,
-// so its request was new. After an error of the database no question is asked: the
-// first one returns it.
-func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
-	sql, id, e := &x.t.sql, w.Prev.ID, &w.Event
-	if !logged && e.RequestID != "" {
-		taken, err := x.found(sql.requestInLog, id, e.RequestID)
-		if err == nil && !taken && e.RequestN >= 0 {
-			taken, err = x.found(sql.batchInLog, e.RequestID, e.RequestN)
-		}
-		if err != nil {
-			return err
-		}
-		if taken {
-			return driver.ErrRequestTaken
-		}
-	}
-	if w.Prev.Rev == 0 {
-		taken, err := x.found(sql.exists, id)
-		if err == nil && !taken && !logged {
-			taken, err = x.found(sql.logged, id)
-		}
-		if err != nil {
-			return err
-		}
-		if taken {
-			return driver.ErrIDTaken
-		}
-	} else {
-		held, err := x.found(sql.held, id, w.Prev.Rev, w.PrevState)
-		if err != nil {
-			return err
-		}
-		if !held || cause == nil && w.Old != nil { // at its revision, but not the row that was decided on
-			return driver.ErrMoved
-		}
-	}
-	if w.Row != nil {
-		if rule, err := x.conflict(w); err != nil || rule != "" {
-			if err == nil {
-				err = &driver.ConflictError{Rule: rule}
-			}
-			return err
-		}
-	}
-	if cause == nil && w.Prev.Rev == 0 && w.Row != nil && x.t.dialect.writers() != 1 {
-		if err := x.against(w); err != nil {
-			return err
-		}
-	}
-	if cause == nil && x.t.dialect.writers() != 1 || x.t.dialect.hidden(cause, x.t.schema.Table) {
-		// What stood against it is gone by now. It is busy, whatever the cause was.
-		x.err = &fsm.Refusal{ID: id, Code: fsm.ErrBusy, Machine: x.t.schema.Machine, Operation: e.Operation, Cause: cause}
-		return x.err
-	}
-	return x.t.blame(w, cause)
-}
-
-// against returns what stands against a creation that nothing explains: ON CONFLICT
-// passes over indexes of the users' too, and the plain statement names them. Where
-// nothing stands against it any more, the row is rolled back with its transaction.
-func (x *txn) against(w *driver.Write) error {
-	if !x.alone {
-		return x.insert(w, w.Event.Sum)
-	}
-	if _, err := x.q.exec(x.ctx, "BEGIN"); err != nil {
-		return x.fail(err)
-	}
-	x.mode.careful = true
-	err := x.insert(w, w.Event.Sum)
-	if _, failed := x.q.exec(context.WithoutCancel(x.ctx), "ROLLBACK"); failed != nil {
-		return x.fail(failed)
-	}
-	return err
-}
-
-// blame is fault for a write.
-func (t *table) blame(w *driver.Write, cause error) error {
-	err := t.fault("write", cause)
-	if refusal := (*fsm.Refusal)(nil); errors.As(err, &refusal) {
-		refusal.ID, refusal.Operation = w.Prev.ID, w.Event.Operation
-	}
-	return err
-}
-
-// conflict returns the unique rule that the new row would break. Two partial
-// indexes may be over the same columns, so the database's message does not say.
-func (x *txn) conflict(w *driver.Write) (string, error) {
-	for i := range x.t.schema.Uniques {
-		u := &x.t.schema.Uniques[i]
-		if u.States != nil && !slices.Contains(u.States, w.Row.State) {
-			continue
-		}
-		q := driver.Query{States: u.States}
-		for _, name := range u.Columns {
-			q.Where = append(q.Where, driver.Cond{Column: name, Op: driver.OpEq, Value: w.Row.Values[x.t.schema.Column(name)]})
-		}
-		n, err := x.others(q, w.Row.ID)
-		if err != nil {
-			return "", err
-		}
-		if n > 0 {
-			return u.Name, nil
-		}
-	}
-	return "", nil
+	return x.t.fault("ask for effect "+d.Effect, err)
 }
 
 // others counts the rows that fit, one id aside.

@@ -1,0 +1,151 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// explain finds out why a write did nothing. The causes are asked for in the
+// order in which a caller must hear of them: a known request first, since its
+// answer is the first outcome. Logged says that the event is in the log by now,
+// so its request was new. After an error of the database no question is asked: the
+// first one returns it.
+func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
+	sql, id, e := &x.t.sql, w.Prev.ID, &w.Event
+	if !logged && e.RequestID != "" {
+		taken, err := x.found(sql.requestInLog, id, e.RequestID)
+		if err == nil && !taken && e.RequestN >= 0 {
+			taken, err = x.found(sql.batchInLog, e.RequestID, e.RequestN)
+		}
+		if err != nil {
+			return err
+		}
+		if taken {
+			return driver.ErrRequestTaken
+		}
+	}
+	if w.Prev.Rev == 0 {
+		taken, err := x.found(sql.exists, id)
+		if err == nil && !taken && !logged {
+			taken, err = x.found(sql.logged, id)
+		}
+		if err != nil {
+			return err
+		}
+		if taken {
+			return driver.ErrIDTaken
+		}
+	} else {
+		held, err := x.found(sql.held, id, w.Prev.Rev, w.PrevState)
+		if err != nil {
+			return err
+		}
+		if !held {
+			return driver.ErrMoved
+		}
+		if cause == nil { // at its revision: not the row that was decided on, or nothing moves it
+			switch same, err := x.unmoved(w); {
+			case err != nil:
+				return err
+			case same:
+				return x.t.blame(w, nil)
+			case w.Old != nil:
+				return driver.ErrMoved
+			}
+		}
+	}
+	if w.Row != nil {
+		if rule, err := x.conflict(w); err != nil || rule != "" {
+			if err == nil {
+				err = &driver.ConflictError{Rule: rule}
+			}
+			return err
+		}
+	}
+	if cause == nil && w.Prev.Rev == 0 && w.Row != nil && x.t.dialect.writers() != 1 {
+		if err := x.against(w); err != nil {
+			return err
+		}
+	}
+	if cause == nil && x.t.dialect.writers() != 1 || x.t.dialect.hidden(cause, x.t.schema.Table) {
+		// What stood against it is gone by now. It is busy, whatever the cause was.
+		x.err = &fsm.Refusal{ID: id, Code: fsm.ErrBusy, Machine: x.t.schema.Machine, Operation: e.Operation, Cause: cause}
+		return x.err
+	}
+	return x.t.blame(w, cause)
+}
+
+// unmoved reports whether the row that a write did not move is the one that it was
+// decided on, and nobody else can have changed it meanwhile: the transaction locks it.
+func (x *txn) unmoved(w *driver.Write) (bool, error) {
+	if x.alone || w.Row == nil {
+		return false, nil
+	}
+	row, err := x.one(x.t.sql.holdRow, w.Prev.ID)
+	if errors.Is(err, driver.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil || w.Old == nil {
+		return err == nil, err
+	}
+	return row.CreatedAt.Equal(w.Old.CreatedAt) && row.UpdatedAt.Equal(w.Old.UpdatedAt) && slices.EqualFunc(row.Values, w.Old.Values, func(a, b any) bool {
+		at, isTime := a.(time.Time)
+		was, wasTime := b.(time.Time)
+		return isTime && wasTime && at.Equal(was) || a == b
+	}), nil
+}
+
+// against returns what stands against a creation that nothing explains: ON CONFLICT
+// passes over indexes of the users' too, and the plain statement names them. Where
+// nothing stands against it any more, the row is rolled back with its transaction.
+func (x *txn) against(w *driver.Write) error {
+	if !x.alone {
+		return x.insert(w, w.Event.Sum)
+	}
+	if _, err := x.q.exec(x.ctx, "BEGIN"); err != nil {
+		return x.fail(err)
+	}
+	x.mode.careful = true
+	err := x.insert(w, w.Event.Sum)
+	if _, failed := x.q.exec(context.WithoutCancel(x.ctx), "ROLLBACK"); failed != nil {
+		return x.fail(failed)
+	}
+	return err
+}
+
+// blame is fault for a write.
+func (t *table) blame(w *driver.Write, cause error) error {
+	err := t.fault("write", cause)
+	if refusal := (*fsm.Refusal)(nil); errors.As(err, &refusal) {
+		refusal.ID, refusal.Operation = w.Prev.ID, w.Event.Operation
+	}
+	return err
+}
+
+// conflict returns the unique rule that the new row would break. Two partial
+// indexes may be over the same columns, so the database's message does not say.
+func (x *txn) conflict(w *driver.Write) (string, error) {
+	for i := range x.t.schema.Uniques {
+		u := &x.t.schema.Uniques[i]
+		if u.States != nil && !slices.Contains(u.States, w.Row.State) {
+			continue
+		}
+		q := driver.Query{States: u.States}
+		for _, name := range u.Columns {
+			q.Where = append(q.Where, driver.Cond{Column: name, Op: driver.OpEq, Value: w.Row.Values[x.t.schema.Column(name)]})
+		}
+		n, err := x.others(q, w.Row.ID)
+		if err != nil {
+			return "", err
+		}
+		if n > 0 {
+			return u.Name, nil
+		}
+	}
+	return "", nil
+}
