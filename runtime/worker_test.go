@@ -521,10 +521,21 @@ func TestNewWorkerRefuses(t *testing.T) {
 }
 
 // A heartbeat that has no answer is waited for as long as the lease lasts, and no longer:
-// at its end the work is told that its record is lost.
+// at its end the work is told that its record is lost, also where no beat is under way.
 func TestBeatThatHangs(t *testing.T) {
 	t.Parallel()
-	for name, heeds := range map[string]bool{"heeds its context": true, "heeds nothing": false} {
+	beats := map[string]func(ctx context.Context) error{
+		"heeds its context": func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+		"heeds nothing": func(context.Context) error {
+			time.Sleep(2 * time.Minute)
+			return errors.New("too late")
+		},
+		"fails at once": func(context.Context) error { return errors.New("busy") },
+	}
+	for name, beat := range beats {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -542,14 +553,7 @@ func TestBeatThatHangs(t *testing.T) {
 						began = time.Now()
 						return w.m.Pick(ctx, n, storetest.Hold(w1, "a", until))
 					},
-					Beat: func(ctx context.Context, _ *handle, _ time.Time) error {
-						if !heeds {
-							time.Sleep(2 * time.Minute)
-							return errors.New("too late")
-						}
-						<-ctx.Done()
-						return ctx.Err()
-					},
+					Beat:  func(ctx context.Context, _ *handle, _ time.Time) error { return beat(ctx) },
 					Beats: func(*storetest.Parcel) bool { return true },
 					Work: func(ctx context.Context, _ *handle) error {
 						<-ctx.Done()
@@ -557,7 +561,7 @@ func TestBeatThatHangs(t *testing.T) {
 						return ctx.Err()
 					},
 					Failed: func(context.Context, *handle, error) error { return nil },
-				}, fsmworker.Options{Lease: time.Minute, Log: slog.New(slog.DiscardHandler)})
+				}, fsmworker.Options{Lease: time.Minute, Beat: 35 * time.Second, Log: slog.New(slog.DiscardHandler)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -566,8 +570,8 @@ func TestBeatThatHangs(t *testing.T) {
 				if err := worker.Run(ctx); err != nil {
 					t.Fatal(err)
 				}
-				if took != time.Minute || !errors.Is(cause, fsmworker.ErrLost) || !errors.Is(cause, fsmworker.ErrLeaseOver) {
-					t.Errorf("the work was told after %v (%v), want 1m0s, ErrLost and ErrLeaseOver", took, cause)
+				if lost := (&fsmworker.LostError{}); took != time.Minute || !errors.As(cause, &lost) || lost.Machine != "parcel" || !errors.Is(cause, fsmworker.ErrLeaseOver) {
+					t.Errorf("the work was told after %v (%v), want 1m0s, a LostError of parcel and ErrLeaseOver", took, cause)
 				}
 			})
 		})

@@ -247,7 +247,7 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 		outs, err := w.claimSome(ctx, n)
 		if w.opt.Lease > 0 && time.Since(asked) >= w.opt.Lease { // somebody else may have them by now
 			for _, out := range outs {
-				w.observe(Event{Kind: Lost, ID: out.Current.ID, Err: &LostError{ID: out.Current.ID, Why: ErrLeaseOver}})
+				w.observe(Event{Kind: Lost, ID: out.Current.ID, Err: w.leaseOver(out.Current.ID, nil)})
 			}
 			outs = nil
 		}
@@ -332,7 +332,7 @@ func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 	case w.do.Beat != nil:
 		wg.Go(func() { w.beat(context.WithoutCancel(ctx), h, asked, beating.Done(), lose) })
 	case w.opt.Lease > 0:
-		over := time.AfterFunc(time.Until(asked.Add(w.opt.Lease)), func() { lose(&LostError{ID: id, Why: ErrLeaseOver}) })
+		over := time.AfterFunc(time.Until(asked.Add(w.opt.Lease)), func() { lose(w.leaseOver(id, nil)) })
 		defer over.Stop()
 	}
 	err := w.guarded(working, h)
@@ -397,7 +397,11 @@ func (w *Worker[R]) guarded(ctx context.Context, h *fsm.Held[R]) (err error) {
 func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, stop <-chan struct{}, lose context.CancelCauseFunc) {
 	until := asked.Add(w.opt.Lease)
 	for {
-		timer := time.NewTimer(time.Until(asked.Add(w.opt.Beat)))
+		next := asked.Add(w.opt.Beat)
+		if next.After(until) { // the last beat failed: at the end of the lease the work is told
+			next = until
+		}
+		timer := time.NewTimer(time.Until(next))
 		select {
 		case <-stop:
 			timer.Stop()
@@ -415,7 +419,7 @@ func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, s
 			continue
 		}
 		bounded, cancel := context.WithDeadline(ctx, until)
-		over := context.AfterFunc(bounded, func() { lose(&LostError{ID: last.Ref().ID, Why: ErrLeaseOver}) })
+		over := context.AfterFunc(bounded, func() { lose(w.leaseOver(last.Ref().ID, nil)) })
 		err := w.do.Beat(bounded, last, w.now().Add(w.opt.Lease))
 		over()
 		cancel()
@@ -427,11 +431,16 @@ func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, s
 		case refusedForGood(err):
 			lose(w.lost(ctx, last.Ref().ID, err))
 			return
-		case time.Now().After(until):
-			lose(&LostError{ID: last.Ref().ID, Why: ErrLeaseOver, Err: err})
+		case !time.Now().Before(until):
+			lose(w.leaseOver(last.Ref().ID, err))
 			return
 		}
 	}
+}
+
+// leaseOver says that the time of a lease is over.
+func (w *Worker[R]) leaseOver(id string, err error) *LostError {
+	return &LostError{Machine: w.machine.Schema().Machine, ID: id, Why: ErrLeaseOver, Err: err}
 }
 
 // lost looks what became of a record that was refused to its worker.
