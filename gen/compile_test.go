@@ -33,7 +33,7 @@ func imports(t *testing.T) loaded {
 	t.Helper()
 	all, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
 		runtimePath, runtimePath+"/audit", runtimePath+"/driver", runtimePath+"/fsmimpl", runtimePath+"/worker",
-		runtimePath+"/fsmtest", runtimePath+"/memstore",
+		runtimePath+"/enginetest", runtimePath+"/fsmtest", runtimePath+"/memstore",
 		"context", "database/sql", "database/sql/driver", "embed", "errors", "fmt", "iter", "math", "slices", "strconv", "testing", "time")
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestTypes(t *testing.T) {
 			t.Parallel()
 			fset := token.NewFileSet()
 			var files []*ast.File
-			for _, f := range generate(t, m.Machine, Options{}) {
+			for _, f := range generate(t, m.Machine, Options{EngineTests: true}) {
 				if !strings.HasSuffix(f.Name, ".go") {
 					continue
 				}
@@ -97,10 +97,9 @@ func TestPackagesRun(t *testing.T) {
 		if _, err := os.Stat(filepath.Join("testdata", "run", m.Name)); !m.golden || err != nil && !campaign.On() {
 			continue
 		}
-		for _, f := range generate(t, m.Machine, Options{}) {
+		for _, f := range generate(t, m.Machine, Options{EngineTests: true}) {
 			module.Write(filepath.Join(m.Name, f.Name), f.Data)
 		}
-		module.Write(filepath.Join(m.Name, "engine_test.go"), outside.EngineTest(m.Name))
 	}
 	extra, err := filepath.Glob("testdata/run/*/*_test.go")
 	if err != nil {

@@ -13,6 +13,9 @@ import (
 // testsPath is the import path of what generated tests call.
 const testsPath = runtimePath + "/fsmtest"
 
+// enginePath is the import path of the suites about the engine.
+const enginePath = runtimePath + "/enginetest"
+
 // testFile writes the tests of one machine: the matrix and the table that a
 // reviewer reads, and adapters without a decision of their own. What the tests
 // expect follows from matrix and table, never from the generated code.
@@ -22,11 +25,18 @@ func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	e.line("")
 	e.line("package %s", n.Package)
 	e.line("")
-	body := &testEmitter{m: m, n: n, opt: opt, held: newHeld(m, n)}
+	body := &testEmitter{m: m, n: n, opt: opt}
 	body.rules()
 	body.driver()
-	body.inputs()
+	body.pure()
 	body.durable()
+	body.inputs()
+	body.effects()
+	for _, s := range testStores {
+		if opt.tests(s.name) {
+			body.opening(s)
+		}
+	}
 	e.imports(body.String())
 	e.WriteString(body.String())
 	// The matrix has a cell for each state and operation; it is put in at the end.
@@ -49,8 +59,6 @@ type testEmitter struct {
 	m   *spec.Machine
 	n   *names
 	opt Options
-
-	held *held
 }
 
 // imports writes the imports that the body uses.
@@ -67,7 +75,12 @@ func (e *testEmitter) imports(body string) {
 	for _, line := range runtimeImports([]byte(body)) {
 		e.line("%s", line)
 	}
-	e.line("%q", testsPath)
+	if uses(body, "enginetest.") {
+		e.line("%q", enginePath)
+	}
+	if uses(body, "fsmtest.") {
+		e.line("%q", testsPath)
+	}
 	for _, pkg := range []string{"memstore", "postgres", "sqlite"} {
 		if uses(body, pkg+".") {
 			e.line("%q", runtimePath+"/"+pkg)
@@ -117,20 +130,14 @@ func (e *testEmitter) rules() {
 
 // driver writes how the tests reach the package.
 func (e *testEmitter) driver() {
-	m, n := e.m, e.n
+	n := e.n
 	e.line("// testDriver is how the tests reach the package.")
 	e.line("var testDriver = fsmtest.Driver[%s]{", n.Record)
 	e.line("Descriptor: &descriptor,")
 	e.line("Check: %s,", n.ours("package", "Check"))
 	e.line("Equal: %s.%s,", n.Record, n.ours("record", "Equal"))
 	e.line("Fold: %s,", n.ours("package", "Fold"))
-	e.line("Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },")
-	for _, s := range m.States {
-		if s.Final {
-			e.line("Final: func(state string) bool { return fsmtest.Named(States(), state).Final() },")
-			break
-		}
-	}
+	e.line("Ends: fsmtest.Ends(States()),")
 	if len(n.errors) > 0 {
 		e.line("Errors: map[string]error{")
 		for _, x := range n.errors {
@@ -139,33 +146,19 @@ func (e *testEmitter) driver() {
 		e.line("},")
 	}
 	e.vocabularies()
-	e.line("Pure: map[string]fsmtest.Pure[%s]{", n.Record)
-	for _, o := range m.Operations {
-		e.pure(o)
-	}
-	e.line("},")
+	e.line("Pure: testPure,")
+	e.line("Can: %s.%s,", n.Record, n.ours("record", "Can"))
 	e.projection()
 	e.line("Migrate: %s,", n.ours("package", "Migrate"))
-	e.line("Open: testOpen,")
+	e.opens()
 	e.stores()
-	e.line("}")
-	e.line("")
-	e.line("func testEvent(e Event) fsmtest.Event {")
-	e.line("if e == (Event{}) {")
-	e.line("return fsmtest.Event{}")
-	e.line("}")
-	e.line("x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}")
-	e.line("if e.From != 0 {")
-	e.line("x.From = e.From.String()")
-	e.line("}")
-	e.line("return x")
 	e.line("}")
 	e.line("")
 }
 
 func (e *testEmitter) vocabularies() {
 	m, n := e.m, e.n
-	e.line("Words: []fsmtest.Vocabulary{")
+	var list []string
 	vocabulary := func(name, values string, words, stored, gone []string) {
 		w, s := strings.Join(words, ", "), strings.Join(stored, ", ")
 		if s == w {
@@ -175,7 +168,7 @@ func (e *testEmitter) vocabularies() {
 		for _, word := range gone {
 			more += fmt.Sprintf(", %q", word)
 		}
-		e.line("fsmtest.Words(%q, %s, %q, %q%s),", name, values, w, s, more)
+		list = append(list, fmt.Sprintf("fsmtest.Words(%q, %s, %q, %q%s)", name, values, w, s, more))
 	}
 	var words, stored, gone []string
 	for _, s := range m.States {
@@ -202,27 +195,28 @@ func (e *testEmitter) vocabularies() {
 		words = projectedStates(p)
 		vocabulary(t.name, "[]"+t.name+"{"+strings.Join(consts, ", ")+"}", words, words, nil)
 	}
-	e.line("},")
+	e.line("Words: []fsmtest.Vocabulary{%s},", fill(list))
 }
 
-// pure writes the adapter to one operation of the pure layer.
-func (e *testEmitter) pure(o *spec.Operation) {
-	c := e.n.op(o)
-	args := pureArgs(c, o, e.inputFunc(o)+"(c)", e.peersValue(o), "c.Actor", "c.Reason", "c.Now()")
-	e.line("%q: {", o.Name)
-	e.line("Do: func(r *%s, c fsmtest.Call) (fsmtest.Event, error) {", e.n.Record)
-	if creates(o) {
-		e.line("made, e, err := %s(c.ID, %s)", c.Method, args)
-		e.line("*r = made")
-	} else {
-		e.line("e, err := r.%s(%s)", c.Method, args)
+// pure writes the calls of the pure methods.
+func (e *testEmitter) pure() {
+	e.line("// testPure calls the pure method of an operation.")
+	e.line("func testPure(r *%s, operation string, c fsmtest.Call) (e any, err error) {", e.n.Record)
+	e.line("switch operation {")
+	for _, o := range e.m.Operations {
+		c := e.n.op(o)
+		args := pureArgs(c, o, e.inputFunc(o)+"(c)", e.peersValue(o), "c.Actor", "c.Reason", "c.Now()")
+		e.line("case %q:", o.Name)
+		if creates(o) {
+			e.line("*r, e, err = %s(c.ID, %s)", c.Method, args)
+		} else {
+			e.line("return r.%s(%s)", c.Method, args)
+		}
 	}
-	e.line("return testEvent(e), err")
-	e.line("},")
-	if !creates(o) {
-		e.line("Can: func(r %s) error { return r.%s(%s) },", e.n.Record, e.n.ours("record", "Can"), c.Const)
-	}
-	e.line("},")
+	e.line("}")
+	e.line("return e, err")
+	e.line("}")
+	e.line("")
 }
 
 func (e *testEmitter) peersValue(o *spec.Operation) string {
@@ -299,12 +293,12 @@ func (e *testEmitter) inputs() {
 		if typ == "" {
 			continue
 		}
-		e.line("func %s(c fsmtest.Call) %s {", e.inputFunc(o), typ)
-		e.line("return %s{", typ)
+		var list []string
 		for _, in := range o.Inputs {
-			e.line("%s: %s,", e.n.input(in), e.inputValue(in))
+			list = append(list, e.n.input(in)+": "+e.inputValue(in))
 		}
-		e.line("}")
+		e.line("func %s(c fsmtest.Call) %s {", e.inputFunc(o), typ)
+		e.line("return %s{%s}", typ, fill(list))
 		e.line("}")
 		e.line("")
 	}

@@ -9,12 +9,12 @@ import (
 
 // handles writes how the tests hold a record, and what it then offers. Nothing
 // for a machine without handles.
-func (e *testEmitter) handles() {
+func (e *engineEmitter) handles() {
 	h := e.held
 	if !h.any() {
 		return
 	}
-	e.line("Hold: func(r %s, actor string) (got fsmtest.Holding[%s]) {", e.n.Record, e.n.Record)
+	e.line("Hold: func(r %s, actor string) (got enginetest.Holding[%s]) {", e.n.Record, e.n.Record)
 	e.line("j, err := %s(m, r, actor)", e.n.ours("package", "Hold"))
 	e.line("if err != nil {")
 	e.line("return got")
@@ -37,31 +37,31 @@ func (e *testEmitter) handles() {
 }
 
 // working writes how the tests run a worker.
-func (e *testEmitter) working(h *held, w *workShape) {
+func (e *engineEmitter) working(h *held, w *workShape) {
 	record := e.n.Record
-	e.line("Worker: &fsmtest.Working[%s]{", record)
+	e.line("Worker: &enginetest.Working[%s]{", record)
 	deadline := ""
 	if w.claim != nil {
 		deadline = fmt.Sprintf(", Deadline: %q", w.deadline.Name)
 	}
 	e.line("Pick: %q, Beat: %q%s,", w.pick.Name, w.beat.Name, deadline)
-	e.line("New: func(actor string, o worker.Options, work func(context.Context, *fsm.Held[%s]) error, release func(context.Context, %s) error, failed func(context.Context, %s, error) error) (*worker.Worker[%s], error) {", record, record, record, record)
+	e.line("New: func(actor string, o worker.Options, do enginetest.Work[%s]) (*worker.Worker[%s], error) {", record, record)
 	e.line("c := WorkerConfig{Options: o}")
-	e.line("if work != nil {")
-	e.line("c.Work = func(ctx context.Context, j %s) error { return work(ctx, j.held) }", h.typ(w.ends[0]))
+	e.line("if do.Do != nil {")
+	e.line("c.Work = func(ctx context.Context, j %s) error { return do.Do(ctx, j.held) }", h.typ(w.ends[0]))
 	e.line("}")
-	e.line("if failed != nil {")
-	e.line("c.Failed = func(ctx context.Context, j %s, cause error) error { return failed(ctx, j.Record(), cause) }", h.anyType())
+	e.line("if do.Failed != nil {")
+	e.line("c.Failed = func(ctx context.Context, j %s, cause error) error { return do.Failed(ctx, j.Record(), cause) }", h.anyType())
 	e.line("}")
-	e.line("if release != nil {")
-	e.line("c.Release = func(ctx context.Context, j %s) error { return release(ctx, j.Record()) }", h.anyType())
+	e.line("if do.Release != nil {")
+	e.line("c.Release = func(ctx context.Context, j %s) error { return do.Release(ctx, j.Record()) }", h.anyType())
 	e.line("}")
 	e.line("return NewWorker(m, actor, c)")
 	e.line("},")
 	e.line("},")
 }
 
-func (e *testEmitter) heldFields(h *held, s *spec.State) string {
+func (e *engineEmitter) heldFields(h *held, s *spec.State) string {
 	var pairs []string
 	for _, x := range h.present(s) {
 		pairs = append(pairs, fmt.Sprintf("%q: fsm.Some(j.%s()) == r.%s", x.Name, e.n.field(x), e.n.field(x)))
@@ -73,13 +73,8 @@ func (e *testEmitter) heldFields(h *held, s *spec.State) string {
 }
 
 // heldly writes the adapters to what handles offer of one operation.
-func (e *testEmitter) heldly(o *spec.Operation) {
-	h := e.held
-	if !h.any() || o.By != spec.ByCaller {
-		return
-	}
-	c := e.n.op(o)
-	outcome := fmt.Sprintf("fsm.Outcome[%s]", e.n.Record)
+func (e *engineEmitter) heldly(o *spec.Operation) {
+	h, c, outcome := e.held, e.n.op(o), e.n.outcome()
 	if creates(o) || o.Next != nil {
 		e.line("Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]%s, error) {", outcome)
 		e.line("h := m.%s(c.Actor)", e.n.ours("machine", "As"))
@@ -127,7 +122,7 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 }
 
 // heldCall writes the call of one operation by the handle of one state.
-func (e *testEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
+func (e *engineEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
 	args := "ctx"
 	if len(o.Inputs) > 0 {
 		args += ", " + e.inputFunc(o) + "(c)"
@@ -156,11 +151,11 @@ func (e *testEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
 }
 
 // ofHandle is the method of every handle, also where an operation has its name.
-func (e *testEmitter) ofHandle(name string) string { return e.n.ours("handle", name) }
+func (e *engineEmitter) ofHandle(name string) string { return e.n.ours("handle", name) }
 
 // target is a handle as the target of a call: what it embeds where an operation
 // hides one of the methods of targets.
-func (e *testEmitter) target() string {
+func (e *engineEmitter) target() string {
 	if e.ofHandle("Ref") != "Ref" || e.ofHandle("Held") != "Held" {
 		return "j.held"
 	}

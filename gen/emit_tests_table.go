@@ -19,6 +19,14 @@ func (w *testWriter) line(format string, args ...any) {
 	w.WriteByte('\n')
 }
 
+// fill writes the elements of a literal on one line where they fit, else one a line.
+func fill(list []string) string {
+	if one := strings.Join(list, ", "); len(one) <= 80 {
+		return one
+	}
+	return "\n" + strings.Join(list, ",\n") + ",\n"
+}
+
 // matrixText draws the matrix between two texts: one line for each operation, one
 // column for creations and each state. Most cells of a large machine are refusals,
 // so a line begins as one of refusals, and what is none of them is put in its place.
@@ -122,13 +130,9 @@ func cellText(class spec.Class, s *spec.State, o *spec.Operation) string {
 // writeTable writes the rules of the machine in the specification's words.
 func (w *testWriter) writeTable(m *spec.Machine, enforce string) {
 	w.line("var testTable = fsmtest.Table{")
-	w.text("Machine", m.Name)
-	w.text("Entity", m.Entity)
-	w.line("Version: %d,", m.Version)
-	w.text("Hash", m.Hash)
-	w.text("Enforce", enforce)
-	w.text("RequestID", demandWord(m.RequestID))
-	w.text("ExpectedRev", demandWord(m.ExpectedRev))
+	w.line("%s, Version: %d,", entry("Machine", m.Name, "Entity", m.Entity), m.Version)
+	w.line("%s,", entry("Hash", m.Hash))
+	w.line("%s,", entry("Enforce", enforce, "RequestID", demandWord(m.RequestID), "ExpectedRev", demandWord(m.ExpectedRev)))
 	w.line("Matrix: testMatrix,")
 	if len(m.Fields) > 0 {
 		w.line("Fields: []fsmtest.Field{")
@@ -204,92 +208,104 @@ func (n *names) ownMessage(g *spec.Guard) string {
 	return ""
 }
 
-func (w *testWriter) text(key, value string) {
-	if value != "" {
-		w.line("%s: %s,", key, strconv.Quote(value))
+// operationParts lists the keys of an operation with their values.
+func operationParts(m *spec.Machine, o *spec.Operation) []string {
+	var list []string
+	add := func(parts ...string) {
+		list = append(list, slices.DeleteFunc(parts, func(s string) bool { return s == "" })...)
 	}
-}
-
-func (w *testWriter) writeOperation(m *spec.Machine, o *spec.Operation) {
-	w.line("{")
-	head := entry("Name", o.Name, "Stored", o.Was)
+	text := func(pairs ...string) { add(entry(pairs...)) }
+	text("Name", o.Name)
+	text("Stored", o.Was)
 	if o.Event != o.Name || o.EventWas != "" {
-		head += tail(entry("Event", o.Event, "StoredEvent", o.EventWas))
+		add(entry("Event", o.Event, "StoredEvent", o.EventWas))
 	}
-	w.line("%s,", head)
 	if o.By != spec.ByCaller {
-		w.text("By", map[spec.Actor]string{spec.BySystem: "system", spec.ByOperator: "operator"}[o.By])
+		text("By", map[spec.Actor]string{spec.BySystem: "system", spec.ByOperator: "operator"}[o.By])
 	}
 	if len(o.Inputs) > 0 {
-		w.line("Inputs: []fsmtest.Input{")
+		var inputs []string
 		for _, in := range o.Inputs {
 			text := entry("Name", in.Name, "Type", typeText(in.Type), "Words", storedWords(in.Type))
 			if looseInput(m, o, in) {
 				text += ", Loose: true"
 			}
-			w.line("{%s},", text)
+			inputs = append(inputs, "{"+text+"}")
 		}
-		w.line("},")
+		add("Inputs: []fsmtest.Input{" + fill(inputs) + "}")
 	}
-	var guards []string
+	var guards, implied []string
 	for _, r := range o.Require {
 		guards = append(guards, r.Guard.Name)
 	}
-	w.text("Require", strings.Join(guards, ", "))
-	var implied []string
 	for _, g := range prove.Implied(m, o) {
 		implied = append(implied, g.Name)
 	}
-	w.text("Implied", strings.Join(implied, ", "))
+	text("Require", strings.Join(guards, ", "))
+	text("Implied", strings.Join(implied, ", "))
 	if o.OnRefusalRecordOnly {
-		w.text("OnRefusal", "record only")
+		text("OnRefusal", "record only")
 	}
-	for _, e := range effectEntries(&o.Effects) {
-		w.line("%s,", e)
-	}
+	add(effectEntries(&o.Effects)...)
 	if len(o.Choose) > 0 {
-		w.line("Choose: []fsmtest.Branch{")
+		var branches []string
 		for _, b := range o.Choose {
-			w.line("{%s},", branchText(b))
+			branches = append(branches, "{"+branchText(b)+"}")
 		}
-		w.line("},")
+		add("Choose: []fsmtest.Branch{\n" + strings.Join(branches, ",\n") + ",\n}")
 	}
-	if text := witnessList(m, o, witnesses(m, o)); text != "" {
-		w.line("%s,", text)
-	}
+	add(witnessList(m, o, witnesses(m, o)))
 	if o.DedupeBy != nil {
-		w.text("Dedupe", refList(o.DedupeBy.Fields))
+		text("Dedupe", refList(o.DedupeBy.Fields))
 		if u := o.DedupeBy.Unique; u != nil {
-			w.text("DedupeIn", stateList(u.In))
+			text("DedupeIn", stateList(u.In))
 		}
 	}
 	if o.Next != nil {
-		w.line("Picks: true,")
-		if len(o.Next.Where) > 0 {
-			w.line("%s,", factList("Where", o.Next.Where))
-		}
 		var keys []string
 		for _, k := range o.Next.Order {
 			keys = append(keys, map[bool]string{true: "-"}[k.Descending]+k.Field.Name)
 		}
-		w.text("Order", strings.Join(keys, ", "))
+		add("Picks: true", factList("Where", o.Next.Where), entry("Order", strings.Join(keys, ", ")))
 	}
 	if len(o.Triggers) > 0 {
-		var list []string
+		var triggers []string
 		for _, t := range o.Triggers {
-			list = append(list, triggerText(t))
+			triggers = append(triggers, triggerText(t))
 		}
-		w.line("Triggers: %s,", stringsExpr(list))
+		add("Triggers: " + stringsExpr(triggers))
 	}
 	if e := o.Effect; e != nil {
-		w.line("%s,", entry("Effect", e.Name, "EffectKey", refList(e.Key)))
+		text("Effect", e.Name)
+		text("EffectKey", refList(e.Key))
 		if e.Atomic {
-			w.line("Atomic: true,")
+			add("Atomic: true")
 		}
 	}
 	if o.Then != nil {
-		w.text("Then", o.Then.Operation.Name)
+		text("Then", o.Then.Operation.Name)
 	}
+	return list
+}
+
+// writeOperation writes an operation, with as many keys on a line as fit.
+func (w *testWriter) writeOperation(m *spec.Machine, o *spec.Operation) {
+	const width = 100
+	parts := operationParts(m, o)
+	if one := strings.Join(parts, ", "); len(one) <= width && !strings.Contains(one, "\n") {
+		w.line("{%s},", one)
+		return
+	}
+	w.line("{")
+	line := ""
+	for _, p := range parts {
+		if line != "" && (len(line)+len(p) > width || strings.Contains(line+p, "\n")) {
+			w.line("%s", line)
+			line = ""
+		}
+		line = strings.TrimPrefix(line+" "+p+",", " ")
+	}
+	w.line("%s", line)
 	w.line("},")
 }
 

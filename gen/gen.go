@@ -28,7 +28,10 @@ type Options struct {
 	// "sqlite", "postgres" or both with a comma between them. Those over PostgreSQL
 	// ask for the address at run time.
 	TestStore string
-	Layers    []spec.Layer // nil: what the specification chooses, or all; durable includes pure
+	// EngineTests adds the test of what fsmgen makes of a machine, for the repository of
+	// fsmgen: a project that uses fsmgen tests its machine alone.
+	EngineTests bool
+	Layers      []spec.Layer // nil: what the specification chooses, or all; durable includes pure
 }
 
 // SpecID names one version of a machine.
@@ -106,6 +109,7 @@ var emitters = []emitter{
 	{"_store.go", storeFile},
 	{"_held.go", heldFile},
 	{"_fsm_test.go", testFile},
+	{"_engine_test.go", engineFile},
 	{".sqlite.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) { return sqliteSchema(m, opt.Enforce), nil }},
 	{".postgres.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) {
 		return postgresSchema(m, opt.Enforce), nil

@@ -21,7 +21,7 @@ func TestFilesAreFormatted(t *testing.T) {
 	list := []machine{{path: "lengths", Machine: m}, {path: "taskinstance", Machine: parse(t, "../examples/machines/taskinstance.yaml")}}
 	for _, m := range list {
 		for _, stores := range []string{"", "sqlite,postgres"} {
-			for _, f := range generate(t, m.Machine, Options{TestStore: stores}) {
+			for _, f := range generate(t, m.Machine, Options{TestStore: stores, EngineTests: true}) {
 				if !strings.HasSuffix(f.Name, ".go") {
 					continue
 				}

@@ -29,6 +29,7 @@ type genFlags struct {
 	enforce   string
 	beside    string
 	testStore []string
+	engine    bool // tests of the engine, for the repository of fsmgen
 	layers    []string
 	check     bool
 	asJSON    bool
@@ -88,9 +89,13 @@ unchanged, foreign or stale, and written).`,
 	cmd.Flags().StringVar(&f.beside, "beside", "", "version whose programs may go on working during a roll-out: a file or git:REVISION (one specification only)")
 	cmd.Flags().StringSliceVar(&f.testStore, "test-store", nil, "stores that the tests use besides the one in memory: sqlite, postgres")
 	cmd.Flags().StringSliceVar(&f.layers, "layers", nil, "what is generated: pure, or durable, or durable,handles (default: what the specification says, or all)")
+	cmd.Flags().BoolVar(&f.engine, "engine-tests", false, "add the test of what fsmgen makes of a machine")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file is not up to date")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print findings and results as JSON")
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "regenerate on every change until Ctrl-C")
+	if err := cmd.Flags().MarkHidden("engine-tests"); err != nil { // only the repository of fsmgen asks for them
+		panic(err) // the flag does not exist
+	}
 	cmd.MarkFlagsMutuallyExclusive("watch", "check")
 	cmd.MarkFlagsMutuallyExclusive("watch", "json")
 	c.QuietFlag(cmd)
@@ -209,6 +214,8 @@ func (c *tool) plan(s *cli.Source, f genFlags) (*plan, error) {
 		Beside:    beside,
 		TestStore: strings.Join(f.testStore, ","),
 		Layers:    layers,
+
+		EngineTests: f.engine,
 	})
 	var found spec.Diagnostics
 	if errors.As(err, &found) {

@@ -1,4 +1,4 @@
 package main
 
-//go:generate go tool fsmgen gen naive.yaml -o naive --test-store sqlite
-//go:generate go tool fsmgen gen ../../specs/execution.yaml -o execution --test-store sqlite,postgres
+//go:generate go tool fsmgen gen naive.yaml -o naive --test-store sqlite --engine-tests
+//go:generate go tool fsmgen gen ../../specs/execution.yaml -o execution --test-store sqlite,postgres --engine-tests

@@ -3,12 +3,12 @@
 // from, how large it is and what had to be resolved.
 package machines
 
-//go:generate go tool fsmgen gen batchjob.yaml
-//go:generate go tool fsmgen gen checkrun.yaml
-//go:generate go tool fsmgen gen container.yaml
-//go:generate go tool fsmgen gen obanjob.yaml
-//go:generate go tool fsmgen gen paymentintent.yaml
-//go:generate go tool fsmgen gen pod.yaml
-//go:generate go tool fsmgen gen riverjob.yaml
-//go:generate go tool fsmgen gen stream.yaml
-//go:generate go tool fsmgen gen taskinstance.yaml
+//go:generate go tool fsmgen gen batchjob.yaml --engine-tests
+//go:generate go tool fsmgen gen checkrun.yaml --engine-tests
+//go:generate go tool fsmgen gen container.yaml --engine-tests
+//go:generate go tool fsmgen gen obanjob.yaml --engine-tests
+//go:generate go tool fsmgen gen paymentintent.yaml --engine-tests
+//go:generate go tool fsmgen gen pod.yaml --engine-tests
+//go:generate go tool fsmgen gen riverjob.yaml --engine-tests
+//go:generate go tool fsmgen gen stream.yaml --engine-tests
+//go:generate go tool fsmgen gen taskinstance.yaml --engine-tests

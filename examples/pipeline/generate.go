@@ -1,3 +1,3 @@
 package main
 
-//go:generate go tool fsmgen gen ../../specs/ingest.yaml -o ingest --test-store sqlite,postgres
+//go:generate go tool fsmgen gen ../../specs/ingest.yaml -o ingest --test-store sqlite,postgres --engine-tests

@@ -1,3 +1,3 @@
 package main
 
-//go:generate go tool fsmgen gen ../../specs/task.yaml -o task --test-store sqlite,postgres
+//go:generate go tool fsmgen gen ../../specs/task.yaml -o task --test-store sqlite,postgres --engine-tests

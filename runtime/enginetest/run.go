@@ -1,18 +1,24 @@
 package enginetest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
-// Run runs what fsmtest.Run leaves out, over the same table and the same driver.
-func Run[R any](t *testing.T, table fsmtest.Table, d fsmtest.Driver[R]) {
+// Run runs what fsmtest.Run leaves out, over the same table and the same driver; engine
+// is what only these suites call.
+func Run[R any](t *testing.T, table fsmtest.Table, d fsmtest.Driver[R], engine func(machine any) *Engine[R]) {
 	t.Helper()
 	m, err := oracle.Compile(table)
 	if err != nil {
 		t.Fatal(err)
+	}
+	d.Engine, d.Stores = engine, slices.Clone(d.Stores)
+	for i, st := range d.Stores {
+		d.Stores[i].Shared = shared[st.Name]
 	}
 	s := &oracle.Suite[R]{M: m, D: d}
 	if *traceFile != "" {

@@ -192,7 +192,7 @@ func transitions[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 		}
 		t.Run(o.Name, func(t *testing.T) {
 			h := s.NewHarness(t, st)
-			if !h.Exported(o) {
+			if !h.M.Exported(o) {
 				t.Skip("not exported: reached by `then` only")
 			}
 			n := 0
@@ -303,7 +303,7 @@ func transition[R any](h *oracle.Harness[R], what string, o *oracle.Op, c oracle
 	tries, first := 0, slices.Index(h.M.Ops, o)
 	for i := range h.M.Ops {
 		p := h.M.Ops[(first+i)%len(h.M.Ops)]
-		if p != o && !p.Creates && p.By != "system" && h.Exported(p) && tries < othersLimit {
+		if p != o && !p.Creates && p.By != "system" && h.M.Exported(p) && tries < othersLimit {
 			tries++
 			for pc := range h.M.Cases(p, h.M.StateOrder[0]) {
 				reuse := pc.Call
@@ -415,7 +415,7 @@ func creations[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 				h = s.NewHarness(t, st)
 				free := call
 				free.ID = ""
-				got, err := h.D.Operations[o.Name].Do(h.Ctx, nil, free)
+				got, err := h.D.Do(h.Ctx, o.Name, nil, free)
 				if err != nil {
 					t.Errorf("%s, without an id: %v", what, err)
 				} else if id := s.D.Descriptor.Encode(&got.Record).ID; driver.CheckID(id) != nil {

@@ -187,7 +187,7 @@ func crowded[R any](h *oracle.Harness[R], n int, o *oracle.Op, c oracle.Case, ot
 	}
 	if o.Creates {
 		h.Create(what, o, call)
-	} else if h.Exported(o) {
+	} else if h.M.Exported(o) {
 		h.Call(what, o, fsm.Ref{ID: id, Rev: 1}, call)
 	}
 	h.Same(what)

@@ -14,7 +14,7 @@ func storedInputs[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 	for _, o := range s.M.Ops {
 		t.Run(o.Name, func(t *testing.T) {
 			h := s.NewHarness(t, st)
-			if !h.Exported(o) {
+			if !h.M.Exported(o) {
 				t.Skip("not exported: reached by `then` only")
 			}
 			c, ok := s.M.GoodAlone(o)

@@ -128,7 +128,7 @@ func joinable[R any](h *oracle.Harness[R]) []joinedCall {
 	var calls []joinedCall
 	for i, o := range h.M.Ops {
 		c, ok := h.M.GoodAlone(o)
-		if !ok || !h.Exported(o) {
+		if !ok || !h.M.Exported(o) {
 			continue
 		}
 		c.Row.ID = fmt.Sprintf("joined-%d", i+1)

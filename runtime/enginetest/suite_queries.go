@@ -31,7 +31,7 @@ func queries[R any](s *oracle.Suite[R], t *testing.T) {
 					t.Cleanup(func() { spy.Close() })
 					return spy
 				}})
-				if !h.Exported(o) {
+				if !h.M.Exported(o) {
 					continue
 				}
 				if o.By != "system" {

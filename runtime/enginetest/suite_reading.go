@@ -20,10 +20,8 @@ func reading[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 		t.Errorf("Open before Migrate: %v, want ErrSchemaMismatch", err)
 	}
 	h := s.NewHarness(t, st)
-	if slices.ContainsFunc(s.M.Ops, func(o *oracle.Op) bool { return o.Effect != "" }) {
-		if d, err := s.D.Open(t.Context(), h.Store, nil); err == nil || d != nil {
-			t.Error("Open without effects works, but the machine has some")
-		}
+	if slices.ContainsFunc(s.M.Ops, func(o *oracle.Op) bool { return o.Effect != "" }) && h.D.Bare(t.Context(), h.Store) == nil {
+		t.Error("Open without effects works, but the machine has some")
 	}
 	want := map[string][]string{} // ids by state
 	for i, from := range s.M.StateOrder {

@@ -30,7 +30,7 @@ func effects[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 		}
 		t.Run(o.Name, func(t *testing.T) {
 			h := s.NewHarness(t, st)
-			if !h.Exported(o) && !o.Picks {
+			if !h.M.Exported(o) && !o.Picks {
 				t.Skip("not exported: reached by `then` only")
 			}
 			c, ok := s.M.GoodAlone(o)

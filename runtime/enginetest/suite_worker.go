@@ -40,16 +40,18 @@ func workerOf[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 			t.Run(end+name, func(t *testing.T) { workOn(s, t, st, end, path) })
 		}
 	}
-	work := func(context.Context, *fsm.Held[R]) error { return nil }
-	failed := func(context.Context, R, error) error { return nil }
+	work := oracle.Work[R]{
+		Do:     func(context.Context, *fsm.Held[R]) error { return nil },
+		Failed: func(context.Context, R, error) error { return nil },
+	}
 	o := worker.Options{Lease: time.Minute}
-	if _, err := w.New("w", o, nil, nil, failed); err == nil {
+	if _, err := w.New("w", o, oracle.Work[R]{Failed: work.Failed}); err == nil {
 		t.Error("there is a worker that does no work")
 	}
-	if _, err := w.New("w", o, work, nil, nil); err == nil {
+	if _, err := w.New("w", o, oracle.Work[R]{Do: work.Do}); err == nil {
 		t.Error("there is a worker that says nothing of failures")
 	}
-	if _, err := w.New("w", worker.Options{}, work, nil, failed); err == nil {
+	if _, err := w.New("w", worker.Options{}, work); err == nil {
 		t.Error("there is a worker without a lease")
 	}
 }
@@ -184,7 +186,9 @@ func workOn[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, end string
 		}
 	}
 	release := told("released")
-	worker, err := w.New(theWorker, o, work, func(ctx context.Context, r R) error { return release(ctx, r, nil) }, told("failed"))
+	worker, err := w.New(theWorker, o, oracle.Work[R]{
+		Do: work, Release: func(ctx context.Context, r R) error { return release(ctx, r, nil) }, Failed: told("failed"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func tracePure[R any](s *oracle.Suite[R], o *oracle.Op, c oracle.Case) TraceLine
 			return l
 		}
 	}
-	ev, err := s.D.Pure[o.Name].Do(&r, c.Call)
+	ev, err := s.D.Did(&r, o, c.Call)
 	if err != nil {
 		l.Outcome = traceRefusal(s, err)
 	} else {
@@ -101,7 +101,7 @@ func tracePure[R any](s *oracle.Suite[R], o *oracle.Op, c oracle.Case) TraceLine
 // of its own that has no others in its groups.
 func traceDurable[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *oracle.Op, note func(TraceLine)) {
 	h := s.NewHarness(t, st)
-	if !h.Exported(o) {
+	if !h.M.Exported(o) {
 		return
 	}
 	n := 0
@@ -144,7 +144,7 @@ func traceDurable[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *o
 			if from != nil {
 				l.Row, at = traceRow(c.Row), fsm.Ref{ID: c.Row.ID, Rev: 1}
 			}
-			got, err := h.D.Operations[o.Name].Do(h.Ctx, at, c.Call)
+			got, err := h.D.Do(h.Ctx, o.Name, at, c.Call)
 			l.Outcome = traceOutcome(s, got, err)
 			note(l)
 		}

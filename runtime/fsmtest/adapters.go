@@ -1,6 +1,7 @@
 package fsmtest
 
 import (
+	"context"
 	"encoding"
 	"fmt"
 
@@ -47,25 +48,27 @@ func Named[T fmt.Stringer](values []T, name string) T {
 	panic(fmt.Sprintf("fsmtest: none of %v is named %q", values, name))
 }
 
-// AllNamed returns the values with these names.
-func AllNamed[T fmt.Stringer](values []T, names []string) []T {
-	var list []T
-	for _, name := range names {
-		list = append(list, Named(values, name))
+// Ends returns what the states of a package say of themselves.
+func Ends[S interface {
+	fmt.Stringer
+	Terminal() bool
+}](states []S) []End {
+	var list []End
+	for _, s := range states {
+		final, ok := any(s).(interface{ Final() bool })
+		list = append(list, End{State: s.String(), Terminal: s.Terminal(), Final: ok && final.Final()})
 	}
 	return list
 }
 
-// ByName returns counts by the names of what was counted.
-func ByName[T interface {
-	comparable
-	fmt.Stringer
-}](counts map[T]int64, err error) (map[string]int64, error) {
-	named := map[string]int64{}
-	for v, n := range counts {
-		named[v.String()] = n
+// Opened makes what a test file's Open returns: the machine whose operations call calls.
+func Opened[M, R any](core func(M) *fsm.Machine[R], call func(context.Context, M, string, fsm.Target, Call) (fsm.Outcome[R], error)) func(M, error) (*Durable[R], error) {
+	return func(m M, err error) (*Durable[R], error) {
+		if err != nil {
+			return nil, err
+		}
+		return oracle.Over(m, core, call), nil
 	}
-	return named, err
 }
 
 // OrNil returns the value of an optional, nil when it is absent.

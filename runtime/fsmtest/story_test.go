@@ -42,15 +42,16 @@ func doorDriver(shut error) Driver[door] {
 		Open: func(_ context.Context, _ fsm.Store, fx *Effects, _ ...fsm.Option) (*Durable[door], error) {
 			return &Durable[door]{
 				Record: func(context.Context, string) (door, error) { return door{}, nil },
-				Operations: map[string]Durably[door]{
-					"open": {Do: func(_ context.Context, at fsm.Target, c Call) (fsm.Outcome[door], error) {
+				Do: func(_ context.Context, operation string, at fsm.Target, c Call) (out fsm.Outcome[door], err error) {
+					switch operation {
+					case "open":
 						e := fsm.Event{ID: at.Ref().ID, Rev: at.Ref().Rev, At: c.At}
 						e.Sum = driver.Checksum(&e)
-						return fsm.Outcome[door]{}, fx.Perform("ring", at.Ref(), c.Text("bell"), e, nil)
-					}},
-					"shut": {Do: func(context.Context, fsm.Target, Call) (fsm.Outcome[door], error) {
-						return fsm.Outcome[door]{}, shut
-					}},
+						return out, fx.Perform("ring", at.Ref(), c.Text("bell"), e, nil)
+					case "shut":
+						return out, shut
+					}
+					return out, &NotOfferedError{Operation: operation}
 				},
 			}, nil
 		},
@@ -121,17 +122,18 @@ func gateDriver(out fsm.Outcome[gate], err error) Driver[gate] {
 					}
 					return gate{2}, nil
 				},
-				Operations: map[string]Durably[gate]{"lift": {
-					Do: func(_ context.Context, at fsm.Target, _ Call) (fsm.Outcome[gate], error) {
-						if at.Ref() != (fsm.Ref{ID: "g", Rev: 1}) {
-							return fsm.Outcome[gate]{}, fmt.Errorf("called at %v", at.Ref())
-						}
-						return out, err
-					},
-					Pick: func(context.Context, int, Call) ([]fsm.Outcome[gate], error) {
-						return nil, &fsm.Refusal{Code: fsm.ErrNothingToDo}
-					},
-				}},
+				Do: func(_ context.Context, operation string, at fsm.Target, _ Call) (fsm.Outcome[gate], error) {
+					switch {
+					case operation != "lift":
+						return fsm.Outcome[gate]{}, &NotOfferedError{Operation: operation}
+					case at == nil:
+						return fsm.Outcome[gate]{}, &fsm.Refusal{Code: fsm.ErrNothingToDo}
+					case at.Ref() != fsm.Ref{ID: "g", Rev: 1}:
+						return fsm.Outcome[gate]{}, fmt.Errorf("called at %v", at.Ref())
+					}
+					return out, err
+				},
+				Startup: func(context.Context) (int, error) { return 0, nil },
 				Deliver: func(context.Context) (int, error) { return 1, nil },
 			}, nil
 		},
@@ -164,7 +166,7 @@ func TestRetellAsTold(t *testing.T) {
 		{"refused by another guard", fsm.Outcome[gate]{}, guard, with(lift("guard"), func(s *StoryStep) { s.Guard = "lease_live" }), "guard owner_only, want guard lease_live"},
 		{"another revision", fsm.Outcome[gate]{}, nil, with(lift("accepted"), func(s *StoryStep) { s.Is = map[string]string{"g": "open@3"} }), `the record "g" is open@2 after it, want open@3`},
 		{"no record", fsm.Outcome[gate]{}, nil, with(lift("accepted"), func(s *StoryStep) { s.Is = map[string]string{"h": "open@2"} }), `the record "h" after it`},
-		{"nobody can call it", fsm.Outcome[gate]{}, nil, StoryStep{Record: "g", Do: "drop", Leads: "accepted"}, "nobody can call it any more"},
+		{"nobody can call it", fsm.Outcome[gate]{}, nil, StoryStep{Record: "g", Do: "drop", Leads: "accepted"}, "the package offers no drop"},
 		{"a store that fails", fsm.Outcome[gate]{}, errors.New("disk full"), lift("accepted"), "disk full"},
 	}
 	for _, tt := range tests {

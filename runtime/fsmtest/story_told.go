@@ -24,10 +24,8 @@ func relive[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], steps []Sto
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
-	if m.Startup != nil { // finds nothing; Deliver asks for it
-		if _, err := m.Startup(ctx); err != nil {
-			t.Fatalf("Startup of an empty store: %v", err)
-		}
+	if _, err := m.Startup(ctx); err != nil { // finds nothing; Deliver asks for it
+		t.Fatalf("Startup of an empty store: %v", err)
 	}
 	for i, step := range steps {
 		clock.Set(step.At)
@@ -66,26 +64,15 @@ func told(leads, guard string) string {
 // can expect.
 func lead[R any](ctx context.Context, m *Durable[R], s StoryStep) (leads, guard string, err error) {
 	if s.Do == "" {
-		if m.Deliver == nil {
-			return "", "", errors.New("the machine has no effect that is delivered any more")
-		}
 		_, err := m.Deliver(ctx)
 		return "delivered", "", err
 	}
-	op, ok := m.Operations[s.Do]
-	if !ok {
-		return "", "", errors.New("nobody can call it any more")
-	}
 	c := Call{ID: s.Record, RequestID: s.Request, Actor: s.Actor, Reason: s.Reason, At: s.At, Inputs: s.Inputs}
-	var out fsm.Outcome[R]
-	if s.Record == "" && op.Pick != nil {
-		var picked []fsm.Outcome[R]
-		if picked, err = op.Pick(ctx, 0, c); len(picked) > 0 {
-			out = picked[0]
-		}
-	} else {
-		out, err = op.Do(ctx, fsm.Ref{ID: s.Record, Rev: s.Rev}, c)
+	var at fsm.Target
+	if s.Record != "" { // else the machine picks one
+		at = fsm.Ref{ID: s.Record, Rev: s.Rev}
 	}
+	out, err := m.Do(ctx, s.Do, at, c)
 	var refusal *fsm.Refusal
 	switch {
 	case errors.As(err, &refusal):

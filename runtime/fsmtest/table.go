@@ -40,20 +40,14 @@ type (
 type (
 	// Driver holds typed adapters without a decision of their own.
 	Driver[R any] = oracle.Driver[R]
-	// Pure is one operation of the pure layer.
-	Pure[R any] = oracle.Pure[R]
-	// Event is what a pure method says that it did.
-	Event = oracle.Event
+	// End says how a state ends a record.
+	End = oracle.End
 	// Projected is what a projection makes of a group.
 	Projected = oracle.Projected
 	// Durable is one generated machine, opened on a store.
 	Durable[R any] = oracle.Durable[R]
-	// Durably is one operation of the durable layer.
-	Durably[R any] = oracle.Durably[R]
-	// Holding is what a handle shows of its record.
-	Holding[R any] = oracle.Holding[R]
-	// Working is how workers are made.
-	Working[R any] = oracle.Working[R]
+	// NotOfferedError says that a package has no method for an operation.
+	NotOfferedError = oracle.NotOfferedError
 	// Call is one call of an operation.
 	Call = oracle.Call
 	// Effects stands for the world outside: it notes every effect that is performed.
@@ -62,10 +56,6 @@ type (
 	Vocabulary = oracle.Vocabulary
 	// Store is one kind of store that the durable form is tested over.
 	Store = oracle.Store
-	// Tx is a transaction that a caller has begun by itself.
-	Tx = oracle.Tx
-	// Begin begins a transaction of the caller's own in a store.
-	Begin = oracle.Begin
 )
 
 // Seed writes made-up records into a store, as if each had just been created

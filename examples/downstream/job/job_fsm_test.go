@@ -4,13 +4,10 @@ package job
 
 import (
 	"context"
-	"iter"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
-	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // testMatrix says what each operation does to a record in each state, and what
@@ -32,14 +29,10 @@ reclaim   | .         | refused    | -> queued  | refused | refused
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "job",
-	Entity:      "Job",
-	Version:     1,
-	Hash:        "30279d9e658a5c272a497c190c04f6d07487f210b7d59bd0dbfcc6fa1deacaf8",
-	Enforce:     "full",
-	RequestID:   "required",
-	ExpectedRev: "required",
-	Matrix:      testMatrix,
+	Machine: "job", Entity: "Job", Version: 1,
+	Hash:    "30279d9e658a5c272a497c190c04f6d07487f210b7d59bd0dbfcc6fa1deacaf8",
+	Enforce: "full", RequestID: "required", ExpectedRev: "required",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "address", Type: "string"},
 		{Name: "owner", Type: "optional string"},
@@ -58,48 +51,25 @@ var testTable = fsmtest.Table{
 	},
 	Operations: []fsmtest.Operation{
 		{
-			Name: "submit", Event: "submitted",
-			Inputs: []fsmtest.Input{
-				{Name: "address", Type: "string"},
-			},
+			Name: "submit", Event: "submitted", Inputs: []fsmtest.Input{{Name: "address", Type: "string"}},
 			Set: []string{"address: input"},
 		},
 		{
-			Name: "claim", Event: "claimed",
-			Inputs: []fsmtest.Input{
-				{Name: "lease", Type: "time", Loose: true},
-			},
-			Set:       []string{"owner: actor", "lease: input"},
-			Increment: "attempts",
-			Picks:     true,
-			Order:     "created_at",
+			Name: "claim", Event: "claimed", Inputs: []fsmtest.Input{{Name: "lease", Type: "time", Loose: true}},
+			Set: []string{"owner: actor", "lease: input"}, Increment: "attempts", Picks: true,
+			Order: "created_at",
 		},
 		{
-			Name: "heartbeat",
-			Inputs: []fsmtest.Input{
-				{Name: "lease", Type: "time", Loose: true},
-			},
-			Require: "owner_only",
-			Set:     []string{"lease: input"},
+			Name: "heartbeat", Inputs: []fsmtest.Input{{Name: "lease", Type: "time", Loose: true}},
+			Require: "owner_only", Set: []string{"lease: input"},
+		},
+		{Name: "finish", Event: "finished", Require: "owner_only", Clear: "owner, lease"},
+		{
+			Name: "fail", Event: "failed", Inputs: []fsmtest.Input{{Name: "problem", Type: "string"}},
+			Require: "owner_only", Set: []string{"problem: input"}, Clear: "owner, lease",
 		},
 		{
-			Name: "finish", Event: "finished",
-			Require: "owner_only",
-			Clear:   "owner, lease",
-		},
-		{
-			Name: "fail", Event: "failed",
-			Inputs: []fsmtest.Input{
-				{Name: "problem", Type: "string"},
-			},
-			Require: "owner_only",
-			Set:     []string{"problem: input"},
-			Clear:   "owner, lease",
-		},
-		{
-			Name: "reclaim", Event: "reclaimed",
-			By:       "system",
-			Clear:    "owner, lease",
+			Name: "reclaim", Event: "reclaimed", By: "system", Clear: "owner, lease",
 			Triggers: []string{"after lease"},
 		},
 	},
@@ -117,274 +87,76 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"not_owner": ErrNotOwner,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "queued, running, done, failed", ""),
-	},
-	Pure: map[string]fsmtest.Pure[Job]{
-		"submit": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Submit(c.ID, testSubmitInput(c), c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"claim": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Claim(testClaimInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpClaim) },
-		},
-		"heartbeat": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Heartbeat(testHeartbeatInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpHeartbeat) },
-		},
-		"finish": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Finish(c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpFinish) },
-		},
-		"fail": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fail(testFailInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpFail) },
-		},
-		"reclaim": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Reclaim(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpReclaim) },
-		},
-	},
+	Words:   []fsmtest.Vocabulary{fsmtest.Words("State", States(), "queued, running, done, failed", "")},
+	Pure:    testPure,
+	Can:     Job.Can,
 	Migrate: Migrate,
-	Open:    testOpen,
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+		return testOpened(Open(ctx, store, opts...))
+	},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "submit":
+		*r, e, err = Submit(c.ID, testSubmitInput(c), c.Now())
+	case "claim":
+		return r.Claim(testClaimInput(c), c.Actor, c.Now())
+	case "heartbeat":
+		return r.Heartbeat(testHeartbeatInput(c), c.Actor, c.Now())
+	case "finish":
+		return r.Finish(c.Actor, c.Now())
+	case "fail":
+		return r.Fail(testFailInput(c), c.Actor, c.Now())
+	case "reclaim":
+		return r.Reclaim(c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "submit":
+		return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
+	case "claim":
+		if at == nil {
+			return m.Claim(ctx, testClaimInput(c), c.Given())
+		}
+		return m.ClaimOf(ctx, at, testClaimInput(c), c.Given())
+	case "heartbeat":
+		return m.Heartbeat(ctx, at, testHeartbeatInput(c), c.Given())
+	case "finish":
+		return m.Finish(ctx, at, c.Given())
+	case "fail":
+		return m.Fail(ctx, at, testFailInput(c), c.Given())
+	case "reclaim":
+		return m.Reclaim(ctx, at, c.GivenBySystem())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testSubmitInput(c fsmtest.Call) SubmitInput {
-	return SubmitInput{
-		Address: c.Text("address"),
-	}
+	return SubmitInput{Address: c.Text("address")}
 }
 
 func testClaimInput(c fsmtest.Call) ClaimInput {
-	return ClaimInput{
-		Lease: c.Time("lease"),
-	}
+	return ClaimInput{Lease: c.Time("lease")}
 }
 
 func testHeartbeatInput(c fsmtest.Call) HeartbeatInput {
-	return HeartbeatInput{
-		Lease: c.Time("lease"),
-	}
+	return HeartbeatInput{Lease: c.Time("lease")}
 }
 
 func testFailInput(c fsmtest.Call) FailInput {
-	return FailInput{
-		Problem: c.Text("problem"),
-	}
-}
-
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
-	m, err := Open(ctx, store, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Job] {
-	return &fsmtest.Durable[Job]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Job, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Sweep: m.Sweep,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r Job, actor string) (got fsmtest.Holding[Job]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case QueuedJob:
-				got.State, got.Handle, got.Target = "queued", j.held, j
-			case RunningJob:
-				got.State, got.Handle, got.Target = "running", j.held, j
-				got.Fields = map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}
-			case DoneJob:
-				got.State, got.Handle, got.Target = "done", j.held, j
-			case FailedJob:
-				got.State, got.Handle, got.Target = "failed", j.held, j
-			}
-			return got
-		},
-		Worker: &fsmtest.Working[Job]{
-			Pick: "claim", Beat: "heartbeat", Deadline: "lease",
-			New: func(actor string, o worker.Options, work func(context.Context, *fsm.Held[Job]) error, release func(context.Context, Job) error, failed func(context.Context, Job, error) error) (*worker.Worker[Job], error) {
-				c := WorkerConfig{Options: o}
-				if work != nil {
-					c.Work = func(ctx context.Context, j RunningJob) error { return work(ctx, j.held) }
-				}
-				if failed != nil {
-					c.Failed = func(ctx context.Context, j AnyJob, cause error) error { return failed(ctx, j.Record(), cause) }
-				}
-				if release != nil {
-					c.Release = func(ctx context.Context, j AnyJob) error { return release(ctx, j.Record()) }
-				}
-				return NewWorker(m, actor, c)
-			},
-		},
-		Operations: map[string]fsmtest.Durably[Job]{
-			"submit": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Job]{j.Outcome()}, nil
-				},
-			},
-			"claim": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.ClaimOf(ctx, at, testClaimInput(c), c.Given())
-				},
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					if n > 0 {
-						return m.ClaimN(ctx, n, testClaimInput(c), c.Given())
-					}
-					out, err := m.Claim(ctx, testClaimInput(c), c.Given())
-					return []fsm.Outcome[Job]{out}, err
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					if n > 0 {
-						list, err := h.ClaimN(ctx, n, testClaimInput(c), c.Given())
-						var outs []fsm.Outcome[Job]
-						for _, j := range list {
-							outs = append(outs, j.Outcome())
-						}
-						return outs, err
-					}
-					j, err := h.Claim(ctx, testClaimInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Job]{j.Outcome()}, nil
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateQueued:
-						j := QueuedJob{h}
-						next, err := j.Claim(ctx, testClaimInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "running", nil
-					}
-					return out, end, err
-				},
-			},
-			"heartbeat": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Heartbeat(ctx, at, testHeartbeatInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{h}
-						err = j.Heartbeat(ctx, testHeartbeatInput(c))
-						return j.Outcome(), "running", err
-					}
-					return out, end, err
-				},
-			},
-			"finish": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Finish(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{h}
-						next, err := j.Finish(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "done", nil
-					}
-					return out, end, err
-				},
-			},
-			"fail": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Fail(ctx, at, testFailInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{h}
-						next, err := j.Fail(ctx, testFailInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					}
-					return out, end, err
-				},
-			},
-			"reclaim": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Reclaim(ctx, at, c.GivenBySystem())
-				},
-			},
-		},
-	}
+	return FailInput{Problem: c.Text("problem")}
 }

@@ -4,13 +4,10 @@ package jobstate
 
 import (
 	"context"
-	"database/sql"
-	"iter"
 	"path/filepath"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -34,14 +31,10 @@ compensation_event | .          | record only | record only | choose       | rec
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "jobstate",
-	Entity:      "Job",
-	Version:     1,
-	Hash:        "d38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78",
-	Enforce:     "full",
-	RequestID:   "required",
-	ExpectedRev: "none",
-	Matrix:      testMatrix,
+	Machine: "jobstate", Entity: "Job", Version: 1,
+	Hash:    "d38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78",
+	Enforce: "full", RequestID: "required", ExpectedRev: "none",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "expected", Type: "set"},
 		{Name: "satisfied", Type: "set"},
@@ -65,20 +58,12 @@ var testTable = fsmtest.Table{
 				{Name: "expected", Type: "set"},
 				{Name: "compensation_policy", Type: "optional string"},
 			},
-			Require: "has_plan",
-			Set:     []string{"expected: input", "compensation_policy: input or absent"},
+			Require: "has_plan", Set: []string{"expected: input", "compensation_policy: input or absent"},
 		},
+		{Name: "job_kick"},
 		{
-			Name: "job_kick",
-		},
-		{
-			Name: "expected_event",
-			Inputs: []fsmtest.Input{
-				{Name: "name", Type: "string"},
-			},
-			Require:   "is_expected",
-			OnRefusal: "record only",
-			Add:       []string{"satisfied: input.name"},
+			Name: "expected_event", Inputs: []fsmtest.Input{{Name: "name", Type: "string"}},
+			Require: "is_expected", OnRefusal: "record only", Add: []string{"satisfied: input.name"},
 			Choose: []fsmtest.Branch{
 				{When: []string{"satisfied covers expected"}, To: "done"},
 				{To: "running"},
@@ -90,10 +75,7 @@ var testTable = fsmtest.Table{
 			},
 		},
 		{
-			Name: "error_event",
-			Inputs: []fsmtest.Input{
-				{Name: "verdict", Type: "optional stands|ignored"},
-			},
+			Name: "error_event", Inputs: []fsmtest.Input{{Name: "verdict", Type: "optional stands|ignored"}},
 			Choose: []fsmtest.Branch{
 				{When: []string{"input.verdict == ignored"}, RecordOnly: true},
 				{When: []string{"compensation_policy is present"}, To: "compensating"},
@@ -101,10 +83,8 @@ var testTable = fsmtest.Table{
 			},
 		},
 		{
-			Name: "compensation_event",
-			Inputs: []fsmtest.Input{
-				{Name: "decision", Type: "optional done|failed|undecided"},
-			},
+			Name:   "compensation_event",
+			Inputs: []fsmtest.Input{{Name: "decision", Type: "optional done|failed|undecided"}},
 			Choose: []fsmtest.Branch{
 				{When: []string{"input.decision == done"}, To: "done"},
 				{When: []string{"input.decision == failed"}, To: "failed"},
@@ -136,7 +116,7 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"empty_plan":   ErrEmptyPlan,
 		"not_expected": ErrNotExpected,
@@ -146,60 +126,51 @@ var testDriver = fsmtest.Driver[Job]{
 		fsmtest.Words("ErrorEventVerdict", []ErrorEventVerdict{ErrorEventVerdictStands, ErrorEventVerdictIgnored}, "stands, ignored", ""),
 		fsmtest.Words("CompensationEventDecision", []CompensationEventDecision{CompensationEventDecisionDone, CompensationEventDecisionFailed, CompensationEventDecisionUndecided}, "done, failed, undecided", ""),
 	},
-	Pure: map[string]fsmtest.Pure[Job]{
-		"create": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Create(c.ID, testCreateInput(c), c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"job_kick": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.JobKick(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpJobKick) },
-		},
-		"expected_event": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ExpectedEvent(testExpectedEventInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpExpectedEvent) },
-		},
-		"error_event": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ErrorEvent(testErrorEventInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpErrorEvent) },
-		},
-		"compensation_event": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.CompensationEvent(testCompensationEventInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpCompensationEvent) },
-		},
-	},
+	Pure:    testPure,
+	Can:     Job.Can,
 	Migrate: Migrate,
-	Open:    testOpen,
-	Stores: []fsmtest.Store{
-		{Name: "sqlite", Open: testSQLite, Shared: testSQLiteShared},
-		{Name: "postgres", Open: testPostgres, Shared: testPostgresShared},
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+		return testOpened(Open(ctx, store, opts...))
 	},
+	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}, {Name: "postgres", Open: testPostgres}},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "create":
+		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
+	case "job_kick":
+		return r.JobKick(c.Now())
+	case "expected_event":
+		return r.ExpectedEvent(testExpectedEventInput(c), c.Now())
+	case "error_event":
+		return r.ErrorEvent(testErrorEventInput(c), c.Now())
+	case "compensation_event":
+		return r.CompensationEvent(testCompensationEventInput(c), c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "create":
+		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
+	case "job_kick":
+		return m.JobKick(ctx, at, c.Given())
+	case "expected_event":
+		return m.ExpectedEvent(ctx, at, testExpectedEventInput(c), c.Given())
+	case "error_event":
+		return m.ErrorEvent(ctx, at, testErrorEventInput(c), c.Given())
+	case "compensation_event":
+		return m.CompensationEvent(ctx, at, testCompensationEventInput(c), c.Given())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testCreateInput(c fsmtest.Call) CreateInput {
@@ -210,130 +181,35 @@ func testCreateInput(c fsmtest.Call) CreateInput {
 }
 
 func testExpectedEventInput(c fsmtest.Call) ExpectedEventInput {
-	return ExpectedEventInput{
-		Name: c.Text("name"),
-	}
+	return ExpectedEventInput{Name: c.Text("name")}
 }
 
 func testErrorEventInput(c fsmtest.Call) ErrorEventInput {
-	return ErrorEventInput{
-		Verdict: fsmtest.Opt(c, "verdict", fsmtest.Word[ErrorEventVerdict]),
-	}
+	return ErrorEventInput{Verdict: fsmtest.Opt(c, "verdict", fsmtest.Word[ErrorEventVerdict])}
 }
 
 func testCompensationEventInput(c fsmtest.Call) CompensationEventInput {
-	return CompensationEventInput{
-		Decision: fsmtest.Opt(c, "decision", fsmtest.Word[CompensationEventDecision]),
-	}
+	return CompensationEventInput{Decision: fsmtest.Opt(c, "decision", fsmtest.Word[CompensationEventDecision])}
 }
 
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
-	m, err := Open(ctx, store, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Job] {
-	return &fsmtest.Durable[Job]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Job, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Operations: map[string]fsmtest.Durably[Job]{
-			"create": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
-				},
-			},
-			"job_kick": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.JobKick(ctx, at, c.Given())
-				},
-			},
-			"expected_event": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.ExpectedEvent(ctx, at, testExpectedEventInput(c), c.Given())
-				},
-			},
-			"error_event": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.ErrorEvent(ctx, at, testErrorEventInput(c), c.Given())
-				},
-			},
-			"compensation_event": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.CompensationEvent(ctx, at, testCompensationEventInput(c), c.Given())
-				},
-			},
-		},
-	}
-}
-
-// testSQLite opens a store in a file of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testSQLite opens a store in a file of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testSQLite(t *testing.T) fsm.Store {
-	store, _ := testSQLiteShared(t)
-	return store
-}
-
-// testSQLiteShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testSQLiteShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := filepath.Join(t.TempDir(), "test.db")
-	store, err := sqlite.Open(at, sqlite.WithEnforce("checks"))
+	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sqlite.OpenDB(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }
 
-// testPostgres opens a store in a schema of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testPostgres opens a store in a schema of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testPostgres(t *testing.T) fsm.Store {
-	store, _ := testPostgresShared(t)
-	return store
-}
-
-// testPostgresShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testPostgresShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := fsmtest.PostgresSchema(t)
-	store, err := postgres.Open(t.Context(), at, postgres.WithEnforce("checks"))
+	store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sql.Open("pgx", at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }

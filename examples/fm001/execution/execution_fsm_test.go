@@ -6,12 +6,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
@@ -37,14 +35,10 @@ expire | .         | -> aborted     | -> aborted   | refused     | refused     |
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "execution",
-	Entity:      "Execution",
-	Version:     1,
-	Hash:        "b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8",
-	Enforce:     "full",
-	RequestID:   "required",
-	ExpectedRev: "required",
-	Matrix:      testMatrix,
+	Machine: "execution", Entity: "Execution", Version: 1,
+	Hash:    "b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8",
+	Enforce: "full", RequestID: "required", ExpectedRev: "required",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "payload", Type: "optional json"},
 		{Name: "output", Type: "optional json"},
@@ -86,32 +80,20 @@ var testTable = fsmtest.Table{
 			Set:     []string{"job_id: input", "lease_owner: actor", "lease_expires_at: input", "payload: input or absent"},
 		},
 		{
-			Name: "start", Event: "started",
-			Require: "holds_lease, lease_live",
-			Set:     []string{"started_at: now"},
+			Name: "start", Event: "started", Require: "holds_lease, lease_live", Set: []string{"started_at: now"},
 		},
 		{
-			Name: "commit", Event: "committed",
-			Inputs: []fsmtest.Input{
-				{Name: "output", Type: "optional json"},
-			},
-			Require: "holds_lease, lease_live",
-			Set:     []string{"output: input or absent"},
-			Effect:  "apply_result", EffectKey: "job_id",
-			Atomic: true,
+			Name: "commit", Event: "committed", Inputs: []fsmtest.Input{{Name: "output", Type: "optional json"}},
+			Require: "holds_lease, lease_live", Set: []string{"output: input or absent"}, Effect: "apply_result",
+			EffectKey: "job_id", Atomic: true,
 		},
 		{
-			Name: "finish", Event: "done",
-			By:       "system",
-			Set:      []string{"finished_at: now"},
+			Name: "finish", Event: "done", By: "system", Set: []string{"finished_at: now"},
 			Triggers: []string{"startup", "after lease_expires_at"},
 		},
 		{
-			Name: "expire", Event: "aborted",
-			By:       "system",
-			Require:  "lease_over",
-			Set:      []string{"finished_at: now"},
-			Triggers: []string{"after lease_expires_at"},
+			Name: "expire", Event: "aborted", By: "system", Require: "lease_over",
+			Set: []string{"finished_at: now"}, Triggers: []string{"after lease_expires_at"},
 		},
 	},
 	Forbidden: []fsmtest.Move{
@@ -156,7 +138,7 @@ var testDriver = fsmtest.Driver[Execution]{
 	Check:      Check,
 	Equal:      Execution.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"not_lease_owner":       ErrNotLeaseOwner,
 		"lease_expired":         ErrLeaseExpired,
@@ -169,43 +151,8 @@ var testDriver = fsmtest.Driver[Execution]{
 		fsmtest.Words("State", States(), "leased, in_progress, committed, done, aborted", ""),
 		fsmtest.Words("JobState", []JobState{JobStateSucceeded, JobStateRunning, JobStateFailed, JobStatePending}, "succeeded, running, failed, pending", ""),
 	},
-	Pure: map[string]fsmtest.Pure[Execution]{
-		"lease": {
-			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Lease(c.ID, testLeaseInput(c), LeasePeers{JobNotCommitted: c.Peers["job_not_committed"], JobNotLeased: c.Peers["job_not_leased"], AttemptsLeft: c.Peers["attempts_left"], Attempt: c.Peers["attempt"]}, c.Actor, c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"start": {
-			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Execution) error { return r.Can(OpStart) },
-		},
-		"commit": {
-			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Commit(testCommitInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Execution) error { return r.Can(OpCommit) },
-		},
-		"finish": {
-			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Finish(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Execution) error { return r.Can(OpFinish) },
-		},
-		"expire": {
-			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Expire(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Execution) error { return r.Can(OpExpire) },
-		},
-	},
+	Pure: testPure,
+	Can:  Execution.Can,
 	Project: func(records []Execution) fsmtest.Projected {
 		p := Project(records)
 		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"job_id": p.JobID}, Fields: map[string]any{"attempt": fsmtest.OrNil(p.Attempt), "created": fsmtest.OrNil(p.Created), "updated": fsmtest.OrNil(p.Updated)}}
@@ -215,22 +162,54 @@ var testDriver = fsmtest.Driver[Execution]{
 		return fsmtest.Named(all, from).Leads(fsmtest.Named(all, to))
 	},
 	Migrate: Migrate,
-	Open:    testOpen,
-	Stores: []fsmtest.Store{
-		{Name: "sqlite", Open: testSQLite, Shared: testSQLiteShared},
-		{Name: "postgres", Open: testPostgres, Shared: testPostgresShared},
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Execution], error) {
+		switch s := store.(type) {
+		case driver.Transactional[*memstore.Tx]:
+			return testOpened(Open(ctx, s, testEffects[*memstore.Tx]{fx}, opts...))
+		case driver.Transactional[*sql.Tx]:
+			return testOpened(Open(ctx, s, testEffects[*sql.Tx]{fx}, opts...))
+		}
+		return nil, fmt.Errorf("a %T has no transaction for the effects", store)
 	},
+	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}, {Name: "postgres", Open: testPostgres}},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Execution, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "lease":
+		*r, e, err = Lease(c.ID, testLeaseInput(c), LeasePeers{JobNotCommitted: c.Peers["job_not_committed"], JobNotLeased: c.Peers["job_not_leased"], AttemptsLeft: c.Peers["attempts_left"], Attempt: c.Peers["attempt"]}, c.Actor, c.Now())
+	case "start":
+		return r.Start(c.Actor, c.Now())
+	case "commit":
+		return r.Commit(testCommitInput(c), c.Actor, c.Now())
+	case "finish":
+		return r.Finish(c.Now())
+	case "expire":
+		return r.Expire(c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "lease":
+		return m.Lease(ctx, c.ID, testLeaseInput(c), c.Given())
+	case "start":
+		return m.Start(ctx, at, c.Given())
+	case "commit":
+		return m.Commit(ctx, at, testCommitInput(c), c.Given())
+	case "finish":
+		return m.Finish(ctx, at, c.GivenBySystem())
+	case "expire":
+		return m.Expire(ctx, at, c.GivenBySystem())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testLeaseInput(c fsmtest.Call) LeaseInput {
@@ -242,196 +221,34 @@ func testLeaseInput(c fsmtest.Call) LeaseInput {
 }
 
 func testCommitInput(c fsmtest.Call) CommitInput {
-	return CommitInput{
-		Output: fsmtest.Opt(c, "output", fsmtest.Call.JSON),
-	}
+	return CommitInput{Output: fsmtest.Opt(c, "output", fsmtest.Call.JSON)}
 }
 
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Execution], error) {
-	var m *Machine
-	var err error
-	switch s := store.(type) {
-	case driver.Transactional[*memstore.Tx]:
-		m, err = Open(ctx, s, testEffectsOf[*memstore.Tx](fx), opts...)
-	case driver.Transactional[*sql.Tx]:
-		m, err = Open(ctx, s, testEffectsOf[*sql.Tx](fx), opts...)
-	default:
-		err = fmt.Errorf("a %T has no transaction for the effects", store)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Execution] {
-	return &fsmtest.Durable[Execution]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Execution, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Sweep:   m.Sweep,
-		Startup: m.Startup,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Execution]) error) ([]fsm.Outcome[Execution], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Execution], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r Execution, actor string) (got fsmtest.Holding[Execution]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case LeasedExecution:
-				got.State, got.Handle, got.Target = "leased", j.held, j
-			case InProgressExecution:
-				got.State, got.Handle, got.Target = "in_progress", j.held, j
-				got.Fields = map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}
-			case CommittedExecution:
-				got.State, got.Handle, got.Target = "committed", j.held, j
-			case DoneExecution:
-				got.State, got.Handle, got.Target = "done", j.held, j
-			case AbortedExecution:
-				got.State, got.Handle, got.Target = "aborted", j.held, j
-			}
-			return got
-		},
-		Operations: map[string]fsmtest.Durably[Execution]{
-			"lease": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Lease(ctx, c.ID, testLeaseInput(c), c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Execution], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Lease(ctx, c.ID, testLeaseInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Execution]{j.Outcome()}, nil
-				},
-			},
-			"start": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Start(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
-					switch h.Record().State {
-					case StateLeased:
-						j := LeasedExecution{h}
-						next, err := j.Start(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "in_progress", nil
-					}
-					return out, end, err
-				},
-			},
-			"commit": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Commit(ctx, at, testCommitInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
-					switch h.Record().State {
-					case StateInProgress:
-						j := InProgressExecution{h}
-						next, err := j.Commit(ctx, testCommitInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "committed", nil
-					}
-					return out, end, err
-				},
-			},
-			"finish": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Finish(ctx, at, c.GivenBySystem())
-				},
-			},
-			"expire": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Expire(ctx, at, c.GivenBySystem())
-				},
-			},
-		},
-	}
-}
-
+// testEffects notes what is performed.
 type testEffects[T any] struct{ fx *fsmtest.Effects }
-
-func testEffectsOf[T any](fx *fsmtest.Effects) Effects[T] {
-	if fx == nil {
-		return nil
-	}
-	return testEffects[T]{fx}
-}
 
 func (x testEffects[T]) ApplyResult(ctx context.Context, tx T, r Execution, key string, e fsm.Event) error {
 	return x.fx.Perform("apply_result", r.Ref(), key, e, tx)
 }
 
-// testSQLite opens a store in a file of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testSQLite opens a store in a file of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testSQLite(t *testing.T) fsm.Store {
-	store, _ := testSQLiteShared(t)
-	return store
-}
-
-// testSQLiteShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testSQLiteShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := filepath.Join(t.TempDir(), "test.db")
-	store, err := sqlite.Open(at, sqlite.WithEnforce("checks"))
+	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sqlite.OpenDB(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }
 
-// testPostgres opens a store in a schema of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testPostgres opens a store in a schema of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testPostgres(t *testing.T) fsm.Store {
-	store, _ := testPostgresShared(t)
-	return store
-}
-
-// testPostgresShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testPostgresShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := fsmtest.PostgresSchema(t)
-	store, err := postgres.Open(t.Context(), at, postgres.WithEnforce("checks"))
+	store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sql.Open("pgx", at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }

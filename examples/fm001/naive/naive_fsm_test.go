@@ -6,12 +6,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
@@ -36,14 +34,10 @@ expire | .         | -> aborted     | -> aborted   | refused   | refused | refus
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "naive",
-	Entity:      "Execution",
-	Version:     1,
-	Hash:        "d394cc4edeca311b4c5ded52857215149b9fea6fe578f95869f80fcc3e13c02b",
-	Enforce:     "full",
-	RequestID:   "required",
-	ExpectedRev: "required",
-	Matrix:      testMatrix,
+	Machine: "naive", Entity: "Execution", Version: 1,
+	Hash:    "d394cc4edeca311b4c5ded52857215149b9fea6fe578f95869f80fcc3e13c02b",
+	Enforce: "full", RequestID: "required", ExpectedRev: "required",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "job_id", Type: "string"},
 		{Name: "attempt", Type: "sequence", Per: "job_id"},
@@ -71,27 +65,15 @@ var testTable = fsmtest.Table{
 			},
 			Set: []string{"job_id: input", "lease_owner: actor", "lease_expires_at: input"},
 		},
+		{Name: "start", Event: "started", Set: []string{"started_at: now"}},
+		{Name: "commit", Event: "committed", Effect: "apply_result", EffectKey: "job_id", Atomic: true},
 		{
-			Name: "start", Event: "started",
-			Set: []string{"started_at: now"},
-		},
-		{
-			Name: "commit", Event: "committed",
-			Effect: "apply_result", EffectKey: "job_id",
-			Atomic: true,
-		},
-		{
-			Name: "finish", Event: "done",
-			By:       "system",
-			Set:      []string{"finished_at: now"},
+			Name: "finish", Event: "done", By: "system", Set: []string{"finished_at: now"},
 			Triggers: []string{"startup", "after lease_expires_at"},
 		},
 		{
-			Name: "expire", Event: "aborted",
-			By:       "system",
-			Require:  "lease_over",
-			Set:      []string{"finished_at: now"},
-			Triggers: []string{"after lease_expires_at"},
+			Name: "expire", Event: "aborted", By: "system", Require: "lease_over",
+			Set: []string{"finished_at: now"}, Triggers: []string{"after lease_expires_at"},
 		},
 	},
 }
@@ -108,234 +90,84 @@ var testDriver = fsmtest.Driver[Execution]{
 	Check:      Check,
 	Equal:      Execution.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"lease_still_live": ErrLeaseStillLive,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "leased, in_progress, committed, done, aborted", ""),
 	},
-	Pure: map[string]fsmtest.Pure[Execution]{
-		"lease": {
-			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Lease(c.ID, testLeaseInput(c), LeasePeers{Attempt: c.Peers["attempt"]}, c.Actor, c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"start": {
-			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Execution) error { return r.Can(OpStart) },
-		},
-		"commit": {
-			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Commit(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Execution) error { return r.Can(OpCommit) },
-		},
-		"finish": {
-			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Finish(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Execution) error { return r.Can(OpFinish) },
-		},
-		"expire": {
-			Do: func(r *Execution, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Expire(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Execution) error { return r.Can(OpExpire) },
-		},
-	},
+	Pure:    testPure,
+	Can:     Execution.Can,
 	Migrate: Migrate,
-	Open:    testOpen,
-	Stores:  []fsmtest.Store{{Name: "sqlite", Open: testSQLite, Shared: testSQLiteShared}},
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Execution], error) {
+		switch s := store.(type) {
+		case driver.Transactional[*memstore.Tx]:
+			return testOpened(Open(ctx, s, testEffects[*memstore.Tx]{fx}, opts...))
+		case driver.Transactional[*sql.Tx]:
+			return testOpened(Open(ctx, s, testEffects[*sql.Tx]{fx}, opts...))
+		}
+		return nil, fmt.Errorf("a %T has no transaction for the effects", store)
+	},
+	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Execution, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "lease":
+		*r, e, err = Lease(c.ID, testLeaseInput(c), LeasePeers{Attempt: c.Peers["attempt"]}, c.Actor, c.Now())
+	case "start":
+		return r.Start(c.Now())
+	case "commit":
+		return r.Commit(c.Now())
+	case "finish":
+		return r.Finish(c.Now())
+	case "expire":
+		return r.Expire(c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "lease":
+		return m.Lease(ctx, c.ID, testLeaseInput(c), c.Given())
+	case "start":
+		return m.Start(ctx, at, c.Given())
+	case "commit":
+		return m.Commit(ctx, at, c.Given())
+	case "finish":
+		return m.Finish(ctx, at, c.GivenBySystem())
+	case "expire":
+		return m.Expire(ctx, at, c.GivenBySystem())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testLeaseInput(c fsmtest.Call) LeaseInput {
-	return LeaseInput{
-		JobID:          c.Text("job_id"),
-		LeaseExpiresAt: c.Time("lease_expires_at"),
-	}
+	return LeaseInput{JobID: c.Text("job_id"), LeaseExpiresAt: c.Time("lease_expires_at")}
 }
 
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Execution], error) {
-	var m *Machine
-	var err error
-	switch s := store.(type) {
-	case driver.Transactional[*memstore.Tx]:
-		m, err = Open(ctx, s, testEffectsOf[*memstore.Tx](fx), opts...)
-	case driver.Transactional[*sql.Tx]:
-		m, err = Open(ctx, s, testEffectsOf[*sql.Tx](fx), opts...)
-	default:
-		err = fmt.Errorf("a %T has no transaction for the effects", store)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Execution] {
-	return &fsmtest.Durable[Execution]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Execution, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Sweep:   m.Sweep,
-		Startup: m.Startup,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Execution]) error) ([]fsm.Outcome[Execution], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Execution], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r Execution, actor string) (got fsmtest.Holding[Execution]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case LeasedExecution:
-				got.State, got.Handle, got.Target = "leased", j.held, j
-			case InProgressExecution:
-				got.State, got.Handle, got.Target = "in_progress", j.held, j
-				got.Fields = map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}
-			case CommittedExecution:
-				got.State, got.Handle, got.Target = "committed", j.held, j
-			case DoneExecution:
-				got.State, got.Handle, got.Target = "done", j.held, j
-			case AbortedExecution:
-				got.State, got.Handle, got.Target = "aborted", j.held, j
-			}
-			return got
-		},
-		Operations: map[string]fsmtest.Durably[Execution]{
-			"lease": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Lease(ctx, c.ID, testLeaseInput(c), c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Execution], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Lease(ctx, c.ID, testLeaseInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Execution]{j.Outcome()}, nil
-				},
-			},
-			"start": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Start(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
-					switch h.Record().State {
-					case StateLeased:
-						j := LeasedExecution{h}
-						next, err := j.Start(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "in_progress", nil
-					}
-					return out, end, err
-				},
-			},
-			"commit": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Commit(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
-					switch h.Record().State {
-					case StateInProgress:
-						j := InProgressExecution{h}
-						next, err := j.Commit(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "committed", nil
-					}
-					return out, end, err
-				},
-			},
-			"finish": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Finish(ctx, at, c.GivenBySystem())
-				},
-			},
-			"expire": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
-					return m.Expire(ctx, at, c.GivenBySystem())
-				},
-			},
-		},
-	}
-}
-
+// testEffects notes what is performed.
 type testEffects[T any] struct{ fx *fsmtest.Effects }
-
-func testEffectsOf[T any](fx *fsmtest.Effects) Effects[T] {
-	if fx == nil {
-		return nil
-	}
-	return testEffects[T]{fx}
-}
 
 func (x testEffects[T]) ApplyResult(ctx context.Context, tx T, r Execution, key string, e fsm.Event) error {
 	return x.fx.Perform("apply_result", r.Ref(), key, e, tx)
 }
 
-// testSQLite opens a store in a file of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testSQLite opens a store in a file of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testSQLite(t *testing.T) fsm.Store {
-	store, _ := testSQLiteShared(t)
-	return store
-}
-
-// testSQLiteShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testSQLiteShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := filepath.Join(t.TempDir(), "test.db")
-	store, err := sqlite.Open(at, sqlite.WithEnforce("checks"))
+	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sqlite.OpenDB(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }

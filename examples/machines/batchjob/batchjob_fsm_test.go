@@ -4,12 +4,10 @@ package batchjob
 
 import (
 	"context"
-	"iter"
 	"testing"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -38,14 +36,10 @@ terminate            | .            | -> failed | -> failed | -> failed   | -> f
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "batchjob",
-	Entity:      "Job",
-	Version:     1,
-	Hash:        "57673bffd827066d9428e8bf8a944262d9370b4b29a351f9889ce7584c227807",
-	Enforce:     "full",
-	RequestID:   "required",
-	ExpectedRev: "optional",
-	Matrix:      testMatrix,
+	Machine: "batchjob", Entity: "Job", Version: 1,
+	Hash:    "57673bffd827066d9428e8bf8a944262d9370b4b29a351f9889ce7584c227807",
+	Enforce: "full", RequestID: "required", ExpectedRev: "optional",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "job_queue", Type: "string"},
 		{Name: "array_job", Type: "string"},
@@ -106,8 +100,7 @@ var testTable = fsmtest.Table{
 			Set: []string{"job_queue: input", "array_job: input", "depends_on: input", "attempts: input"},
 		},
 		{
-			Name: "evaluate", Event: "evaluated",
-			By: "system",
+			Name: "evaluate", Event: "evaluated", By: "system",
 			Choose: []fsmtest.Branch{
 				{When: []string{"satisfied covers depends_on"}, To: "runnable"},
 				{To: "pending"},
@@ -118,10 +111,7 @@ var testTable = fsmtest.Table{
 			},
 		},
 		{
-			Name: "dependency_succeeded",
-			Inputs: []fsmtest.Input{
-				{Name: "job", Type: "string"},
-			},
+			Name: "dependency_succeeded", Inputs: []fsmtest.Input{{Name: "job", Type: "string"}},
 			Add: []string{"satisfied: input.job"},
 			Choose: []fsmtest.Branch{
 				{When: []string{"satisfied covers depends_on"}, To: "runnable"},
@@ -133,23 +123,14 @@ var testTable = fsmtest.Table{
 			},
 		},
 		{
-			Name: "dependency_failed",
-			Inputs: []fsmtest.Input{
-				{Name: "status_reason", Type: "string"},
-			},
+			Name: "dependency_failed", Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string"}},
 			Set: []string{"stopped_at: now", "status_reason: input"},
 		},
-		{
-			Name: "start", Event: "starting",
-			By: "system",
-		},
+		{Name: "start", Event: "starting", By: "system"},
 		{
 			Name: "fail_to_start", Event: "start_failed",
-			Inputs: []fsmtest.Input{
-				{Name: "retry", Type: "bool"},
-				{Name: "status_reason", Type: "string"},
-			},
-			Set: []string{"status_reason: input"},
+			Inputs: []fsmtest.Input{{Name: "retry", Type: "bool"}, {Name: "status_reason", Type: "string"}},
+			Set:    []string{"status_reason: input"},
 			Choose: []fsmtest.Branch{
 				{When: []string{"input.retry == true"}, To: "runnable"},
 				{To: "failed", Set: []string{"stopped_at: now"}},
@@ -161,21 +142,14 @@ var testTable = fsmtest.Table{
 		},
 		{
 			Name: "run", Event: "running",
-			Inputs: []fsmtest.Input{
-				{Name: "timeout_at", Type: "optional time", Loose: true},
-			},
-			Set:       []string{"started_at: now", "timeout_at: input or absent"},
-			Clear:     "exit_code",
+			Inputs: []fsmtest.Input{{Name: "timeout_at", Type: "optional time", Loose: true}},
+			Set:    []string{"started_at: now", "timeout_at: input or absent"}, Clear: "exit_code",
 			Increment: "attempt",
 		},
 		{
 			Name: "finish", Event: "finished",
-			Inputs: []fsmtest.Input{
-				{Name: "retry", Type: "bool"},
-				{Name: "exit_code", Type: "int"},
-			},
-			Set:   []string{"exit_code: input"},
-			Clear: "timeout_at",
+			Inputs: []fsmtest.Input{{Name: "retry", Type: "bool"}, {Name: "exit_code", Type: "int"}},
+			Set:    []string{"exit_code: input"}, Clear: "timeout_at",
 			Choose: []fsmtest.Branch{
 				{When: []string{"exit_code == 0"}, To: "succeeded", Set: []string{"stopped_at: now"}},
 				{When: []string{"attempt < attempts", "input.retry == true"}, To: "runnable"},
@@ -189,11 +163,8 @@ var testTable = fsmtest.Table{
 		},
 		{
 			Name: "lose_host", Event: "host_lost",
-			Inputs: []fsmtest.Input{
-				{Name: "status_reason", Type: "string"},
-			},
-			Set:   []string{"status_reason: input"},
-			Clear: "timeout_at",
+			Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string"}},
+			Set:    []string{"status_reason: input"}, Clear: "timeout_at",
 			Choose: []fsmtest.Branch{
 				{When: []string{"attempt < attempts"}, To: "runnable"},
 				{To: "failed", Set: []string{"stopped_at: now"}},
@@ -204,29 +175,19 @@ var testTable = fsmtest.Table{
 			},
 		},
 		{
-			Name: "time_out", Event: "timed_out",
-			By: "system",
-			Inputs: []fsmtest.Input{
-				{Name: "status_reason", Type: "string", Loose: true},
-			},
-			Set:      []string{"stopped_at: now", "status_reason: input.status_reason"},
-			Clear:    "timeout_at",
+			Name: "time_out", Event: "timed_out", By: "system",
+			Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string", Loose: true}},
+			Set:    []string{"stopped_at: now", "status_reason: input.status_reason"}, Clear: "timeout_at",
 			Triggers: []string{"after timeout_at"},
 		},
 		{
-			Name: "cancel", Event: "cancelled",
-			Inputs: []fsmtest.Input{
-				{Name: "status_reason", Type: "string"},
-			},
+			Name: "cancel", Event: "cancelled", Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string"}},
 			Set: []string{"stopped_at: now", "status_reason: input"},
 		},
 		{
 			Name: "terminate", Event: "terminated",
-			Inputs: []fsmtest.Input{
-				{Name: "status_reason", Type: "string"},
-			},
-			Set:   []string{"stopped_at: now", "status_reason: input"},
-			Clear: "timeout_at",
+			Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string"}},
+			Set:    []string{"stopped_at: now", "status_reason: input"}, Clear: "timeout_at",
 		},
 	},
 	Forbidden: []fsmtest.Move{
@@ -260,114 +221,89 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Ends:       fsmtest.Ends(States()),
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "submitted, pending, runnable, starting, running, succeeded, failed", ""),
 		fsmtest.Words("ArrayJobState", []ArrayJobState{ArrayJobStatePending, ArrayJobStateWaiting, ArrayJobStateFailed, ArrayJobStateSucceeded, ArrayJobStateUnknown}, "pending, waiting, failed, succeeded, unknown", ""),
 	},
-	Pure: map[string]fsmtest.Pure[Job]{
-		"submit": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Submit(c.ID, testSubmitInput(c), c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"evaluate": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Evaluate(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpEvaluate) },
-		},
-		"dependency_succeeded": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.DependencySucceeded(testDependencySucceededInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpDependencySucceeded) },
-		},
-		"dependency_failed": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.DependencyFailed(testDependencyFailedInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpDependencyFailed) },
-		},
-		"start": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpStart) },
-		},
-		"fail_to_start": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.FailToStart(testFailToStartInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpFailToStart) },
-		},
-		"run": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Run(testRunInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpRun) },
-		},
-		"finish": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Finish(testFinishInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpFinish) },
-		},
-		"lose_host": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.LoseHost(testLoseHostInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpLoseHost) },
-		},
-		"time_out": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.TimeOut(testTimeOutInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpTimeOut) },
-		},
-		"cancel": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Cancel(testCancelInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpCancel) },
-		},
-		"terminate": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Terminate(testTerminateInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpTerminate) },
-		},
-	},
+	Pure: testPure,
+	Can:  Job.Can,
 	Project: func(records []Job) fsmtest.Projected {
 		p := Project(records)
 		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"array_job": p.ArrayJob}, Fields: map[string]any{"children": p.Children, "attempt": fsmtest.OrNil(p.Attempt)}}
 	},
 	Migrate: Migrate,
-	Open:    testOpen,
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+		return testOpened(Open(ctx, store, Sources{
+			TimeOut: func(Job, time.Time) (TimeOutInput, error) { return testTimeOutInput(fx.Source("time_out")), nil },
+		}, opts...))
+	},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "submit":
+		*r, e, err = Submit(c.ID, testSubmitInput(c), c.Now())
+	case "evaluate":
+		return r.Evaluate(c.Now())
+	case "dependency_succeeded":
+		return r.DependencySucceeded(testDependencySucceededInput(c), c.Now())
+	case "dependency_failed":
+		return r.DependencyFailed(testDependencyFailedInput(c), c.Now())
+	case "start":
+		return r.Start(c.Now())
+	case "fail_to_start":
+		return r.FailToStart(testFailToStartInput(c), c.Now())
+	case "run":
+		return r.Run(testRunInput(c), c.Now())
+	case "finish":
+		return r.Finish(testFinishInput(c), c.Now())
+	case "lose_host":
+		return r.LoseHost(testLoseHostInput(c), c.Now())
+	case "time_out":
+		return r.TimeOut(testTimeOutInput(c), c.Now())
+	case "cancel":
+		return r.Cancel(testCancelInput(c), c.Now())
+	case "terminate":
+		return r.Terminate(testTerminateInput(c), c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "submit":
+		return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
+	case "evaluate":
+		return m.Evaluate(ctx, at, c.GivenBySystem())
+	case "dependency_succeeded":
+		return m.DependencySucceeded(ctx, at, testDependencySucceededInput(c), c.Given())
+	case "dependency_failed":
+		return m.DependencyFailed(ctx, at, testDependencyFailedInput(c), c.Given())
+	case "start":
+		return m.Start(ctx, at, c.GivenBySystem())
+	case "fail_to_start":
+		return m.FailToStart(ctx, at, testFailToStartInput(c), c.Given())
+	case "run":
+		return m.Run(ctx, at, testRunInput(c), c.Given())
+	case "finish":
+		return m.Finish(ctx, at, testFinishInput(c), c.Given())
+	case "lose_host":
+		return m.LoseHost(ctx, at, testLoseHostInput(c), c.Given())
+	case "time_out":
+		return m.TimeOut(ctx, at, testTimeOutInput(c), c.GivenBySystem())
+	case "cancel":
+		return m.Cancel(ctx, at, testCancelInput(c), c.Given())
+	case "terminate":
+		return m.Terminate(ctx, at, testTerminateInput(c), c.Given())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testSubmitInput(c fsmtest.Call) SubmitInput {
@@ -380,368 +316,37 @@ func testSubmitInput(c fsmtest.Call) SubmitInput {
 }
 
 func testDependencySucceededInput(c fsmtest.Call) DependencySucceededInput {
-	return DependencySucceededInput{
-		Job: c.Text("job"),
-	}
+	return DependencySucceededInput{Job: c.Text("job")}
 }
 
 func testDependencyFailedInput(c fsmtest.Call) DependencyFailedInput {
-	return DependencyFailedInput{
-		StatusReason: c.Text("status_reason"),
-	}
+	return DependencyFailedInput{StatusReason: c.Text("status_reason")}
 }
 
 func testFailToStartInput(c fsmtest.Call) FailToStartInput {
-	return FailToStartInput{
-		Retry:        c.Bool("retry"),
-		StatusReason: c.Text("status_reason"),
-	}
+	return FailToStartInput{Retry: c.Bool("retry"), StatusReason: c.Text("status_reason")}
 }
 
 func testRunInput(c fsmtest.Call) RunInput {
-	return RunInput{
-		TimeoutAt: fsmtest.Opt(c, "timeout_at", fsmtest.Call.Time),
-	}
+	return RunInput{TimeoutAt: fsmtest.Opt(c, "timeout_at", fsmtest.Call.Time)}
 }
 
 func testFinishInput(c fsmtest.Call) FinishInput {
-	return FinishInput{
-		Retry:    c.Bool("retry"),
-		ExitCode: c.Int("exit_code"),
-	}
+	return FinishInput{Retry: c.Bool("retry"), ExitCode: c.Int("exit_code")}
 }
 
 func testLoseHostInput(c fsmtest.Call) LoseHostInput {
-	return LoseHostInput{
-		StatusReason: c.Text("status_reason"),
-	}
+	return LoseHostInput{StatusReason: c.Text("status_reason")}
 }
 
 func testTimeOutInput(c fsmtest.Call) TimeOutInput {
-	return TimeOutInput{
-		StatusReason: c.Text("status_reason"),
-	}
+	return TimeOutInput{StatusReason: c.Text("status_reason")}
 }
 
 func testCancelInput(c fsmtest.Call) CancelInput {
-	return CancelInput{
-		StatusReason: c.Text("status_reason"),
-	}
+	return CancelInput{StatusReason: c.Text("status_reason")}
 }
 
 func testTerminateInput(c fsmtest.Call) TerminateInput {
-	return TerminateInput{
-		StatusReason: c.Text("status_reason"),
-	}
-}
-
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
-	m, err := Open(ctx, store, Sources{
-		TimeOut: func(Job, time.Time) (TimeOutInput, error) { return testTimeOutInput(fx.Source("time_out")), nil },
-	}, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Job] {
-	return &fsmtest.Durable[Job]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Job, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Sweep: m.Sweep,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r Job, actor string) (got fsmtest.Holding[Job]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case SubmittedJob:
-				got.State, got.Handle, got.Target = "submitted", j.held, j
-			case PendingJob:
-				got.State, got.Handle, got.Target = "pending", j.held, j
-			case RunnableJob:
-				got.State, got.Handle, got.Target = "runnable", j.held, j
-			case StartingJob:
-				got.State, got.Handle, got.Target = "starting", j.held, j
-			case RunningJob:
-				got.State, got.Handle, got.Target = "running", j.held, j
-				got.Fields = map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}
-			case SucceededJob:
-				got.State, got.Handle, got.Target = "succeeded", j.held, j
-			case FailedJob:
-				got.State, got.Handle, got.Target = "failed", j.held, j
-			}
-			return got
-		},
-		Operations: map[string]fsmtest.Durably[Job]{
-			"submit": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Job]{j.Outcome()}, nil
-				},
-			},
-			"evaluate": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Evaluate(ctx, at, c.GivenBySystem())
-				},
-			},
-			"dependency_succeeded": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.DependencySucceeded(ctx, at, testDependencySucceededInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterDependencySucceeded) string {
-						switch next.(type) {
-						case PendingJob:
-							return "pending"
-						case RunnableJob:
-							return "runnable"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StatePending:
-						j := PendingJob{h}
-						next, err := j.DependencySucceeded(ctx, testDependencySucceededInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"dependency_failed": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.DependencyFailed(ctx, at, testDependencyFailedInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StatePending:
-						j := PendingJob{h}
-						next, err := j.DependencyFailed(ctx, testDependencyFailedInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					}
-					return out, end, err
-				},
-			},
-			"start": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Start(ctx, at, c.GivenBySystem())
-				},
-			},
-			"fail_to_start": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.FailToStart(ctx, at, testFailToStartInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterFailToStart) string {
-						switch next.(type) {
-						case RunnableJob:
-							return "runnable"
-						case FailedJob:
-							return "failed"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateStarting:
-						j := StartingJob{h}
-						next, err := j.FailToStart(ctx, testFailToStartInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"run": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Run(ctx, at, testRunInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateStarting:
-						j := StartingJob{h}
-						next, err := j.Run(ctx, testRunInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "running", nil
-					}
-					return out, end, err
-				},
-			},
-			"finish": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Finish(ctx, at, testFinishInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterFinish) string {
-						switch next.(type) {
-						case RunnableJob:
-							return "runnable"
-						case SucceededJob:
-							return "succeeded"
-						case FailedJob:
-							return "failed"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{h}
-						next, err := j.Finish(ctx, testFinishInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"lose_host": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.LoseHost(ctx, at, testLoseHostInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterLoseHost) string {
-						switch next.(type) {
-						case RunnableJob:
-							return "runnable"
-						case FailedJob:
-							return "failed"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{h}
-						next, err := j.LoseHost(ctx, testLoseHostInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"time_out": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.TimeOut(ctx, at, testTimeOutInput(c), c.GivenBySystem())
-				},
-			},
-			"cancel": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Cancel(ctx, at, testCancelInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateSubmitted:
-						j := SubmittedJob{h}
-						next, err := j.Cancel(ctx, testCancelInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					case StatePending:
-						j := PendingJob{h}
-						next, err := j.Cancel(ctx, testCancelInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					case StateRunnable:
-						j := RunnableJob{h}
-						next, err := j.Cancel(ctx, testCancelInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					}
-					return out, end, err
-				},
-			},
-			"terminate": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Terminate(ctx, at, testTerminateInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateSubmitted:
-						j := SubmittedJob{h}
-						next, err := j.Terminate(ctx, testTerminateInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					case StatePending:
-						j := PendingJob{h}
-						next, err := j.Terminate(ctx, testTerminateInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					case StateRunnable:
-						j := RunnableJob{h}
-						next, err := j.Terminate(ctx, testTerminateInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					case StateStarting:
-						j := StartingJob{h}
-						next, err := j.Terminate(ctx, testTerminateInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					case StateRunning:
-						j := RunningJob{h}
-						next, err := j.Terminate(ctx, testTerminateInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					}
-					return out, end, err
-				},
-			},
-		},
-	}
+	return TerminateInput{StatusReason: c.Text("status_reason")}
 }

@@ -4,11 +4,9 @@ package checkrun
 
 import (
 	"context"
-	"iter"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -36,14 +34,10 @@ reset          | .      | refused      | refused      | refused      | refused  
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "checkrun",
-	Entity:      "CheckRun",
-	Version:     1,
-	Hash:        "7ec3d8190367df309a9178adc3d07456f8eb8e68394fde9195bc5063f0f95977",
-	Enforce:     "full",
-	RequestID:   "optional",
-	ExpectedRev: "optional",
-	Matrix:      testMatrix,
+	Machine: "checkrun", Entity: "CheckRun", Version: 1,
+	Hash:    "7ec3d8190367df309a9178adc3d07456f8eb8e68394fde9195bc5063f0f95977",
+	Enforce: "full", RequestID: "optional", ExpectedRev: "optional",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "suite", Type: "string"},
 		{Name: "app", Type: "string"},
@@ -88,31 +82,14 @@ var testTable = fsmtest.Table{
 				{Way: "branch 2", Inputs: `{"suite": "a", "name": "b", "head_sha": "c", "is_actions": false}`, Actor: "e"},
 			},
 		},
-		{
-			Name: "queue", Event: "queued",
-			Require: "own_app",
-		},
-		{
-			Name: "wait", Event: "waiting",
-			Require: "own_app, actions_only",
-		},
-		{
-			Name: "hold", Event: "pending",
-			Require: "own_app, actions_only",
-		},
-		{
-			Name: "start", Event: "started",
-			Require: "own_app",
-			Set:     []string{"started_at: now"},
-		},
+		{Name: "queue", Event: "queued", Require: "own_app"},
+		{Name: "wait", Event: "waiting", Require: "own_app, actions_only"},
+		{Name: "hold", Event: "pending", Require: "own_app, actions_only"},
+		{Name: "start", Event: "started", Require: "own_app", Set: []string{"started_at: now"}},
 		{
 			Name: "describe", Event: "described",
-			Inputs: []fsmtest.Input{
-				{Name: "name", Type: "optional string"},
-				{Name: "output", Type: "optional json"},
-			},
-			Require: "own_app",
-			Set:     []string{"name: input or same", "output: input or same"},
+			Inputs:  []fsmtest.Input{{Name: "name", Type: "optional string"}, {Name: "output", Type: "optional json"}},
+			Require: "own_app", Set: []string{"name: input or same", "output: input or same"},
 		},
 		{
 			Name: "complete", Event: "completed",
@@ -133,21 +110,12 @@ var testTable = fsmtest.Table{
 			Set:     []string{"conclusion: input", "output: input or same", "completed_at: now"},
 		},
 		{
-			Name: "make_stale", Event: "stale",
-			By:       "system",
+			Name: "make_stale", Event: "stale", By: "system",
 			Set:      []string{"conclusion: stale", "completed_at: now"},
 			Triggers: []string{"after created_at + 1209600s"},
 		},
-		{
-			Name: "rerequest", Event: "rerequested",
-			By:     "operator",
-			Effect: "send_rerequested",
-		},
-		{
-			Name:    "reset",
-			Require: "own_app",
-			Clear:   "conclusion, started_at, completed_at",
-		},
+		{Name: "rerequest", Event: "rerequested", By: "operator", Effect: "send_rerequested"},
+		{Name: "reset", Require: "own_app", Clear: "conclusion, started_at, completed_at"},
 	},
 	Forbidden: []fsmtest.Move{
 		{From: "requested", To: "in_progress", Reason: "it is queued first"},
@@ -180,8 +148,7 @@ var testDriver = fsmtest.Driver[CheckRun]{
 	Check:      Check,
 	Equal:      CheckRun.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Final:      func(state string) bool { return fsmtest.Named(States(), state).Final() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"not_own_app":       ErrNotOwnApp,
 		"actions_only":      ErrActionsOnly,
@@ -192,102 +159,78 @@ var testDriver = fsmtest.Driver[CheckRun]{
 		fsmtest.Words("Conclusion", []Conclusion{ConclusionActionRequired, ConclusionCancelled, ConclusionFailure, ConclusionNeutral, ConclusionSuccess, ConclusionSkipped, ConclusionStale, ConclusionStartupFailure, ConclusionTimedOut}, "action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure, timed_out", ""),
 		fsmtest.Words("CheckSuiteState", []CheckSuiteState{CheckSuiteStateInProgress, CheckSuiteStateQueued, CheckSuiteStateCompleted, CheckSuiteStateEmpty}, "in_progress, queued, completed, empty", ""),
 	},
-	Pure: map[string]fsmtest.Pure[CheckRun]{
-		"create": {
-			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Create(c.ID, testCreateInput(c), c.Actor, c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"queue": {
-			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Queue(c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r CheckRun) error { return r.Can(OpQueue) },
-		},
-		"wait": {
-			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Wait(c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r CheckRun) error { return r.Can(OpWait) },
-		},
-		"hold": {
-			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Hold(c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r CheckRun) error { return r.Can(OpHold) },
-		},
-		"start": {
-			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r CheckRun) error { return r.Can(OpStart) },
-		},
-		"describe": {
-			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Describe(testDescribeInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r CheckRun) error { return r.Can(OpDescribe) },
-		},
-		"complete": {
-			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Complete(testCompleteInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r CheckRun) error { return r.Can(OpComplete) },
-		},
-		"conclude_again": {
-			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ConcludeAgain(testConcludeAgainInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r CheckRun) error { return r.Can(OpConcludeAgain) },
-		},
-		"make_stale": {
-			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.MakeStale(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r CheckRun) error { return r.Can(OpMakeStale) },
-		},
-		"rerequest": {
-			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Rerequest(c.Actor, c.Reason, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r CheckRun) error { return r.Can(OpRerequest) },
-		},
-		"reset": {
-			Do: func(r *CheckRun, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Reset(c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r CheckRun) error { return r.Can(OpReset) },
-		},
-	},
+	Pure: testPure,
+	Can:  CheckRun.Can,
 	Project: func(records []CheckRun) fsmtest.Projected {
 		p := Project(records)
 		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"suite": p.Suite}, Fields: map[string]any{"check_runs": p.CheckRuns}}
 	},
 	Migrate: Migrate,
-	Open:    testOpen,
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[CheckRun], error) {
+		return testOpened(Open(ctx, store, testEffects{fx}, opts...))
+	},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *CheckRun, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "create":
+		*r, e, err = Create(c.ID, testCreateInput(c), c.Actor, c.Now())
+	case "queue":
+		return r.Queue(c.Actor, c.Now())
+	case "wait":
+		return r.Wait(c.Actor, c.Now())
+	case "hold":
+		return r.Hold(c.Actor, c.Now())
+	case "start":
+		return r.Start(c.Actor, c.Now())
+	case "describe":
+		return r.Describe(testDescribeInput(c), c.Actor, c.Now())
+	case "complete":
+		return r.Complete(testCompleteInput(c), c.Actor, c.Now())
+	case "conclude_again":
+		return r.ConcludeAgain(testConcludeAgainInput(c), c.Actor, c.Now())
+	case "make_stale":
+		return r.MakeStale(c.Now())
+	case "rerequest":
+		return r.Rerequest(c.Actor, c.Reason, c.Now())
+	case "reset":
+		return r.Reset(c.Actor, c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "create":
+		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
+	case "queue":
+		return m.Queue(ctx, at, c.Given())
+	case "wait":
+		return m.Wait(ctx, at, c.Given())
+	case "hold":
+		return m.Hold(ctx, at, c.Given())
+	case "start":
+		return m.Start(ctx, at, c.Given())
+	case "describe":
+		return m.Describe(ctx, at, testDescribeInput(c), c.Given())
+	case "complete":
+		return m.Complete(ctx, at, testCompleteInput(c), c.Given())
+	case "conclude_again":
+		return m.ConcludeAgain(ctx, at, testConcludeAgainInput(c), c.Given())
+	case "make_stale":
+		return m.MakeStale(ctx, at, c.GivenBySystem())
+	case "rerequest":
+		return m.Rerequest(ctx, at, c.Given())
+	case "reset":
+		return m.Reset(ctx, at, c.Given())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testCreateInput(c fsmtest.Call) CreateInput {
@@ -321,310 +264,8 @@ func testConcludeAgainInput(c fsmtest.Call) ConcludeAgainInput {
 	}
 }
 
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[CheckRun], error) {
-	m, err := Open(ctx, store, testEffectsOf(fx), opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
-	return &fsmtest.Durable[CheckRun]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[CheckRun, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Sweep:   m.Sweep,
-		Deliver: m.Deliver,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[CheckRun]) error) ([]fsm.Outcome[CheckRun], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[CheckRun], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r CheckRun, actor string) (got fsmtest.Holding[CheckRun]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case RequestedCheckRun:
-				got.State, got.Handle, got.Target = "requested", j.held, j
-			case WaitingCheckRun:
-				got.State, got.Handle, got.Target = "waiting", j.held, j
-			case PendingCheckRun:
-				got.State, got.Handle, got.Target = "pending", j.held, j
-			case QueuedCheckRun:
-				got.State, got.Handle, got.Target = "queued", j.held, j
-			case InProgressCheckRun:
-				got.State, got.Handle, got.Target = "in_progress", j.held, j
-				got.Fields = map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}
-			case CompletedCheckRun:
-				got.State, got.Handle, got.Target = "completed", j.held, j
-				got.Fields = map[string]bool{"conclusion": fsm.Some(j.Conclusion()) == r.Conclusion, "completed_at": fsm.Some(j.CompletedAt()) == r.CompletedAt}
-			}
-			return got
-		},
-		Operations: map[string]fsmtest.Durably[CheckRun]{
-			"create": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[CheckRun], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[CheckRun]{j.Outcome()}, nil
-				},
-			},
-			"queue": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Queue(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Record().State {
-					case StateRequested:
-						j := RequestedCheckRun{h}
-						next, err := j.Queue(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "queued", nil
-					case StateWaiting:
-						j := WaitingCheckRun{h}
-						next, err := j.Queue(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "queued", nil
-					case StatePending:
-						j := PendingCheckRun{h}
-						next, err := j.Queue(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "queued", nil
-					}
-					return out, end, err
-				},
-			},
-			"wait": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Wait(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Record().State {
-					case StateRequested:
-						j := RequestedCheckRun{h}
-						next, err := j.Wait(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "waiting", nil
-					case StateQueued:
-						j := QueuedCheckRun{h}
-						next, err := j.Wait(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "waiting", nil
-					case StatePending:
-						j := PendingCheckRun{h}
-						next, err := j.Wait(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "waiting", nil
-					}
-					return out, end, err
-				},
-			},
-			"hold": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Hold(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Record().State {
-					case StateRequested:
-						j := RequestedCheckRun{h}
-						next, err := j.Hold(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "pending", nil
-					case StateQueued:
-						j := QueuedCheckRun{h}
-						next, err := j.Hold(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "pending", nil
-					case StateWaiting:
-						j := WaitingCheckRun{h}
-						next, err := j.Hold(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "pending", nil
-					}
-					return out, end, err
-				},
-			},
-			"start": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Start(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Record().State {
-					case StateQueued:
-						j := QueuedCheckRun{h}
-						next, err := j.Start(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "in_progress", nil
-					}
-					return out, end, err
-				},
-			},
-			"describe": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Describe(ctx, at, testDescribeInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Record().State {
-					case StateQueued:
-						j := QueuedCheckRun{h}
-						err = j.Describe(ctx, testDescribeInput(c))
-						return j.Outcome(), "queued", err
-					case StateInProgress:
-						j := InProgressCheckRun{h}
-						err = j.Describe(ctx, testDescribeInput(c))
-						return j.Outcome(), "in_progress", err
-					case StateCompleted:
-						j := CompletedCheckRun{h}
-						err = j.Describe(ctx, testDescribeInput(c))
-						return j.Outcome(), "completed", err
-					}
-					return out, end, err
-				},
-			},
-			"complete": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Complete(ctx, at, testCompleteInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Record().State {
-					case StateRequested:
-						j := RequestedCheckRun{h}
-						next, err := j.Complete(ctx, testCompleteInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "completed", nil
-					case StateWaiting:
-						j := WaitingCheckRun{h}
-						next, err := j.Complete(ctx, testCompleteInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "completed", nil
-					case StatePending:
-						j := PendingCheckRun{h}
-						next, err := j.Complete(ctx, testCompleteInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "completed", nil
-					case StateQueued:
-						j := QueuedCheckRun{h}
-						next, err := j.Complete(ctx, testCompleteInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "completed", nil
-					case StateInProgress:
-						j := InProgressCheckRun{h}
-						next, err := j.Complete(ctx, testCompleteInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "completed", nil
-					}
-					return out, end, err
-				},
-			},
-			"conclude_again": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.ConcludeAgain(ctx, at, testConcludeAgainInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Record().State {
-					case StateCompleted:
-						j := CompletedCheckRun{h}
-						err = j.ConcludeAgain(ctx, testConcludeAgainInput(c))
-						return j.Outcome(), "completed", err
-					}
-					return out, end, err
-				},
-			},
-			"make_stale": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.MakeStale(ctx, at, c.GivenBySystem())
-				},
-			},
-			"rerequest": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Rerequest(ctx, at, c.Given())
-				},
-			},
-			"reset": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[CheckRun], error) {
-					return m.Reset(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					switch h.Record().State {
-					case StateCompleted:
-						j := CompletedCheckRun{h}
-						next, err := j.Reset(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "queued", nil
-					}
-					return out, end, err
-				},
-			},
-		},
-	}
-}
-
+// testEffects notes what is performed.
 type testEffects struct{ fx *fsmtest.Effects }
-
-func testEffectsOf(fx *fsmtest.Effects) Effects {
-	if fx == nil {
-		return nil
-	}
-	return testEffects{fx}
-}
 
 func (x testEffects) SendRerequested(ctx context.Context, r CheckRun, key string, e fsm.Event) error {
 	return x.fx.Perform("send_rerequested", r.Ref(), key, e, nil)

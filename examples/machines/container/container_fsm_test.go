@@ -4,11 +4,9 @@ package container
 
 import (
 	"context"
-	"iter"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -34,14 +32,10 @@ delete        | .           | refused    | refused    | refused    | -> deleted 
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "container",
-	Entity:      "Container",
-	Version:     1,
-	Hash:        "9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54",
-	Enforce:     "full",
-	RequestID:   "none",
-	ExpectedRev: "optional",
-	Matrix:      testMatrix,
+	Machine: "container", Entity: "Container", Version: 1,
+	Hash:    "9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54",
+	Enforce: "full", RequestID: "none", ExpectedRev: "optional",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "container_id", Type: "string"},
 		{Name: "oci_version", Type: "string"},
@@ -73,49 +67,22 @@ var testTable = fsmtest.Table{
 			Effect: "make_environment",
 		},
 		{
-			Name: "finish_create", Event: "created",
-			Inputs: []fsmtest.Input{
-				{Name: "pid", Type: "int 1.."},
-			},
+			Name: "finish_create", Event: "created", Inputs: []fsmtest.Input{{Name: "pid", Type: "int 1.."}},
 			Set: []string{"pid: input"},
 		},
+		{Name: "fail_create", Event: "create_failed", Effect: "undo_environment"},
+		{Name: "start", Event: "started", Effect: "run_program"},
+		{Name: "fail_start", Event: "start_failed", Clear: "pid", Then: "destroy"},
+		{Name: "destroy", Event: "destroyed", By: "system", Effect: "undo_environment"},
 		{
-			Name: "fail_create", Event: "create_failed",
-			Effect: "undo_environment",
-		},
-		{
-			Name: "start", Event: "started",
-			Effect: "run_program",
-		},
-		{
-			Name: "fail_start", Event: "start_failed",
-			Clear: "pid",
-			Then:  "destroy",
-		},
-		{
-			Name: "destroy", Event: "destroyed",
-			By:     "system",
-			Effect: "undo_environment",
-		},
-		{
-			Name: "kill", Event: "killed",
-			Inputs: []fsmtest.Input{
-				{Name: "signal", Type: "string"},
-			},
+			Name: "kill", Event: "killed", Inputs: []fsmtest.Input{{Name: "signal", Type: "string"}},
 			Effect: "send_signal",
 		},
 		{
-			Name: "exit", Event: "exited",
-			Inputs: []fsmtest.Input{
-				{Name: "exit_code", Type: "int"},
-			},
-			Set:   []string{"exit_code: input"},
-			Clear: "pid",
+			Name: "exit", Event: "exited", Inputs: []fsmtest.Input{{Name: "exit_code", Type: "int"}},
+			Set: []string{"exit_code: input"}, Clear: "pid",
 		},
-		{
-			Name: "delete", Event: "deleted",
-			Effect: "undo_environment",
-		},
+		{Name: "delete", Event: "deleted", Effect: "undo_environment"},
 	},
 	Forbidden: []fsmtest.Move{
 		{From: "creating", To: "running", Reason: "the environment comes first"},
@@ -137,91 +104,73 @@ var testDriver = fsmtest.Driver[Container]{
 	Check:      Check,
 	Equal:      Container.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"id_in_use": ErrIDInUse,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "creating, created, running, stopped, deleted", ""),
 	},
-	Pure: map[string]fsmtest.Pure[Container]{
-		"create": {
-			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Create(c.ID, testCreateInput(c), c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"finish_create": {
-			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.FinishCreate(testFinishCreateInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Container) error { return r.Can(OpFinishCreate) },
-		},
-		"fail_create": {
-			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.FailCreate(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Container) error { return r.Can(OpFailCreate) },
-		},
-		"start": {
-			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Container) error { return r.Can(OpStart) },
-		},
-		"fail_start": {
-			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.FailStart(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Container) error { return r.Can(OpFailStart) },
-		},
-		"destroy": {
-			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Destroy(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Container) error { return r.Can(OpDestroy) },
-		},
-		"kill": {
-			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Kill(testKillInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Container) error { return r.Can(OpKill) },
-		},
-		"exit": {
-			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Exit(testExitInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Container) error { return r.Can(OpExit) },
-		},
-		"delete": {
-			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Delete(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Container) error { return r.Can(OpDelete) },
-		},
-	},
+	Pure:    testPure,
+	Can:     Container.Can,
 	Migrate: Migrate,
-	Open:    testOpen,
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Container], error) {
+		return testOpened(Open(ctx, store, testEffects{fx}, opts...))
+	},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Container, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "create":
+		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
+	case "finish_create":
+		return r.FinishCreate(testFinishCreateInput(c), c.Now())
+	case "fail_create":
+		return r.FailCreate(c.Now())
+	case "start":
+		return r.Start(c.Now())
+	case "fail_start":
+		return r.FailStart(c.Now())
+	case "destroy":
+		return r.Destroy(c.Now())
+	case "kill":
+		return r.Kill(testKillInput(c), c.Now())
+	case "exit":
+		return r.Exit(testExitInput(c), c.Now())
+	case "delete":
+		return r.Delete(c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "create":
+		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
+	case "finish_create":
+		return m.FinishCreate(ctx, at, testFinishCreateInput(c), c.Given())
+	case "fail_create":
+		return m.FailCreate(ctx, at, c.Given())
+	case "start":
+		return m.Start(ctx, at, c.Given())
+	case "fail_start":
+		return m.FailStart(ctx, at, c.Given())
+	case "destroy":
+		return m.Destroy(ctx, at, c.GivenBySystem())
+	case "kill":
+		return m.Kill(ctx, at, testKillInput(c), c.Given())
+	case "exit":
+		return m.Exit(ctx, at, testExitInput(c), c.Given())
+	case "delete":
+		return m.Delete(ctx, at, c.Given())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testCreateInput(c fsmtest.Call) CreateInput {
@@ -234,238 +183,19 @@ func testCreateInput(c fsmtest.Call) CreateInput {
 }
 
 func testFinishCreateInput(c fsmtest.Call) FinishCreateInput {
-	return FinishCreateInput{
-		Pid: c.Int("pid"),
-	}
+	return FinishCreateInput{Pid: c.Int("pid")}
 }
 
 func testKillInput(c fsmtest.Call) KillInput {
-	return KillInput{
-		Signal: c.Text("signal"),
-	}
+	return KillInput{Signal: c.Text("signal")}
 }
 
 func testExitInput(c fsmtest.Call) ExitInput {
-	return ExitInput{
-		ExitCode: c.Int("exit_code"),
-	}
+	return ExitInput{ExitCode: c.Int("exit_code")}
 }
 
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Container], error) {
-	m, err := Open(ctx, store, testEffectsOf(fx), opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Container] {
-	return &fsmtest.Durable[Container]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Container, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Deliver: m.Deliver,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Container]) error) ([]fsm.Outcome[Container], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Container], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r Container, actor string) (got fsmtest.Holding[Container]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case CreatingContainer:
-				got.State, got.Handle, got.Target = "creating", j.held, j
-			case CreatedContainer:
-				got.State, got.Handle, got.Target = "created", j.held, j
-				got.Fields = map[string]bool{"pid": fsm.Some(j.Pid()) == r.Pid}
-			case RunningContainer:
-				got.State, got.Handle, got.Target = "running", j.held, j
-				got.Fields = map[string]bool{"pid": fsm.Some(j.Pid()) == r.Pid}
-			case StoppedContainer:
-				got.State, got.Handle, got.Target = "stopped", j.held, j
-			case DeletedContainer:
-				got.State, got.Handle, got.Target = "deleted", j.held, j
-			}
-			return got
-		},
-		Operations: map[string]fsmtest.Durably[Container]{
-			"create": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Container], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Container]{j.Outcome()}, nil
-				},
-			},
-			"finish_create": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.FinishCreate(ctx, at, testFinishCreateInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Record().State {
-					case StateCreating:
-						j := CreatingContainer{h}
-						next, err := j.FinishCreate(ctx, testFinishCreateInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "created", nil
-					}
-					return out, end, err
-				},
-			},
-			"fail_create": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.FailCreate(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Record().State {
-					case StateCreating:
-						j := CreatingContainer{h}
-						next, err := j.FailCreate(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "deleted", nil
-					}
-					return out, end, err
-				},
-			},
-			"start": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.Start(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Record().State {
-					case StateCreated:
-						j := CreatedContainer{createdFields{h}}
-						next, err := j.Start(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "running", nil
-					}
-					return out, end, err
-				},
-			},
-			"fail_start": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.FailStart(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Record().State {
-					case StateCreated:
-						j := CreatedContainer{createdFields{h}}
-						next, err := j.FailStart(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), next.Record().State.String(), nil
-					}
-					return out, end, err
-				},
-			},
-			"destroy": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.Destroy(ctx, at, c.GivenBySystem())
-				},
-			},
-			"kill": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.Kill(ctx, at, testKillInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Record().State {
-					case StateCreated:
-						j := CreatedContainer{createdFields{h}}
-						err = j.Kill(ctx, testKillInput(c))
-						return j.Outcome(), "created", err
-					case StateRunning:
-						j := RunningContainer{createdFields{h}}
-						err = j.Kill(ctx, testKillInput(c))
-						return j.Outcome(), "running", err
-					}
-					return out, end, err
-				},
-			},
-			"exit": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.Exit(ctx, at, testExitInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Record().State {
-					case StateCreated:
-						j := CreatedContainer{createdFields{h}}
-						next, err := j.Exit(ctx, testExitInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "stopped", nil
-					case StateRunning:
-						j := RunningContainer{createdFields{h}}
-						next, err := j.Exit(ctx, testExitInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "stopped", nil
-					}
-					return out, end, err
-				},
-			},
-			"delete": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
-					return m.Delete(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					switch h.Record().State {
-					case StateStopped:
-						j := StoppedContainer{h}
-						next, err := j.Delete(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "deleted", nil
-					}
-					return out, end, err
-				},
-			},
-		},
-	}
-}
-
+// testEffects notes what is performed.
 type testEffects struct{ fx *fsmtest.Effects }
-
-func testEffectsOf(fx *fsmtest.Effects) Effects {
-	if fx == nil {
-		return nil
-	}
-	return testEffects{fx}
-}
 
 func (x testEffects) MakeEnvironment(ctx context.Context, r Container, key string, e fsm.Event) error {
 	return x.fx.Perform("make_environment", r.Ref(), key, e, nil)

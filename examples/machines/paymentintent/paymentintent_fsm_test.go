@@ -4,11 +4,9 @@ package paymentintent
 
 import (
 	"context"
-	"iter"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -35,14 +33,10 @@ cancel                  | .      | choose                     | choose          
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "paymentintent",
-	Entity:      "PaymentIntent",
-	Version:     1,
-	Hash:        "41322d9efcb8dc9f4eb069c1537e319528a121737046a6b19a656ccdd964ea85",
-	Enforce:     "full",
-	RequestID:   "required",
-	ExpectedRev: "optional",
-	Matrix:      testMatrix,
+	Machine: "paymentintent", Entity: "PaymentIntent", Version: 1,
+	Hash:    "41322d9efcb8dc9f4eb069c1537e319528a121737046a6b19a656ccdd964ea85",
+	Enforce: "full", RequestID: "required", ExpectedRev: "optional",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "amount", Type: "int 1.."},
 		{Name: "currency", Type: "string"},
@@ -121,18 +115,13 @@ var testTable = fsmtest.Table{
 			},
 		},
 		{
-			Name: "update", Event: "updated",
-			Inputs: []fsmtest.Input{
-				{Name: "amount", Type: "int 1.."},
-			},
+			Name: "update", Event: "updated", Inputs: []fsmtest.Input{{Name: "amount", Type: "int 1.."}},
 			Set: []string{"amount: input"},
 		},
 		{
 			Name: "attach", Event: "payment_method_attached",
-			Inputs: []fsmtest.Input{
-				{Name: "payment_method", Type: "string"},
-			},
-			Set: []string{"payment_method: input"},
+			Inputs: []fsmtest.Input{{Name: "payment_method", Type: "string"}},
+			Set:    []string{"payment_method: input"},
 		},
 		{
 			Name: "confirm", Event: "confirmed",
@@ -211,11 +200,8 @@ var testTable = fsmtest.Table{
 		},
 		{
 			Name: "increment_authorization", Event: "authorization_raised",
-			Inputs: []fsmtest.Input{
-				{Name: "amount", Type: "int 1.."},
-			},
-			Require: "is_more",
-			Set:     []string{"amount: input", "amount_capturable: input.amount"},
+			Inputs: []fsmtest.Input{{Name: "amount", Type: "int 1.."}}, Require: "is_more",
+			Set: []string{"amount: input", "amount_capturable: input.amount"},
 			Witnesses: []fsmtest.Witness{
 				{Way: "guard is_more", In: "requires_capture", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`, Inputs: `{"amount": 1}`, Actor: "e"},
 				{Way: "move", In: "requires_capture", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`, Inputs: `{"amount": 2}`, Actor: "e"},
@@ -223,13 +209,9 @@ var testTable = fsmtest.Table{
 		},
 		{
 			Name: "capture", Event: "captured",
-			Inputs: []fsmtest.Input{
-				{Name: "amount", Type: "int 1.."},
-				{Name: "at_once", Type: "bool"},
-			},
-			Require: "is_held",
-			Set:     []string{"amount_received: input.amount", "amount_capturable: 0"},
-			Clear:   "capture_before",
+			Inputs:  []fsmtest.Input{{Name: "amount", Type: "int 1.."}, {Name: "at_once", Type: "bool"}},
+			Require: "is_held", Set: []string{"amount_received: input.amount", "amount_capturable: 0"},
+			Clear: "capture_before",
 			Choose: []fsmtest.Branch{
 				{When: []string{"input.at_once == true"}, To: "succeeded"},
 				{To: "processing"},
@@ -241,11 +223,9 @@ var testTable = fsmtest.Table{
 			},
 		},
 		{
-			Name: "expire_authorization", Event: "authorization_expired",
-			By:       "system",
-			Set:      []string{"canceled_at: now", "cancellation_reason: automatic", "amount_capturable: 0"},
-			Clear:    "capture_before",
-			Triggers: []string{"after capture_before"},
+			Name: "expire_authorization", Event: "authorization_expired", By: "system",
+			Set:   []string{"canceled_at: now", "cancellation_reason: automatic", "amount_capturable: 0"},
+			Clear: "capture_before", Triggers: []string{"after capture_before"},
 		},
 		{
 			Name: "cancel", Event: "canceled",
@@ -282,7 +262,7 @@ var testDriver = fsmtest.Driver[PaymentIntent]{
 	Check:      Check,
 	Equal:      PaymentIntent.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"not_more":           ErrNotMore,
 		"amount_too_large":   ErrAmountTooLarge,
@@ -298,91 +278,70 @@ var testDriver = fsmtest.Driver[PaymentIntent]{
 		fsmtest.Words("SettleActionOutcome", []SettleActionOutcome{SettleActionOutcomeProcessing, SettleActionOutcomeApproved, SettleActionOutcomeDeclined}, "processing, approved, declined", ""),
 		fsmtest.Words("SettleOutcome", []SettleOutcome{SettleOutcomeApproved, SettleOutcomeDeclined}, "approved, declined", ""),
 	},
-	Pure: map[string]fsmtest.Pure[PaymentIntent]{
-		"create": {
-			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Create(c.ID, testCreateInput(c), c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"update": {
-			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Update(testUpdateInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r PaymentIntent) error { return r.Can(OpUpdate) },
-		},
-		"attach": {
-			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Attach(testAttachInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r PaymentIntent) error { return r.Can(OpAttach) },
-		},
-		"confirm": {
-			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Confirm(testConfirmInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r PaymentIntent) error { return r.Can(OpConfirm) },
-		},
-		"settle_action": {
-			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SettleAction(testSettleActionInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r PaymentIntent) error { return r.Can(OpSettleAction) },
-		},
-		"settle": {
-			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Settle(testSettleInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r PaymentIntent) error { return r.Can(OpSettle) },
-		},
-		"increment_authorization": {
-			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.IncrementAuthorization(testIncrementAuthorizationInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r PaymentIntent) error { return r.Can(OpIncrementAuthorization) },
-		},
-		"capture": {
-			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Capture(testCaptureInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r PaymentIntent) error { return r.Can(OpCapture) },
-		},
-		"expire_authorization": {
-			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ExpireAuthorization(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r PaymentIntent) error { return r.Can(OpExpireAuthorization) },
-		},
-		"cancel": {
-			Do: func(r *PaymentIntent, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Cancel(testCancelInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r PaymentIntent) error { return r.Can(OpCancel) },
-		},
-	},
+	Pure:    testPure,
+	Can:     PaymentIntent.Can,
 	Migrate: Migrate,
-	Open:    testOpen,
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[PaymentIntent], error) {
+		return testOpened(Open(ctx, store, opts...))
+	},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *PaymentIntent, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "create":
+		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
+	case "update":
+		return r.Update(testUpdateInput(c), c.Now())
+	case "attach":
+		return r.Attach(testAttachInput(c), c.Now())
+	case "confirm":
+		return r.Confirm(testConfirmInput(c), c.Now())
+	case "settle_action":
+		return r.SettleAction(testSettleActionInput(c), c.Now())
+	case "settle":
+		return r.Settle(testSettleInput(c), c.Now())
+	case "increment_authorization":
+		return r.IncrementAuthorization(testIncrementAuthorizationInput(c), c.Now())
+	case "capture":
+		return r.Capture(testCaptureInput(c), c.Now())
+	case "expire_authorization":
+		return r.ExpireAuthorization(c.Now())
+	case "cancel":
+		return r.Cancel(testCancelInput(c), c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "create":
+		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
+	case "update":
+		return m.Update(ctx, at, testUpdateInput(c), c.Given())
+	case "attach":
+		return m.Attach(ctx, at, testAttachInput(c), c.Given())
+	case "confirm":
+		return m.Confirm(ctx, at, testConfirmInput(c), c.Given())
+	case "settle_action":
+		return m.SettleAction(ctx, at, testSettleActionInput(c), c.Given())
+	case "settle":
+		return m.Settle(ctx, at, testSettleInput(c), c.Given())
+	case "increment_authorization":
+		return m.IncrementAuthorization(ctx, at, testIncrementAuthorizationInput(c), c.Given())
+	case "capture":
+		return m.Capture(ctx, at, testCaptureInput(c), c.Given())
+	case "expire_authorization":
+		return m.ExpireAuthorization(ctx, at, c.GivenBySystem())
+	case "cancel":
+		return m.Cancel(ctx, at, testCancelInput(c), c.Given())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testCreateInput(c fsmtest.Call) CreateInput {
@@ -396,15 +355,11 @@ func testCreateInput(c fsmtest.Call) CreateInput {
 }
 
 func testUpdateInput(c fsmtest.Call) UpdateInput {
-	return UpdateInput{
-		Amount: c.Int("amount"),
-	}
+	return UpdateInput{Amount: c.Int("amount")}
 }
 
 func testAttachInput(c fsmtest.Call) AttachInput {
-	return AttachInput{
-		PaymentMethod: c.Text("payment_method"),
-	}
+	return AttachInput{PaymentMethod: c.Text("payment_method")}
 }
 
 func testConfirmInput(c fsmtest.Call) ConfirmInput {
@@ -433,328 +388,13 @@ func testSettleInput(c fsmtest.Call) SettleInput {
 }
 
 func testIncrementAuthorizationInput(c fsmtest.Call) IncrementAuthorizationInput {
-	return IncrementAuthorizationInput{
-		Amount: c.Int("amount"),
-	}
+	return IncrementAuthorizationInput{Amount: c.Int("amount")}
 }
 
 func testCaptureInput(c fsmtest.Call) CaptureInput {
-	return CaptureInput{
-		Amount: c.Int("amount"),
-		AtOnce: c.Bool("at_once"),
-	}
+	return CaptureInput{Amount: c.Int("amount"), AtOnce: c.Bool("at_once")}
 }
 
 func testCancelInput(c fsmtest.Call) CancelInput {
-	return CancelInput{
-		CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason"),
-	}
-}
-
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[PaymentIntent], error) {
-	m, err := Open(ctx, store, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
-	return &fsmtest.Durable[PaymentIntent]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[PaymentIntent, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Sweep: m.Sweep,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[PaymentIntent]) error) ([]fsm.Outcome[PaymentIntent], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[PaymentIntent], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r PaymentIntent, actor string) (got fsmtest.Holding[PaymentIntent]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case RequiresPaymentMethodPaymentIntent:
-				got.State, got.Handle, got.Target = "requires_payment_method", j.held, j
-			case RequiresConfirmationPaymentIntent:
-				got.State, got.Handle, got.Target = "requires_confirmation", j.held, j
-				got.Fields = map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod}
-			case RequiresActionPaymentIntent:
-				got.State, got.Handle, got.Target = "requires_action", j.held, j
-				got.Fields = map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod, "next_action": fsm.Some(j.NextAction()) == r.NextAction}
-			case ProcessingPaymentIntent:
-				got.State, got.Handle, got.Target = "processing", j.held, j
-				got.Fields = map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod}
-			case RequiresCapturePaymentIntent:
-				got.State, got.Handle, got.Target = "requires_capture", j.held, j
-				got.Fields = map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod, "capture_before": fsm.Some(j.CaptureBefore()) == r.CaptureBefore}
-			case SucceededPaymentIntent:
-				got.State, got.Handle, got.Target = "succeeded", j.held, j
-			case CanceledPaymentIntent:
-				got.State, got.Handle, got.Target = "canceled", j.held, j
-			}
-			return got
-		},
-		Operations: map[string]fsmtest.Durably[PaymentIntent]{
-			"create": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[PaymentIntent], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[PaymentIntent]{j.Outcome()}, nil
-				},
-			},
-			"update": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Update(ctx, at, testUpdateInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					switch h.Record().State {
-					case StateRequiresPaymentMethod:
-						j := RequiresPaymentMethodPaymentIntent{h}
-						err = j.Update(ctx, testUpdateInput(c))
-						return j.Outcome(), "requires_payment_method", err
-					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
-						err = j.Update(ctx, testUpdateInput(c))
-						return j.Outcome(), "requires_confirmation", err
-					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{h}
-						err = j.Update(ctx, testUpdateInput(c))
-						return j.Outcome(), "requires_action", err
-					}
-					return out, end, err
-				},
-			},
-			"attach": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Attach(ctx, at, testAttachInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					switch h.Record().State {
-					case StateRequiresPaymentMethod:
-						j := RequiresPaymentMethodPaymentIntent{h}
-						next, err := j.Attach(ctx, testAttachInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "requires_confirmation", nil
-					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
-						err = j.Attach(ctx, testAttachInput(c))
-						return j.Outcome(), "requires_confirmation", err
-					}
-					return out, end, err
-				},
-			},
-			"confirm": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Confirm(ctx, at, testConfirmInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					told := func(next AfterConfirm) string {
-						switch next.(type) {
-						case RequiresPaymentMethodPaymentIntent:
-							return "requires_payment_method"
-						case RequiresActionPaymentIntent:
-							return "requires_action"
-						case ProcessingPaymentIntent:
-							return "processing"
-						case RequiresCapturePaymentIntent:
-							return "requires_capture"
-						case SucceededPaymentIntent:
-							return "succeeded"
-						case CanceledPaymentIntent:
-							return "canceled"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
-						next, err := j.Confirm(ctx, testConfirmInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"settle_action": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.SettleAction(ctx, at, testSettleActionInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					told := func(next AfterSettleAction) string {
-						switch next.(type) {
-						case RequiresPaymentMethodPaymentIntent:
-							return "requires_payment_method"
-						case RequiresConfirmationPaymentIntent:
-							return "requires_confirmation"
-						case ProcessingPaymentIntent:
-							return "processing"
-						case RequiresCapturePaymentIntent:
-							return "requires_capture"
-						case SucceededPaymentIntent:
-							return "succeeded"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{h}
-						next, err := j.SettleAction(ctx, testSettleActionInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"settle": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Settle(ctx, at, testSettleInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					told := func(next AfterSettle) string {
-						switch next.(type) {
-						case RequiresPaymentMethodPaymentIntent:
-							return "requires_payment_method"
-						case RequiresCapturePaymentIntent:
-							return "requires_capture"
-						case SucceededPaymentIntent:
-							return "succeeded"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateProcessing:
-						j := ProcessingPaymentIntent{requiresConfirmationFields{h}}
-						next, err := j.Settle(ctx, testSettleInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"increment_authorization": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.IncrementAuthorization(ctx, at, testIncrementAuthorizationInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					switch h.Record().State {
-					case StateRequiresCapture:
-						j := RequiresCapturePaymentIntent{h}
-						err = j.IncrementAuthorization(ctx, testIncrementAuthorizationInput(c))
-						return j.Outcome(), "requires_capture", err
-					}
-					return out, end, err
-				},
-			},
-			"capture": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Capture(ctx, at, testCaptureInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					told := func(next AfterCapture) string {
-						switch next.(type) {
-						case ProcessingPaymentIntent:
-							return "processing"
-						case SucceededPaymentIntent:
-							return "succeeded"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateRequiresCapture:
-						j := RequiresCapturePaymentIntent{h}
-						next, err := j.Capture(ctx, testCaptureInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"expire_authorization": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.ExpireAuthorization(ctx, at, c.GivenBySystem())
-				},
-			},
-			"cancel": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[PaymentIntent], error) {
-					return m.Cancel(ctx, at, testCancelInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
-					switch h.Record().State {
-					case StateRequiresPaymentMethod:
-						j := RequiresPaymentMethodPaymentIntent{h}
-						next, err := j.Cancel(ctx, testCancelInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "canceled", nil
-					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
-						next, err := j.Cancel(ctx, testCancelInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "canceled", nil
-					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{h}
-						next, err := j.Cancel(ctx, testCancelInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "canceled", nil
-					case StateProcessing:
-						j := ProcessingPaymentIntent{requiresConfirmationFields{h}}
-						next, err := j.Cancel(ctx, testCancelInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "canceled", nil
-					case StateRequiresCapture:
-						j := RequiresCapturePaymentIntent{h}
-						next, err := j.Cancel(ctx, testCancelInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "canceled", nil
-					}
-					return out, end, err
-				},
-			},
-		},
-	}
+	return CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")}
 }

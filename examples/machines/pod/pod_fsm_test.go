@@ -4,12 +4,10 @@ package pod
 
 import (
 	"context"
-	"iter"
 	"testing"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -35,14 +33,10 @@ collect         | .          | -> failed  | -> failed  | refused   | refused | -
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "pod",
-	Entity:      "Pod",
-	Version:     1,
-	Hash:        "7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24",
-	Enforce:     "full",
-	RequestID:   "optional",
-	ExpectedRev: "required",
-	Matrix:      testMatrix,
+	Machine: "pod", Entity: "Pod", Version: 1,
+	Hash:    "7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24",
+	Enforce: "full", RequestID: "optional", ExpectedRev: "required",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "restart_policy", Type: "always|on_failure|never"},
 		{Name: "containers", Type: "int 1.."},
@@ -76,12 +70,8 @@ var testTable = fsmtest.Table{
 			Set: []string{"restart_policy: input", "containers: input", "deadline: input or absent"},
 		},
 		{
-			Name: "bind", Event: "bound",
-			Inputs: []fsmtest.Input{
-				{Name: "node", Type: "string"},
-			},
-			Require: "unbound",
-			Set:     []string{"node: input"},
+			Name: "bind", Event: "bound", Inputs: []fsmtest.Input{{Name: "node", Type: "string"}},
+			Require: "unbound", Set: []string{"node: input"},
 		},
 		{
 			Name: "report", Event: "reported",
@@ -114,53 +104,33 @@ var testTable = fsmtest.Table{
 			},
 		},
 		{
-			Name: "lose_contact", Event: "contact_lost",
-			By: "system",
-			Inputs: []fsmtest.Input{
-				{Name: "status_reason", Type: "string"},
-			},
-			Set: []string{"status_reason: input.status_reason"},
+			Name: "lose_contact", Event: "contact_lost", By: "system",
+			Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string"}},
+			Set:    []string{"status_reason: input.status_reason"},
 		},
 		{
-			Name: "exceed_deadline", Event: "deadline_exceeded",
-			By: "system",
-			Inputs: []fsmtest.Input{
-				{Name: "status_reason", Type: "string", Loose: true},
-			},
-			Set:      []string{"status_reason: input.status_reason"},
-			Triggers: []string{"after deadline"},
+			Name: "exceed_deadline", Event: "deadline_exceeded", By: "system",
+			Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string", Loose: true}},
+			Set:    []string{"status_reason: input.status_reason"}, Triggers: []string{"after deadline"},
 		},
 		{
-			Name: "evict", Event: "evicted",
-			Inputs: []fsmtest.Input{
-				{Name: "status_reason", Type: "string"},
-			},
+			Name: "evict", Event: "evicted", Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string"}},
 			Set: []string{"status_reason: input"},
 		},
 		{
 			Name: "delete", Event: "deletion_requested",
-			Inputs: []fsmtest.Input{
-				{Name: "deletion_at", Type: "time", Loose: true},
-			},
-			Require: "never_deleted",
-			Set:     []string{"deletion_at: input"},
+			Inputs: []fsmtest.Input{{Name: "deletion_at", Type: "time", Loose: true}}, Require: "never_deleted",
+			Set: []string{"deletion_at: input"},
 		},
 		{
 			Name: "hasten", Event: "deletion_hastened",
-			Inputs: []fsmtest.Input{
-				{Name: "deletion_at", Type: "time", Loose: true},
-			},
-			Require: "shorter_grace",
-			Set:     []string{"deletion_at: input"},
+			Inputs: []fsmtest.Input{{Name: "deletion_at", Type: "time", Loose: true}}, Require: "shorter_grace",
+			Set: []string{"deletion_at: input"},
 		},
 		{
-			Name: "collect", Event: "collected",
-			By: "system",
-			Inputs: []fsmtest.Input{
-				{Name: "status_reason", Type: "string", Loose: true},
-			},
-			Set:      []string{"status_reason: input.status_reason"},
-			Triggers: []string{"after deletion_at"},
+			Name: "collect", Event: "collected", By: "system",
+			Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string", Loose: true}},
+			Set:    []string{"status_reason: input.status_reason"}, Triggers: []string{"after deletion_at"},
 		},
 	},
 	Forbidden: []fsmtest.Move{
@@ -182,7 +152,7 @@ var testDriver = fsmtest.Driver[Pod]{
 	Check:      Check,
 	Equal:      Pod.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"already_bound":       ErrAlreadyBound,
 		"not_its_node":        ErrNotItsNode,
@@ -195,84 +165,71 @@ var testDriver = fsmtest.Driver[Pod]{
 		fsmtest.Words("State", States(), "pending, running, succeeded, failed, unknown", ""),
 		fsmtest.Words("RestartPolicy", []RestartPolicy{RestartPolicyAlways, RestartPolicyOnFailure, RestartPolicyNever}, "always, on_failure, never", ""),
 	},
-	Pure: map[string]fsmtest.Pure[Pod]{
-		"create": {
-			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Create(c.ID, testCreateInput(c), c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"bind": {
-			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Bind(testBindInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Pod) error { return r.Can(OpBind) },
-		},
-		"report": {
-			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Report(testReportInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Pod) error { return r.Can(OpReport) },
-		},
-		"lose_contact": {
-			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.LoseContact(testLoseContactInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Pod) error { return r.Can(OpLoseContact) },
-		},
-		"exceed_deadline": {
-			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ExceedDeadline(testExceedDeadlineInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Pod) error { return r.Can(OpExceedDeadline) },
-		},
-		"evict": {
-			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Evict(testEvictInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Pod) error { return r.Can(OpEvict) },
-		},
-		"delete": {
-			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Delete(testDeleteInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Pod) error { return r.Can(OpDelete) },
-		},
-		"hasten": {
-			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Hasten(testHastenInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Pod) error { return r.Can(OpHasten) },
-		},
-		"collect": {
-			Do: func(r *Pod, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Collect(testCollectInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Pod) error { return r.Can(OpCollect) },
-		},
-	},
+	Pure:    testPure,
+	Can:     Pod.Can,
 	Migrate: Migrate,
-	Open:    testOpen,
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Pod], error) {
+		return testOpened(Open(ctx, store, Sources{
+			ExceedDeadline: func(Pod, time.Time) (ExceedDeadlineInput, error) {
+				return testExceedDeadlineInput(fx.Source("exceed_deadline")), nil
+			},
+			Collect: func(Pod, time.Time) (CollectInput, error) { return testCollectInput(fx.Source("collect")), nil },
+		}, opts...))
+	},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Pod, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "create":
+		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
+	case "bind":
+		return r.Bind(testBindInput(c), c.Now())
+	case "report":
+		return r.Report(testReportInput(c), c.Actor, c.Now())
+	case "lose_contact":
+		return r.LoseContact(testLoseContactInput(c), c.Now())
+	case "exceed_deadline":
+		return r.ExceedDeadline(testExceedDeadlineInput(c), c.Now())
+	case "evict":
+		return r.Evict(testEvictInput(c), c.Now())
+	case "delete":
+		return r.Delete(testDeleteInput(c), c.Now())
+	case "hasten":
+		return r.Hasten(testHastenInput(c), c.Now())
+	case "collect":
+		return r.Collect(testCollectInput(c), c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "create":
+		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
+	case "bind":
+		return m.Bind(ctx, at, testBindInput(c), c.Given())
+	case "report":
+		return m.Report(ctx, at, testReportInput(c), c.Given())
+	case "lose_contact":
+		return m.LoseContact(ctx, at, testLoseContactInput(c), c.GivenBySystem())
+	case "exceed_deadline":
+		return m.ExceedDeadline(ctx, at, testExceedDeadlineInput(c), c.GivenBySystem())
+	case "evict":
+		return m.Evict(ctx, at, testEvictInput(c), c.Given())
+	case "delete":
+		return m.Delete(ctx, at, testDeleteInput(c), c.Given())
+	case "hasten":
+		return m.Hasten(ctx, at, testHastenInput(c), c.Given())
+	case "collect":
+		return m.Collect(ctx, at, testCollectInput(c), c.GivenBySystem())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testCreateInput(c fsmtest.Call) CreateInput {
@@ -284,9 +241,7 @@ func testCreateInput(c fsmtest.Call) CreateInput {
 }
 
 func testBindInput(c fsmtest.Call) BindInput {
-	return BindInput{
-		Node: c.Text("node"),
-	}
+	return BindInput{Node: c.Text("node")}
 }
 
 func testReportInput(c fsmtest.Call) ReportInput {
@@ -299,258 +254,25 @@ func testReportInput(c fsmtest.Call) ReportInput {
 }
 
 func testLoseContactInput(c fsmtest.Call) LoseContactInput {
-	return LoseContactInput{
-		StatusReason: c.Text("status_reason"),
-	}
+	return LoseContactInput{StatusReason: c.Text("status_reason")}
 }
 
 func testExceedDeadlineInput(c fsmtest.Call) ExceedDeadlineInput {
-	return ExceedDeadlineInput{
-		StatusReason: c.Text("status_reason"),
-	}
+	return ExceedDeadlineInput{StatusReason: c.Text("status_reason")}
 }
 
 func testEvictInput(c fsmtest.Call) EvictInput {
-	return EvictInput{
-		StatusReason: c.Text("status_reason"),
-	}
+	return EvictInput{StatusReason: c.Text("status_reason")}
 }
 
 func testDeleteInput(c fsmtest.Call) DeleteInput {
-	return DeleteInput{
-		DeletionAt: c.Time("deletion_at"),
-	}
+	return DeleteInput{DeletionAt: c.Time("deletion_at")}
 }
 
 func testHastenInput(c fsmtest.Call) HastenInput {
-	return HastenInput{
-		DeletionAt: c.Time("deletion_at"),
-	}
+	return HastenInput{DeletionAt: c.Time("deletion_at")}
 }
 
 func testCollectInput(c fsmtest.Call) CollectInput {
-	return CollectInput{
-		StatusReason: c.Text("status_reason"),
-	}
-}
-
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Pod], error) {
-	m, err := Open(ctx, store, Sources{
-		ExceedDeadline: func(Pod, time.Time) (ExceedDeadlineInput, error) {
-			return testExceedDeadlineInput(fx.Source("exceed_deadline")), nil
-		},
-		Collect: func(Pod, time.Time) (CollectInput, error) { return testCollectInput(fx.Source("collect")), nil },
-	}, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Pod] {
-	return &fsmtest.Durable[Pod]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Pod, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Sweep: m.Sweep,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Pod]) error) ([]fsm.Outcome[Pod], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Pod], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r Pod, actor string) (got fsmtest.Holding[Pod]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case PendingPod:
-				got.State, got.Handle, got.Target = "pending", j.held, j
-			case RunningPod:
-				got.State, got.Handle, got.Target = "running", j.held, j
-				got.Fields = map[string]bool{"node": fsm.Some(j.Node()) == r.Node}
-			case SucceededPod:
-				got.State, got.Handle, got.Target = "succeeded", j.held, j
-			case FailedPod:
-				got.State, got.Handle, got.Target = "failed", j.held, j
-			case UnknownPod:
-				got.State, got.Handle, got.Target = "unknown", j.held, j
-				got.Fields = map[string]bool{"node": fsm.Some(j.Node()) == r.Node, "status_reason": fsm.Some(j.StatusReason()) == r.StatusReason}
-			}
-			return got
-		},
-		Operations: map[string]fsmtest.Durably[Pod]{
-			"create": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Pod], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Pod]{j.Outcome()}, nil
-				},
-			},
-			"bind": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Bind(ctx, at, testBindInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					switch h.Record().State {
-					case StatePending:
-						j := PendingPod{h}
-						err = j.Bind(ctx, testBindInput(c))
-						return j.Outcome(), "pending", err
-					}
-					return out, end, err
-				},
-			},
-			"report": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Report(ctx, at, testReportInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					told := func(next AfterReport) string {
-						switch next.(type) {
-						case PendingPod:
-							return "pending"
-						case RunningPod:
-							return "running"
-						case SucceededPod:
-							return "succeeded"
-						case FailedPod:
-							return "failed"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StatePending:
-						j := PendingPod{h}
-						next, err := j.Report(ctx, testReportInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateRunning:
-						j := RunningPod{h}
-						next, err := j.Report(ctx, testReportInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateUnknown:
-						j := UnknownPod{h}
-						next, err := j.Report(ctx, testReportInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"lose_contact": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.LoseContact(ctx, at, testLoseContactInput(c), c.GivenBySystem())
-				},
-			},
-			"exceed_deadline": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.ExceedDeadline(ctx, at, testExceedDeadlineInput(c), c.GivenBySystem())
-				},
-			},
-			"evict": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Evict(ctx, at, testEvictInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					switch h.Record().State {
-					case StatePending:
-						j := PendingPod{h}
-						next, err := j.Evict(ctx, testEvictInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					case StateRunning:
-						j := RunningPod{h}
-						next, err := j.Evict(ctx, testEvictInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					}
-					return out, end, err
-				},
-			},
-			"delete": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Delete(ctx, at, testDeleteInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					switch h.Record().State {
-					case StatePending:
-						j := PendingPod{h}
-						err = j.Delete(ctx, testDeleteInput(c))
-						return j.Outcome(), "pending", err
-					case StateRunning:
-						j := RunningPod{h}
-						err = j.Delete(ctx, testDeleteInput(c))
-						return j.Outcome(), "running", err
-					case StateUnknown:
-						j := UnknownPod{h}
-						err = j.Delete(ctx, testDeleteInput(c))
-						return j.Outcome(), "unknown", err
-					}
-					return out, end, err
-				},
-			},
-			"hasten": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Hasten(ctx, at, testHastenInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
-					switch h.Record().State {
-					case StatePending:
-						j := PendingPod{h}
-						err = j.Hasten(ctx, testHastenInput(c))
-						return j.Outcome(), "pending", err
-					case StateRunning:
-						j := RunningPod{h}
-						err = j.Hasten(ctx, testHastenInput(c))
-						return j.Outcome(), "running", err
-					case StateUnknown:
-						j := UnknownPod{h}
-						err = j.Hasten(ctx, testHastenInput(c))
-						return j.Outcome(), "unknown", err
-					}
-					return out, end, err
-				},
-			},
-			"collect": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Pod], error) {
-					return m.Collect(ctx, at, testCollectInput(c), c.GivenBySystem())
-				},
-			},
-		},
-	}
+	return CollectInput{StatusReason: c.Text("status_reason")}
 }

@@ -4,12 +4,10 @@ package riverjob
 
 import (
 	"context"
-	"iter"
 	"testing"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -37,14 +35,10 @@ rescue      | .      | refused | refused      | refused    | choose       | refu
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "riverjob",
-	Entity:      "Job",
-	Version:     1,
-	Hash:        "08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805",
-	Enforce:     "full",
-	RequestID:   "required",
-	ExpectedRev: "required",
-	Matrix:      testMatrix,
+	Machine: "riverjob", Entity: "Job", Version: 1,
+	Hash:    "08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805",
+	Enforce: "full", RequestID: "required", ExpectedRev: "required",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "kind", Type: "string"},
 		{Name: "queue", Type: "string"},
@@ -121,8 +115,7 @@ var testTable = fsmtest.Table{
 				{When: []string{"now < input.scheduled_at"}, To: "scheduled"},
 				{To: "available"},
 			},
-			Dedupe:   "unique_key",
-			DedupeIn: "pending, scheduled, available, running, retryable, completed",
+			Dedupe: "unique_key", DedupeIn: "pending, scheduled, available, running, retryable, completed",
 		},
 		{
 			Name: "promote", Event: "promoted",
@@ -135,34 +128,17 @@ var testTable = fsmtest.Table{
 				{Way: "branch 2", In: "pending", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Actor: "f"},
 			},
 		},
+		{Name: "schedule", Event: "scheduled", By: "system", Triggers: []string{"after scheduled_at"}},
 		{
-			Name: "schedule", Event: "scheduled",
-			By:       "system",
-			Triggers: []string{"after scheduled_at"},
+			Name: "fetch", Event: "fetched", Inputs: []fsmtest.Input{{Name: "queue", Type: "string"}},
+			Set: []string{"attempted_at: now"}, Increment: "attempt", Add: []string{"attempted_by: actor"},
+			Picks: true, Where: []string{"queue == input.queue"}, Order: "priority, scheduled_at",
 		},
-		{
-			Name: "fetch", Event: "fetched",
-			Inputs: []fsmtest.Input{
-				{Name: "queue", Type: "string"},
-			},
-			Set:       []string{"attempted_at: now"},
-			Increment: "attempt",
-			Add:       []string{"attempted_by: actor"},
-			Picks:     true,
-			Where:     []string{"queue == input.queue"},
-			Order:     "priority, scheduled_at",
-		},
-		{
-			Name: "complete", Event: "completed",
-			Set: []string{"finalized_at: now"},
-		},
+		{Name: "complete", Event: "completed", Set: []string{"finalized_at: now"}},
 		{
 			Name: "fail", Event: "failed",
-			Inputs: []fsmtest.Input{
-				{Name: "retry_at", Type: "time", Loose: true},
-				{Name: "error", Type: "json"},
-			},
-			Set: []string{"error: input"},
+			Inputs: []fsmtest.Input{{Name: "retry_at", Type: "time", Loose: true}, {Name: "error", Type: "json"}},
+			Set:    []string{"error: input"},
 			Choose: []fsmtest.Branch{
 				{When: []string{"attempt >= max_attempts"}, To: "discarded", Set: []string{"finalized_at: now"}},
 				{When: []string{"cancel_attempted_at is present"}, To: "cancelled", Set: []string{"finalized_at: now"}},
@@ -177,20 +153,14 @@ var testTable = fsmtest.Table{
 			},
 		},
 		{
-			Name: "snooze", Event: "snoozed",
-			Inputs: []fsmtest.Input{
-				{Name: "until", Type: "time", Loose: true},
-			},
+			Name: "snooze", Event: "snoozed", Inputs: []fsmtest.Input{{Name: "until", Type: "time", Loose: true}},
 			Choose: []fsmtest.Branch{
 				{When: []string{"cancel_attempted_at is present"}, To: "cancelled", Set: []string{"finalized_at: now"}},
 				{When: []string{"input.until <= now"}, To: "available", Set: []string{"scheduled_at: input.until"}, Increment: "max_attempts"},
 				{To: "scheduled", Set: []string{"scheduled_at: input.until"}, Increment: "max_attempts"},
 			},
 		},
-		{
-			Name: "cancel_work", Event: "cancelled_by_worker",
-			Set: []string{"finalized_at: now"},
-		},
+		{Name: "cancel_work", Event: "cancelled_by_worker", Set: []string{"finalized_at: now"}},
 		{
 			Name: "cancel", Event: "cancelled",
 			Choose: []fsmtest.Branch{
@@ -216,8 +186,7 @@ var testTable = fsmtest.Table{
 			},
 		},
 		{
-			Name: "rescue", Event: "rescued",
-			By: "system",
+			Name: "rescue", Event: "rescued", By: "system",
 			Inputs: []fsmtest.Input{
 				{Name: "retry_at", Type: "time", Loose: true},
 				{Name: "error", Type: "json", Loose: true},
@@ -257,8 +226,7 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Final:      func(state string) bool { return fsmtest.Named(States(), state).Final() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"no_attempts":   ErrNoAttempts,
 		"duplicate_job": ErrDuplicateJob,
@@ -266,98 +234,79 @@ var testDriver = fsmtest.Driver[Job]{
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "pending, scheduled, available, running, retryable, completed, cancelled, discarded", ""),
 	},
-	Pure: map[string]fsmtest.Pure[Job]{
-		"insert": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Insert(c.ID, testInsertInput(c), c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"promote": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Promote(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpPromote) },
-		},
-		"schedule": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Schedule(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpSchedule) },
-		},
-		"fetch": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fetch(testFetchInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpFetch) },
-		},
-		"complete": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Complete(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpComplete) },
-		},
-		"fail": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fail(testFailInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpFail) },
-		},
-		"snooze": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Snooze(testSnoozeInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpSnooze) },
-		},
-		"cancel_work": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.CancelWork(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpCancelWork) },
-		},
-		"cancel": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Cancel(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpCancel) },
-		},
-		"retry": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Retry(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpRetry) },
-		},
-		"rescue": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Rescue(testRescueInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpRescue) },
-		},
-	},
+	Pure:    testPure,
+	Can:     Job.Can,
 	Migrate: Migrate,
-	Open:    testOpen,
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+		return testOpened(Open(ctx, store, Sources{
+			Rescue: func(Job, time.Time) (RescueInput, error) { return testRescueInput(fx.Source("rescue")), nil },
+		}, opts...))
+	},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "insert":
+		*r, e, err = Insert(c.ID, testInsertInput(c), c.Now())
+	case "promote":
+		return r.Promote(c.Now())
+	case "schedule":
+		return r.Schedule(c.Now())
+	case "fetch":
+		return r.Fetch(testFetchInput(c), c.Actor, c.Now())
+	case "complete":
+		return r.Complete(c.Now())
+	case "fail":
+		return r.Fail(testFailInput(c), c.Now())
+	case "snooze":
+		return r.Snooze(testSnoozeInput(c), c.Now())
+	case "cancel_work":
+		return r.CancelWork(c.Now())
+	case "cancel":
+		return r.Cancel(c.Now())
+	case "retry":
+		return r.Retry(c.Now())
+	case "rescue":
+		return r.Rescue(testRescueInput(c), c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "insert":
+		return m.Insert(ctx, c.ID, testInsertInput(c), c.Given())
+	case "promote":
+		return m.Promote(ctx, at, c.Given())
+	case "schedule":
+		return m.Schedule(ctx, at, c.GivenBySystem())
+	case "fetch":
+		if at == nil {
+			return m.Fetch(ctx, testFetchInput(c), c.Given())
+		}
+		return m.FetchOf(ctx, at, testFetchInput(c), c.Given())
+	case "complete":
+		return m.Complete(ctx, at, c.Given())
+	case "fail":
+		return m.Fail(ctx, at, testFailInput(c), c.Given())
+	case "snooze":
+		return m.Snooze(ctx, at, testSnoozeInput(c), c.Given())
+	case "cancel_work":
+		return m.CancelWork(ctx, at, c.Given())
+	case "cancel":
+		return m.Cancel(ctx, at, c.Given())
+	case "retry":
+		return m.Retry(ctx, at, c.Given())
+	case "rescue":
+		return m.Rescue(ctx, at, testRescueInput(c), c.GivenBySystem())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testInsertInput(c fsmtest.Call) InsertInput {
@@ -374,380 +323,17 @@ func testInsertInput(c fsmtest.Call) InsertInput {
 }
 
 func testFetchInput(c fsmtest.Call) FetchInput {
-	return FetchInput{
-		Queue: c.Text("queue"),
-	}
+	return FetchInput{Queue: c.Text("queue")}
 }
 
 func testFailInput(c fsmtest.Call) FailInput {
-	return FailInput{
-		RetryAt: c.Time("retry_at"),
-		Error:   c.JSON("error"),
-	}
+	return FailInput{RetryAt: c.Time("retry_at"), Error: c.JSON("error")}
 }
 
 func testSnoozeInput(c fsmtest.Call) SnoozeInput {
-	return SnoozeInput{
-		Until: c.Time("until"),
-	}
+	return SnoozeInput{Until: c.Time("until")}
 }
 
 func testRescueInput(c fsmtest.Call) RescueInput {
-	return RescueInput{
-		RetryAt: c.Time("retry_at"),
-		Error:   c.JSON("error"),
-	}
-}
-
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
-	m, err := Open(ctx, store, Sources{
-		Rescue: func(Job, time.Time) (RescueInput, error) { return testRescueInput(fx.Source("rescue")), nil },
-	}, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Job] {
-	return &fsmtest.Durable[Job]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Job, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Sweep: m.Sweep,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r Job, actor string) (got fsmtest.Holding[Job]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case PendingJob:
-				got.State, got.Handle, got.Target = "pending", j.held, j
-			case ScheduledJob:
-				got.State, got.Handle, got.Target = "scheduled", j.held, j
-			case AvailableJob:
-				got.State, got.Handle, got.Target = "available", j.held, j
-			case RunningJob:
-				got.State, got.Handle, got.Target = "running", j.held, j
-				got.Fields = map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt}
-			case RetryableJob:
-				got.State, got.Handle, got.Target = "retryable", j.held, j
-				got.Fields = map[string]bool{"error": fsm.Some(j.Error()) == r.Error}
-			case CompletedJob:
-				got.State, got.Handle, got.Target = "completed", j.held, j
-				got.Fields = map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt, "attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt}
-			case CancelledJob:
-				got.State, got.Handle, got.Target = "cancelled", j.held, j
-				got.Fields = map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt}
-			case DiscardedJob:
-				got.State, got.Handle, got.Target = "discarded", j.held, j
-				got.Fields = map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt, "error": fsm.Some(j.Error()) == r.Error}
-			}
-			return got
-		},
-		Operations: map[string]fsmtest.Durably[Job]{
-			"insert": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Insert(ctx, c.ID, testInsertInput(c), c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Insert(ctx, c.ID, testInsertInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Job]{j.Outcome()}, nil
-				},
-			},
-			"promote": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Promote(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterPromote) string {
-						switch next.(type) {
-						case ScheduledJob:
-							return "scheduled"
-						case AvailableJob:
-							return "available"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StatePending:
-						j := PendingJob{h}
-						next, err := j.Promote(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"schedule": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Schedule(ctx, at, c.GivenBySystem())
-				},
-			},
-			"fetch": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.FetchOf(ctx, at, testFetchInput(c), c.Given())
-				},
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					if n > 0 {
-						return m.FetchN(ctx, n, testFetchInput(c), c.Given())
-					}
-					out, err := m.Fetch(ctx, testFetchInput(c), c.Given())
-					return []fsm.Outcome[Job]{out}, err
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					if n > 0 {
-						list, err := h.FetchN(ctx, n, testFetchInput(c), c.Given())
-						var outs []fsm.Outcome[Job]
-						for _, j := range list {
-							outs = append(outs, j.Outcome())
-						}
-						return outs, err
-					}
-					j, err := h.Fetch(ctx, testFetchInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Job]{j.Outcome()}, nil
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateAvailable:
-						j := AvailableJob{h}
-						next, err := j.Fetch(ctx, testFetchInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "running", nil
-					}
-					return out, end, err
-				},
-			},
-			"complete": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Complete(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{h}
-						next, err := j.Complete(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "completed", nil
-					}
-					return out, end, err
-				},
-			},
-			"fail": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Fail(ctx, at, testFailInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterFail) string {
-						switch next.(type) {
-						case AvailableJob:
-							return "available"
-						case RetryableJob:
-							return "retryable"
-						case CancelledJob:
-							return "cancelled"
-						case DiscardedJob:
-							return "discarded"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{h}
-						next, err := j.Fail(ctx, testFailInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"snooze": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Snooze(ctx, at, testSnoozeInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					told := func(next AfterSnooze) string {
-						switch next.(type) {
-						case ScheduledJob:
-							return "scheduled"
-						case AvailableJob:
-							return "available"
-						case CancelledJob:
-							return "cancelled"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{h}
-						next, err := j.Snooze(ctx, testSnoozeInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"cancel_work": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.CancelWork(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{h}
-						next, err := j.CancelWork(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "cancelled", nil
-					}
-					return out, end, err
-				},
-			},
-			"cancel": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Cancel(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StatePending:
-						j := PendingJob{h}
-						next, err := j.Cancel(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "cancelled", nil
-					case StateScheduled:
-						j := ScheduledJob{h}
-						next, err := j.Cancel(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "cancelled", nil
-					case StateAvailable:
-						j := AvailableJob{h}
-						next, err := j.Cancel(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "cancelled", nil
-					case StateRunning:
-						j := RunningJob{h}
-						err = j.Cancel(ctx)
-						return j.Outcome(), "running", err
-					case StateRetryable:
-						j := RetryableJob{h}
-						next, err := j.Cancel(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "cancelled", nil
-					}
-					return out, end, err
-				},
-			},
-			"retry": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Retry(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StatePending:
-						j := PendingJob{h}
-						next, err := j.Retry(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "available", nil
-					case StateScheduled:
-						j := ScheduledJob{h}
-						next, err := j.Retry(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "available", nil
-					case StateAvailable:
-						j := AvailableJob{h}
-						err = j.Retry(ctx)
-						return j.Outcome(), "available", err
-					case StateRetryable:
-						j := RetryableJob{h}
-						next, err := j.Retry(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "available", nil
-					case StateCompleted:
-						j := CompletedJob{h}
-						next, err := j.Retry(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "available", nil
-					case StateCancelled:
-						j := CancelledJob{h}
-						next, err := j.Retry(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "available", nil
-					case StateDiscarded:
-						j := DiscardedJob{h}
-						next, err := j.Retry(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "available", nil
-					}
-					return out, end, err
-				},
-			},
-			"rescue": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Rescue(ctx, at, testRescueInput(c), c.GivenBySystem())
-				},
-			},
-		},
-	}
+	return RescueInput{RetryAt: c.Time("retry_at"), Error: c.JSON("error")}
 }

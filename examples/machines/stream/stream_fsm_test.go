@@ -4,11 +4,9 @@ package stream
 
 import (
 	"context"
-	"iter"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -40,14 +38,10 @@ close_connection   | .       | -> closed         | -> closed         | -> closed
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "stream",
-	Entity:      "Stream",
-	Version:     1,
-	Hash:        "96a614f2090d0509362ff81efad5944eeea34e41db8ae4578b50084d190baf71",
-	Enforce:     "full",
-	RequestID:   "none",
-	ExpectedRev: "optional",
-	Matrix:      testMatrix,
+	Machine: "stream", Entity: "Stream", Version: 1,
+	Hash:    "96a614f2090d0509362ff81efad5944eeea34e41db8ae4578b50084d190baf71",
+	Enforce: "full", RequestID: "none", ExpectedRev: "optional",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "connection", Type: "string"},
 		{Name: "number", Type: "int 1..2147483647"},
@@ -79,16 +73,12 @@ var testTable = fsmtest.Table{
 				{Name: "number", Type: "int 1..2147483647"},
 				{Name: "initiator", Type: "local|remote"},
 			},
-			Set:      []string{"connection: input", "number: input", "initiator: input"},
-			Dedupe:   "connection, number",
+			Set: []string{"connection: input", "number: input", "initiator: input"}, Dedupe: "connection, number",
 			DedupeIn: "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed",
 		},
 		{
 			Name: "send_headers", Event: "headers_sent",
-			Inputs: []fsmtest.Input{
-				{Name: "end_stream", Type: "bool"},
-			},
-			Require: "room",
+			Inputs: []fsmtest.Input{{Name: "end_stream", Type: "bool"}}, Require: "room",
 			Choose: []fsmtest.Branch{
 				{From: "idle", When: []string{"initiator == remote"}, Reject: "not_initiator"},
 				{From: "idle, open", When: []string{"input.end_stream == true"}, To: "half_closed_local"},
@@ -99,10 +89,7 @@ var testTable = fsmtest.Table{
 		},
 		{
 			Name: "recv_headers", Event: "headers_received",
-			Inputs: []fsmtest.Input{
-				{Name: "end_stream", Type: "bool"},
-			},
-			Require: "room",
+			Inputs: []fsmtest.Input{{Name: "end_stream", Type: "bool"}}, Require: "room",
 			Choose: []fsmtest.Branch{
 				{From: "idle", When: []string{"initiator == local"}, Reject: "protocol_error"},
 				{From: "idle, open", When: []string{"input.end_stream == true"}, To: "half_closed_remote"},
@@ -116,10 +103,7 @@ var testTable = fsmtest.Table{
 			},
 		},
 		{
-			Name: "send_data", Event: "data_sent",
-			Inputs: []fsmtest.Input{
-				{Name: "end_stream", Type: "bool"},
-			},
+			Name: "send_data", Event: "data_sent", Inputs: []fsmtest.Input{{Name: "end_stream", Type: "bool"}},
 			Choose: []fsmtest.Branch{
 				{When: []string{"input.end_stream == false"}, To: "same"},
 				{From: "open", To: "half_closed_local"},
@@ -128,9 +112,7 @@ var testTable = fsmtest.Table{
 		},
 		{
 			Name: "recv_data", Event: "data_received",
-			Inputs: []fsmtest.Input{
-				{Name: "end_stream", Type: "bool"},
-			},
+			Inputs: []fsmtest.Input{{Name: "end_stream", Type: "bool"}},
 			Choose: []fsmtest.Branch{
 				{From: "idle, reserved_local, reserved_remote", Reject: "protocol_error"},
 				{From: "half_closed_remote", Reject: "stream_closed"},
@@ -141,10 +123,7 @@ var testTable = fsmtest.Table{
 				{To: "closed", Set: []string{"closed_by: end_stream"}},
 			},
 		},
-		{
-			Name: "send_push_promise", Event: "push_promise_sent",
-			Require: "own_number",
-		},
+		{Name: "send_push_promise", Event: "push_promise_sent", Require: "own_number"},
 		{
 			Name: "recv_push_promise", Event: "push_promise_received",
 			Choose: []fsmtest.Branch{
@@ -154,25 +133,19 @@ var testTable = fsmtest.Table{
 		},
 		{
 			Name: "send_rst_stream", Event: "rst_stream_sent",
-			Inputs: []fsmtest.Input{
-				{Name: "error_code", Type: "int 0..4294967295"},
-			},
-			Set: []string{"closed_by: rst_sent", "error_code: input"},
+			Inputs: []fsmtest.Input{{Name: "error_code", Type: "int 0..4294967295"}},
+			Set:    []string{"closed_by: rst_sent", "error_code: input"},
 		},
 		{
 			Name: "recv_rst_stream", Event: "rst_stream_received",
-			Inputs: []fsmtest.Input{
-				{Name: "error_code", Type: "int 0..4294967295"},
-			},
-			Set: []string{"error_code: input"},
+			Inputs: []fsmtest.Input{{Name: "error_code", Type: "int 0..4294967295"}},
+			Set:    []string{"error_code: input"},
 			Choose: []fsmtest.Branch{
 				{From: "idle", Reject: "protocol_error"},
 				{To: "closed", Set: []string{"closed_by: rst_received"}},
 			},
 		},
-		{
-			Name: "send_window_update", Event: "window_update_sent",
-		},
+		{Name: "send_window_update", Event: "window_update_sent"},
 		{
 			Name: "recv_window_update", Event: "window_update_received",
 			Choose: []fsmtest.Branch{
@@ -180,20 +153,11 @@ var testTable = fsmtest.Table{
 				{To: "same"},
 			},
 		},
+		{Name: "send_priority", Event: "priority_sent"},
+		{Name: "recv_priority", Event: "priority_received"},
+		{Name: "skip", Event: "skipped", By: "system", Set: []string{"closed_by: skipped"}},
 		{
-			Name: "send_priority", Event: "priority_sent",
-		},
-		{
-			Name: "recv_priority", Event: "priority_received",
-		},
-		{
-			Name: "skip", Event: "skipped",
-			By:  "system",
-			Set: []string{"closed_by: skipped"},
-		},
-		{
-			Name: "close_connection", Event: "connection_closed",
-			By:  "system",
+			Name: "close_connection", Event: "connection_closed", By: "system",
 			Set: []string{"closed_by: connection_lost"},
 		},
 	},
@@ -224,8 +188,7 @@ var testDriver = fsmtest.Driver[Stream]{
 	Check:      Check,
 	Equal:      Stream.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Final:      func(state string) bool { return fsmtest.Named(States(), state).Final() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"refused_stream": ErrRefusedStream,
 		"not_initiator":  ErrNotInitiator,
@@ -238,126 +201,90 @@ var testDriver = fsmtest.Driver[Stream]{
 		fsmtest.Words("Initiator", []Initiator{InitiatorLocal, InitiatorRemote}, "local, remote", ""),
 		fsmtest.Words("ClosedBy", []ClosedBy{ClosedByEndStream, ClosedByRstSent, ClosedByRstReceived, ClosedBySkipped, ClosedByConnectionLost}, "end_stream, rst_sent, rst_received, skipped, connection_lost", ""),
 	},
-	Pure: map[string]fsmtest.Pure[Stream]{
-		"name": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Name(c.ID, testNameInput(c), c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"send_headers": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SendHeaders(testSendHeadersInput(c), SendHeadersPeers{Room: c.Peers["room"]}, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpSendHeaders) },
-		},
-		"recv_headers": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RecvHeaders(testRecvHeadersInput(c), RecvHeadersPeers{Room: c.Peers["room"]}, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpRecvHeaders) },
-		},
-		"send_data": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SendData(testSendDataInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpSendData) },
-		},
-		"recv_data": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RecvData(testRecvDataInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpRecvData) },
-		},
-		"send_push_promise": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SendPushPromise(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpSendPushPromise) },
-		},
-		"recv_push_promise": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RecvPushPromise(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpRecvPushPromise) },
-		},
-		"send_rst_stream": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SendRstStream(testSendRstStreamInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpSendRstStream) },
-		},
-		"recv_rst_stream": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RecvRstStream(testRecvRstStreamInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpRecvRstStream) },
-		},
-		"send_window_update": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SendWindowUpdate(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpSendWindowUpdate) },
-		},
-		"recv_window_update": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RecvWindowUpdate(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpRecvWindowUpdate) },
-		},
-		"send_priority": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SendPriority(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpSendPriority) },
-		},
-		"recv_priority": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RecvPriority(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpRecvPriority) },
-		},
-		"skip": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Skip(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpSkip) },
-		},
-		"close_connection": {
-			Do: func(r *Stream, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.CloseConnection(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Stream) error { return r.Can(OpCloseConnection) },
-		},
-	},
+	Pure:    testPure,
+	Can:     Stream.Can,
 	Migrate: Migrate,
-	Open:    testOpen,
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Stream], error) {
+		return testOpened(Open(ctx, store, opts...))
+	},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Stream, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "name":
+		*r, e, err = Name(c.ID, testNameInput(c), c.Now())
+	case "send_headers":
+		return r.SendHeaders(testSendHeadersInput(c), SendHeadersPeers{Room: c.Peers["room"]}, c.Now())
+	case "recv_headers":
+		return r.RecvHeaders(testRecvHeadersInput(c), RecvHeadersPeers{Room: c.Peers["room"]}, c.Now())
+	case "send_data":
+		return r.SendData(testSendDataInput(c), c.Now())
+	case "recv_data":
+		return r.RecvData(testRecvDataInput(c), c.Now())
+	case "send_push_promise":
+		return r.SendPushPromise(c.Now())
+	case "recv_push_promise":
+		return r.RecvPushPromise(c.Now())
+	case "send_rst_stream":
+		return r.SendRstStream(testSendRstStreamInput(c), c.Now())
+	case "recv_rst_stream":
+		return r.RecvRstStream(testRecvRstStreamInput(c), c.Now())
+	case "send_window_update":
+		return r.SendWindowUpdate(c.Now())
+	case "recv_window_update":
+		return r.RecvWindowUpdate(c.Now())
+	case "send_priority":
+		return r.SendPriority(c.Now())
+	case "recv_priority":
+		return r.RecvPriority(c.Now())
+	case "skip":
+		return r.Skip(c.Now())
+	case "close_connection":
+		return r.CloseConnection(c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "name":
+		return m.Name(ctx, c.ID, testNameInput(c), c.Given())
+	case "send_headers":
+		return m.SendHeaders(ctx, at, testSendHeadersInput(c), c.Given())
+	case "recv_headers":
+		return m.RecvHeaders(ctx, at, testRecvHeadersInput(c), c.Given())
+	case "send_data":
+		return m.SendData(ctx, at, testSendDataInput(c), c.Given())
+	case "recv_data":
+		return m.RecvData(ctx, at, testRecvDataInput(c), c.Given())
+	case "send_push_promise":
+		return m.SendPushPromise(ctx, at, c.Given())
+	case "recv_push_promise":
+		return m.RecvPushPromise(ctx, at, c.Given())
+	case "send_rst_stream":
+		return m.SendRstStream(ctx, at, testSendRstStreamInput(c), c.Given())
+	case "recv_rst_stream":
+		return m.RecvRstStream(ctx, at, testRecvRstStreamInput(c), c.Given())
+	case "send_window_update":
+		return m.SendWindowUpdate(ctx, at, c.Given())
+	case "recv_window_update":
+		return m.RecvWindowUpdate(ctx, at, c.Given())
+	case "send_priority":
+		return m.SendPriority(ctx, at, c.Given())
+	case "recv_priority":
+		return m.RecvPriority(ctx, at, c.Given())
+	case "skip":
+		return m.Skip(ctx, at, c.GivenBySystem())
+	case "close_connection":
+		return m.CloseConnection(ctx, at, c.GivenBySystem())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testNameInput(c fsmtest.Call) NameInput {
@@ -369,636 +296,25 @@ func testNameInput(c fsmtest.Call) NameInput {
 }
 
 func testSendHeadersInput(c fsmtest.Call) SendHeadersInput {
-	return SendHeadersInput{
-		EndStream: c.Bool("end_stream"),
-	}
+	return SendHeadersInput{EndStream: c.Bool("end_stream")}
 }
 
 func testRecvHeadersInput(c fsmtest.Call) RecvHeadersInput {
-	return RecvHeadersInput{
-		EndStream: c.Bool("end_stream"),
-	}
+	return RecvHeadersInput{EndStream: c.Bool("end_stream")}
 }
 
 func testSendDataInput(c fsmtest.Call) SendDataInput {
-	return SendDataInput{
-		EndStream: c.Bool("end_stream"),
-	}
+	return SendDataInput{EndStream: c.Bool("end_stream")}
 }
 
 func testRecvDataInput(c fsmtest.Call) RecvDataInput {
-	return RecvDataInput{
-		EndStream: c.Bool("end_stream"),
-	}
+	return RecvDataInput{EndStream: c.Bool("end_stream")}
 }
 
 func testSendRstStreamInput(c fsmtest.Call) SendRstStreamInput {
-	return SendRstStreamInput{
-		ErrorCode: c.Int("error_code"),
-	}
+	return SendRstStreamInput{ErrorCode: c.Int("error_code")}
 }
 
 func testRecvRstStreamInput(c fsmtest.Call) RecvRstStreamInput {
-	return RecvRstStreamInput{
-		ErrorCode: c.Int("error_code"),
-	}
-}
-
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Stream], error) {
-	m, err := Open(ctx, store, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Stream] {
-	return &fsmtest.Durable[Stream]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Stream, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Stream]) error) ([]fsm.Outcome[Stream], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Stream], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r Stream, actor string) (got fsmtest.Holding[Stream]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case IdleStream:
-				got.State, got.Handle, got.Target = "idle", j.held, j
-			case ReservedLocalStream:
-				got.State, got.Handle, got.Target = "reserved_local", j.held, j
-			case ReservedRemoteStream:
-				got.State, got.Handle, got.Target = "reserved_remote", j.held, j
-			case OpenStream:
-				got.State, got.Handle, got.Target = "open", j.held, j
-			case HalfClosedLocalStream:
-				got.State, got.Handle, got.Target = "half_closed_local", j.held, j
-			case HalfClosedRemoteStream:
-				got.State, got.Handle, got.Target = "half_closed_remote", j.held, j
-			case ClosedStream:
-				got.State, got.Handle, got.Target = "closed", j.held, j
-				got.Fields = map[string]bool{"closed_by": fsm.Some(j.ClosedBy()) == r.ClosedBy}
-			}
-			return got
-		},
-		Operations: map[string]fsmtest.Durably[Stream]{
-			"name": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.Name(ctx, c.ID, testNameInput(c), c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Stream], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Name(ctx, c.ID, testNameInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Stream]{j.Outcome()}, nil
-				},
-			},
-			"send_headers": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.SendHeaders(ctx, at, testSendHeadersInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					told := func(next AfterSendHeaders) string {
-						switch next.(type) {
-						case OpenStream:
-							return "open"
-						case HalfClosedLocalStream:
-							return "half_closed_local"
-						case HalfClosedRemoteStream:
-							return "half_closed_remote"
-						case ClosedStream:
-							return "closed"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateIdle:
-						j := IdleStream{h}
-						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateReservedLocal:
-						j := ReservedLocalStream{h}
-						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateOpen:
-						j := OpenStream{h}
-						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
-						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"recv_headers": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.RecvHeaders(ctx, at, testRecvHeadersInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					told := func(next AfterRecvHeaders) string {
-						switch next.(type) {
-						case OpenStream:
-							return "open"
-						case HalfClosedLocalStream:
-							return "half_closed_local"
-						case HalfClosedRemoteStream:
-							return "half_closed_remote"
-						case ClosedStream:
-							return "closed"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateIdle:
-						j := IdleStream{h}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateReservedLocal:
-						j := ReservedLocalStream{h}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateOpen:
-						j := OpenStream{h}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateClosed:
-						j := ClosedStream{h}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"send_data": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.SendData(ctx, at, testSendDataInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					told := func(next AfterSendData) string {
-						switch next.(type) {
-						case OpenStream:
-							return "open"
-						case HalfClosedLocalStream:
-							return "half_closed_local"
-						case HalfClosedRemoteStream:
-							return "half_closed_remote"
-						case ClosedStream:
-							return "closed"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateOpen:
-						j := OpenStream{h}
-						next, err := j.SendData(ctx, testSendDataInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
-						next, err := j.SendData(ctx, testSendDataInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"recv_data": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.RecvData(ctx, at, testRecvDataInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					told := func(next AfterRecvData) string {
-						switch next.(type) {
-						case OpenStream:
-							return "open"
-						case HalfClosedLocalStream:
-							return "half_closed_local"
-						case HalfClosedRemoteStream:
-							return "half_closed_remote"
-						case ClosedStream:
-							return "closed"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateIdle:
-						j := IdleStream{h}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateReservedLocal:
-						j := ReservedLocalStream{h}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateOpen:
-						j := OpenStream{h}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					case StateClosed:
-						j := ClosedStream{h}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"send_push_promise": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.SendPushPromise(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Record().State {
-					case StateIdle:
-						j := IdleStream{h}
-						next, err := j.SendPushPromise(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "reserved_local", nil
-					}
-					return out, end, err
-				},
-			},
-			"recv_push_promise": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.RecvPushPromise(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Record().State {
-					case StateIdle:
-						j := IdleStream{h}
-						next, err := j.RecvPushPromise(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "reserved_remote", nil
-					case StateReservedLocal:
-						j := ReservedLocalStream{h}
-						err = j.RecvPushPromise(ctx)
-						return j.Outcome(), "reserved_local", err
-					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
-						err = j.RecvPushPromise(ctx)
-						return j.Outcome(), "reserved_remote", err
-					case StateOpen:
-						j := OpenStream{h}
-						err = j.RecvPushPromise(ctx)
-						return j.Outcome(), "open", err
-					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
-						err = j.RecvPushPromise(ctx)
-						return j.Outcome(), "half_closed_local", err
-					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
-						err = j.RecvPushPromise(ctx)
-						return j.Outcome(), "half_closed_remote", err
-					case StateClosed:
-						j := ClosedStream{h}
-						err = j.RecvPushPromise(ctx)
-						return j.Outcome(), "closed", err
-					}
-					return out, end, err
-				},
-			},
-			"send_rst_stream": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.SendRstStream(ctx, at, testSendRstStreamInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Record().State {
-					case StateReservedLocal:
-						j := ReservedLocalStream{h}
-						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "closed", nil
-					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
-						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "closed", nil
-					case StateOpen:
-						j := OpenStream{h}
-						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "closed", nil
-					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
-						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "closed", nil
-					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
-						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "closed", nil
-					}
-					return out, end, err
-				},
-			},
-			"recv_rst_stream": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.RecvRstStream(ctx, at, testRecvRstStreamInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Record().State {
-					case StateIdle:
-						j := IdleStream{h}
-						err = j.RecvRstStream(ctx, testRecvRstStreamInput(c))
-						return j.Outcome(), "idle", err
-					case StateReservedLocal:
-						j := ReservedLocalStream{h}
-						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "closed", nil
-					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
-						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "closed", nil
-					case StateOpen:
-						j := OpenStream{h}
-						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "closed", nil
-					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
-						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "closed", nil
-					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
-						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "closed", nil
-					}
-					return out, end, err
-				},
-			},
-			"send_window_update": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.SendWindowUpdate(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Record().State {
-					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
-						err = j.SendWindowUpdate(ctx)
-						return j.Outcome(), "reserved_remote", err
-					case StateOpen:
-						j := OpenStream{h}
-						err = j.SendWindowUpdate(ctx)
-						return j.Outcome(), "open", err
-					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
-						err = j.SendWindowUpdate(ctx)
-						return j.Outcome(), "half_closed_local", err
-					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
-						err = j.SendWindowUpdate(ctx)
-						return j.Outcome(), "half_closed_remote", err
-					}
-					return out, end, err
-				},
-			},
-			"recv_window_update": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.RecvWindowUpdate(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Record().State {
-					case StateIdle:
-						j := IdleStream{h}
-						err = j.RecvWindowUpdate(ctx)
-						return j.Outcome(), "idle", err
-					case StateReservedLocal:
-						j := ReservedLocalStream{h}
-						err = j.RecvWindowUpdate(ctx)
-						return j.Outcome(), "reserved_local", err
-					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
-						err = j.RecvWindowUpdate(ctx)
-						return j.Outcome(), "reserved_remote", err
-					case StateOpen:
-						j := OpenStream{h}
-						err = j.RecvWindowUpdate(ctx)
-						return j.Outcome(), "open", err
-					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
-						err = j.RecvWindowUpdate(ctx)
-						return j.Outcome(), "half_closed_local", err
-					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
-						err = j.RecvWindowUpdate(ctx)
-						return j.Outcome(), "half_closed_remote", err
-					}
-					return out, end, err
-				},
-			},
-			"send_priority": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.SendPriority(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Record().State {
-					case StateIdle:
-						j := IdleStream{h}
-						err = j.SendPriority(ctx)
-						return j.Outcome(), "idle", err
-					case StateReservedLocal:
-						j := ReservedLocalStream{h}
-						err = j.SendPriority(ctx)
-						return j.Outcome(), "reserved_local", err
-					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
-						err = j.SendPriority(ctx)
-						return j.Outcome(), "reserved_remote", err
-					case StateOpen:
-						j := OpenStream{h}
-						err = j.SendPriority(ctx)
-						return j.Outcome(), "open", err
-					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
-						err = j.SendPriority(ctx)
-						return j.Outcome(), "half_closed_local", err
-					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
-						err = j.SendPriority(ctx)
-						return j.Outcome(), "half_closed_remote", err
-					}
-					return out, end, err
-				},
-			},
-			"recv_priority": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.RecvPriority(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					switch h.Record().State {
-					case StateIdle:
-						j := IdleStream{h}
-						err = j.RecvPriority(ctx)
-						return j.Outcome(), "idle", err
-					case StateReservedLocal:
-						j := ReservedLocalStream{h}
-						err = j.RecvPriority(ctx)
-						return j.Outcome(), "reserved_local", err
-					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
-						err = j.RecvPriority(ctx)
-						return j.Outcome(), "reserved_remote", err
-					case StateOpen:
-						j := OpenStream{h}
-						err = j.RecvPriority(ctx)
-						return j.Outcome(), "open", err
-					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
-						err = j.RecvPriority(ctx)
-						return j.Outcome(), "half_closed_local", err
-					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
-						err = j.RecvPriority(ctx)
-						return j.Outcome(), "half_closed_remote", err
-					}
-					return out, end, err
-				},
-			},
-			"skip": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.Skip(ctx, at, c.GivenBySystem())
-				},
-			},
-			"close_connection": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Stream], error) {
-					return m.CloseConnection(ctx, at, c.GivenBySystem())
-				},
-			},
-		},
-	}
+	return RecvRstStreamInput{ErrorCode: c.Int("error_code")}
 }

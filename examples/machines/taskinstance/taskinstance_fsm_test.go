@@ -4,12 +4,10 @@ package taskinstance
 
 import (
 	"context"
-	"iter"
 	"testing"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -49,14 +47,10 @@ restore         | .       | refused            | refused            | refused   
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "taskinstance",
-	Entity:      "TaskInstance",
-	Version:     1,
-	Hash:        "8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d",
-	Enforce:     "full",
-	RequestID:   "required",
-	ExpectedRev: "optional",
-	Matrix:      testMatrix,
+	Machine: "taskinstance", Entity: "TaskInstance", Version: 1,
+	Hash:    "8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d",
+	Enforce: "full", RequestID: "required", ExpectedRev: "optional",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "dag_id", Type: "string"},
 		{Name: "run_id", Type: "string"},
@@ -106,85 +100,53 @@ var testTable = fsmtest.Table{
 			Dedupe:   "dag_id, run_id, task_id, map_index",
 			DedupeIn: "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed, removed",
 		},
+		{Name: "schedule", Event: "scheduled"},
 		{
-			Name: "schedule", Event: "scheduled",
-		},
-		{
-			Name: "schedule_again", Event: "scheduled_again",
-			By:       "system",
+			Name: "schedule_again", Event: "scheduled_again", By: "system",
 			Triggers: []string{"after next_try_at"},
 		},
+		{Name: "queue", Event: "queued", Set: []string{"queued_at: now"}, Picks: true, Order: "created_at"},
 		{
-			Name: "queue", Event: "queued",
-			Set:   []string{"queued_at: now"},
-			Picks: true,
-			Order: "created_at",
-		},
-		{
-			Name: "timeout_queued", Event: "queue_timed_out",
-			By: "system",
-			Inputs: []fsmtest.Input{
-				{Name: "requeue", Type: "bool", Loose: true},
-			},
+			Name: "timeout_queued", Event: "queue_timed_out", By: "system",
+			Inputs: []fsmtest.Input{{Name: "requeue", Type: "bool", Loose: true}},
 			Choose: []fsmtest.Branch{
 				{When: []string{"input.requeue == true"}, To: "scheduled"},
 				{To: "failed", Set: []string{"ended_at: now"}},
 			},
 			Triggers: []string{"after queued_at + 600s"},
 		},
-		{
-			Name: "reset_orphan", Event: "orphan_reset",
-			By: "system",
-		},
+		{Name: "reset_orphan", Event: "orphan_reset", By: "system"},
 		{
 			Name: "start", Event: "started",
-			Set:       []string{"hostname: actor", "started_at: now", "heartbeat_at: now"},
-			Clear:     "next_method",
+			Set: []string{"hostname: actor", "started_at: now", "heartbeat_at: now"}, Clear: "next_method",
 			Increment: "try_number",
 		},
-		{
-			Name: "heartbeat",
-			Set:  []string{"heartbeat_at: now"},
-		},
-		{
-			Name: "succeed", Event: "succeeded",
-			Set: []string{"ended_at: now"},
-		},
+		{Name: "heartbeat", Set: []string{"heartbeat_at: now"}},
+		{Name: "succeed", Event: "succeeded", Set: []string{"ended_at: now"}},
 		{
 			Name: "fail", Event: "failed",
-			Inputs: []fsmtest.Input{
-				{Name: "final", Type: "bool"},
-				{Name: "next_try_at", Type: "time", Loose: true},
-			},
-			Set: []string{"next_try_at: input"},
+			Inputs: []fsmtest.Input{{Name: "final", Type: "bool"}, {Name: "next_try_at", Type: "time", Loose: true}},
+			Set:    []string{"next_try_at: input"},
 			Choose: []fsmtest.Branch{
 				{When: []string{"input.final == false", "try_number <= max_tries"}, To: "up_for_retry"},
 				{To: "failed", Set: []string{"ended_at: now"}},
 			},
 		},
 		{
-			Name: "lose", Event: "lost",
-			By: "system",
-			Inputs: []fsmtest.Input{
-				{Name: "next_try_at", Type: "time", Loose: true},
-			},
-			Set: []string{"next_try_at: input.next_try_at"},
+			Name: "lose", Event: "lost", By: "system",
+			Inputs: []fsmtest.Input{{Name: "next_try_at", Type: "time", Loose: true}},
+			Set:    []string{"next_try_at: input.next_try_at"},
 			Choose: []fsmtest.Branch{
 				{When: []string{"try_number <= max_tries"}, To: "up_for_retry"},
 				{To: "failed", Set: []string{"ended_at: now"}},
 			},
 			Triggers: []string{"after heartbeat_at + 300s"},
 		},
-		{
-			Name: "skip_work", Event: "skipped_itself",
-			Set: []string{"ended_at: now"},
-		},
+		{Name: "skip_work", Event: "skipped_itself", Set: []string{"ended_at: now"}},
 		{
 			Name: "reschedule", Event: "rescheduled",
-			Inputs: []fsmtest.Input{
-				{Name: "next_try_at", Type: "time", Loose: true},
-			},
-			Set: []string{"next_try_at: input"},
+			Inputs: []fsmtest.Input{{Name: "next_try_at", Type: "time", Loose: true}},
+			Set:    []string{"next_try_at: input"},
 		},
 		{
 			Name: "defer", Event: "deferred",
@@ -194,60 +156,37 @@ var testTable = fsmtest.Table{
 			},
 			Set: []string{"next_method: input", "trigger_ends_at: input or absent"},
 		},
+		{Name: "resume", Event: "resumed", Clear: "trigger_ends_at"},
 		{
-			Name: "resume", Event: "resumed",
-			Clear: "trigger_ends_at",
-		},
-		{
-			Name: "give_up_trigger", Event: "trigger_timed_out",
-			By:       "system",
-			Clear:    "trigger_ends_at",
+			Name: "give_up_trigger", Event: "trigger_timed_out", By: "system", Clear: "trigger_ends_at",
 			Triggers: []string{"after trigger_ends_at"},
 		},
+		{Name: "fail_upstream", Event: "upstream_failed"},
+		{Name: "skip", Event: "skipped"},
 		{
-			Name: "fail_upstream", Event: "upstream_failed",
-		},
-		{
-			Name: "skip", Event: "skipped",
-		},
-		{
-			Name: "clear", Event: "cleared",
-			Inputs: []fsmtest.Input{
-				{Name: "max_tries", Type: "int 0.."},
-			},
-			Set:   []string{"max_tries: input"},
-			Clear: "ended_at, trigger_ends_at, next_method",
+			Name: "clear", Event: "cleared", Inputs: []fsmtest.Input{{Name: "max_tries", Type: "int 0.."}},
+			Set: []string{"max_tries: input"}, Clear: "ended_at, trigger_ends_at, next_method",
 			Choose: []fsmtest.Branch{
 				{From: "running", To: "restarting"},
 				{To: "none"},
 			},
 		},
+		{Name: "kill", Event: "killed", Set: []string{"next_try_at: now"}},
 		{
-			Name: "kill", Event: "killed",
-			Set: []string{"next_try_at: now"},
-		},
-		{
-			Name: "mark", Event: "marked",
-			By: "operator",
+			Name: "mark", Event: "marked", By: "operator",
 			Inputs: []fsmtest.Input{
 				{Name: "as", Type: "success|failed|skipped"},
 				{Name: "note", Type: "optional string"},
 			},
-			Set:   []string{"ended_at: now", "note: input or same"},
-			Clear: "trigger_ends_at, next_method",
+			Set: []string{"ended_at: now", "note: input or same"}, Clear: "trigger_ends_at, next_method",
 			Choose: []fsmtest.Branch{
 				{When: []string{"input.as == success"}, To: "success"},
 				{When: []string{"input.as == failed"}, To: "failed"},
 				{To: "skipped"},
 			},
 		},
-		{
-			Name: "remove", Event: "removed",
-		},
-		{
-			Name: "restore", Event: "restored",
-			Clear: "ended_at, trigger_ends_at, next_method",
-		},
+		{Name: "remove", Event: "removed"},
+		{Name: "restore", Event: "restored", Clear: "ended_at, trigger_ends_at, next_method"},
 	},
 	Forbidden: []fsmtest.Move{
 		{From: "none", To: "queued", Reason: "it is scheduled first"},
@@ -270,8 +209,7 @@ var testDriver = fsmtest.Driver[TaskInstance]{
 	Check:      Check,
 	Equal:      TaskInstance.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Final:      func(state string) bool { return fsmtest.Named(States(), state).Final() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"exists_in_run": ErrExistsInRun,
 	},
@@ -279,182 +217,130 @@ var testDriver = fsmtest.Driver[TaskInstance]{
 		fsmtest.Words("State", States(), "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed, removed", ""),
 		fsmtest.Words("MarkAs", []MarkAs{MarkAsSuccess, MarkAsFailed, MarkAsSkipped}, "success, failed, skipped", ""),
 	},
-	Pure: map[string]fsmtest.Pure[TaskInstance]{
-		"create": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Create(c.ID, testCreateInput(c), c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"schedule": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Schedule(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpSchedule) },
-		},
-		"schedule_again": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ScheduleAgain(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpScheduleAgain) },
-		},
-		"queue": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Queue(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpQueue) },
-		},
-		"timeout_queued": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.TimeoutQueued(testTimeoutQueuedInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpTimeoutQueued) },
-		},
-		"reset_orphan": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ResetOrphan(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpResetOrphan) },
-		},
-		"start": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpStart) },
-		},
-		"heartbeat": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Heartbeat(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpHeartbeat) },
-		},
-		"succeed": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Succeed(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpSucceed) },
-		},
-		"fail": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fail(testFailInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpFail) },
-		},
-		"lose": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Lose(testLoseInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpLose) },
-		},
-		"skip_work": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.SkipWork(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpSkipWork) },
-		},
-		"reschedule": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Reschedule(testRescheduleInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpReschedule) },
-		},
-		"defer": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Defer(testDeferInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpDefer) },
-		},
-		"resume": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Resume(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpResume) },
-		},
-		"give_up_trigger": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.GiveUpTrigger(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpGiveUpTrigger) },
-		},
-		"fail_upstream": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.FailUpstream(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpFailUpstream) },
-		},
-		"skip": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Skip(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpSkip) },
-		},
-		"clear": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Clear(testClearInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpClear) },
-		},
-		"kill": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Kill(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpKill) },
-		},
-		"mark": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Mark(testMarkInput(c), c.Actor, c.Reason, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpMark) },
-		},
-		"remove": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Remove(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpRemove) },
-		},
-		"restore": {
-			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Restore(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r TaskInstance) error { return r.Can(OpRestore) },
-		},
-	},
+	Pure:    testPure,
+	Can:     TaskInstance.Can,
 	Migrate: Migrate,
-	Open:    testOpen,
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[TaskInstance], error) {
+		return testOpened(Open(ctx, store, Sources{
+			TimeoutQueued: func(TaskInstance, time.Time) (TimeoutQueuedInput, error) {
+				return testTimeoutQueuedInput(fx.Source("timeout_queued")), nil
+			},
+			Lose: func(TaskInstance, time.Time) (LoseInput, error) { return testLoseInput(fx.Source("lose")), nil },
+		}, opts...))
+	},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *TaskInstance, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "create":
+		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
+	case "schedule":
+		return r.Schedule(c.Now())
+	case "schedule_again":
+		return r.ScheduleAgain(c.Now())
+	case "queue":
+		return r.Queue(c.Now())
+	case "timeout_queued":
+		return r.TimeoutQueued(testTimeoutQueuedInput(c), c.Now())
+	case "reset_orphan":
+		return r.ResetOrphan(c.Now())
+	case "start":
+		return r.Start(c.Actor, c.Now())
+	case "heartbeat":
+		return r.Heartbeat(c.Now())
+	case "succeed":
+		return r.Succeed(c.Now())
+	case "fail":
+		return r.Fail(testFailInput(c), c.Now())
+	case "lose":
+		return r.Lose(testLoseInput(c), c.Now())
+	case "skip_work":
+		return r.SkipWork(c.Now())
+	case "reschedule":
+		return r.Reschedule(testRescheduleInput(c), c.Now())
+	case "defer":
+		return r.Defer(testDeferInput(c), c.Now())
+	case "resume":
+		return r.Resume(c.Now())
+	case "give_up_trigger":
+		return r.GiveUpTrigger(c.Now())
+	case "fail_upstream":
+		return r.FailUpstream(c.Now())
+	case "skip":
+		return r.Skip(c.Now())
+	case "clear":
+		return r.Clear(testClearInput(c), c.Now())
+	case "kill":
+		return r.Kill(c.Now())
+	case "mark":
+		return r.Mark(testMarkInput(c), c.Actor, c.Reason, c.Now())
+	case "remove":
+		return r.Remove(c.Now())
+	case "restore":
+		return r.Restore(c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "create":
+		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
+	case "schedule":
+		return m.Schedule(ctx, at, c.Given())
+	case "schedule_again":
+		return m.ScheduleAgain(ctx, at, c.GivenBySystem())
+	case "queue":
+		if at == nil {
+			return m.Queue(ctx, c.Given())
+		}
+		return m.QueueOf(ctx, at, c.Given())
+	case "timeout_queued":
+		return m.TimeoutQueued(ctx, at, testTimeoutQueuedInput(c), c.GivenBySystem())
+	case "reset_orphan":
+		return m.ResetOrphan(ctx, at, c.GivenBySystem())
+	case "start":
+		return m.Start(ctx, at, c.Given())
+	case "heartbeat":
+		return m.Heartbeat(ctx, at, c.Given())
+	case "succeed":
+		return m.Succeed(ctx, at, c.Given())
+	case "fail":
+		return m.Fail(ctx, at, testFailInput(c), c.Given())
+	case "lose":
+		return m.Lose(ctx, at, testLoseInput(c), c.GivenBySystem())
+	case "skip_work":
+		return m.SkipWork(ctx, at, c.Given())
+	case "reschedule":
+		return m.Reschedule(ctx, at, testRescheduleInput(c), c.Given())
+	case "defer":
+		return m.Defer(ctx, at, testDeferInput(c), c.Given())
+	case "resume":
+		return m.Resume(ctx, at, c.Given())
+	case "give_up_trigger":
+		return m.GiveUpTrigger(ctx, at, c.GivenBySystem())
+	case "fail_upstream":
+		return m.FailUpstream(ctx, at, c.Given())
+	case "skip":
+		return m.Skip(ctx, at, c.Given())
+	case "clear":
+		return m.Clear(ctx, at, testClearInput(c), c.Given())
+	case "kill":
+		return m.Kill(ctx, at, c.Given())
+	case "mark":
+		return m.Mark(ctx, at, testMarkInput(c), c.Given())
+	case "remove":
+		return m.Remove(ctx, at, c.Given())
+	case "restore":
+		return m.Restore(ctx, at, c.Given())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testCreateInput(c fsmtest.Call) CreateInput {
@@ -468,28 +354,19 @@ func testCreateInput(c fsmtest.Call) CreateInput {
 }
 
 func testTimeoutQueuedInput(c fsmtest.Call) TimeoutQueuedInput {
-	return TimeoutQueuedInput{
-		Requeue: c.Bool("requeue"),
-	}
+	return TimeoutQueuedInput{Requeue: c.Bool("requeue")}
 }
 
 func testFailInput(c fsmtest.Call) FailInput {
-	return FailInput{
-		Final:     c.Bool("final"),
-		NextTryAt: c.Time("next_try_at"),
-	}
+	return FailInput{Final: c.Bool("final"), NextTryAt: c.Time("next_try_at")}
 }
 
 func testLoseInput(c fsmtest.Call) LoseInput {
-	return LoseInput{
-		NextTryAt: c.Time("next_try_at"),
-	}
+	return LoseInput{NextTryAt: c.Time("next_try_at")}
 }
 
 func testRescheduleInput(c fsmtest.Call) RescheduleInput {
-	return RescheduleInput{
-		NextTryAt: c.Time("next_try_at"),
-	}
+	return RescheduleInput{NextTryAt: c.Time("next_try_at")}
 }
 
 func testDeferInput(c fsmtest.Call) DeferInput {
@@ -500,588 +377,12 @@ func testDeferInput(c fsmtest.Call) DeferInput {
 }
 
 func testClearInput(c fsmtest.Call) ClearInput {
-	return ClearInput{
-		MaxTries: c.Int("max_tries"),
-	}
+	return ClearInput{MaxTries: c.Int("max_tries")}
 }
 
 func testMarkInput(c fsmtest.Call) MarkInput {
 	return MarkInput{
 		As:   fsmtest.Word[MarkAs](c, "as"),
 		Note: fsmtest.Opt(c, "note", fsmtest.Call.Text),
-	}
-}
-
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[TaskInstance], error) {
-	m, err := Open(ctx, store, Sources{
-		TimeoutQueued: func(TaskInstance, time.Time) (TimeoutQueuedInput, error) {
-			return testTimeoutQueuedInput(fx.Source("timeout_queued")), nil
-		},
-		Lose: func(TaskInstance, time.Time) (LoseInput, error) { return testLoseInput(fx.Source("lose")), nil },
-	}, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
-	return &fsmtest.Durable[TaskInstance]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[TaskInstance, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Sweep: m.Sweep,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[TaskInstance]) error) ([]fsm.Outcome[TaskInstance], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[TaskInstance], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r TaskInstance, actor string) (got fsmtest.Holding[TaskInstance]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case NoneTaskInstance:
-				got.State, got.Handle, got.Target = "none", j.held, j
-			case ScheduledTaskInstance:
-				got.State, got.Handle, got.Target = "scheduled", j.held, j
-			case QueuedTaskInstance:
-				got.State, got.Handle, got.Target = "queued", j.held, j
-				got.Fields = map[string]bool{"queued_at": fsm.Some(j.QueuedAt()) == r.QueuedAt}
-			case RunningTaskInstance:
-				got.State, got.Handle, got.Target = "running", j.held, j
-				got.Fields = map[string]bool{"hostname": fsm.Some(j.Hostname()) == r.Hostname, "started_at": fsm.Some(j.StartedAt()) == r.StartedAt, "heartbeat_at": fsm.Some(j.HeartbeatAt()) == r.HeartbeatAt}
-			case RestartingTaskInstance:
-				got.State, got.Handle, got.Target = "restarting", j.held, j
-				got.Fields = map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}
-			case UpForRetryTaskInstance:
-				got.State, got.Handle, got.Target = "up_for_retry", j.held, j
-				got.Fields = map[string]bool{"next_try_at": fsm.Some(j.NextTryAt()) == r.NextTryAt}
-			case UpForRescheduleTaskInstance:
-				got.State, got.Handle, got.Target = "up_for_reschedule", j.held, j
-				got.Fields = map[string]bool{"next_try_at": fsm.Some(j.NextTryAt()) == r.NextTryAt}
-			case DeferredTaskInstance:
-				got.State, got.Handle, got.Target = "deferred", j.held, j
-				got.Fields = map[string]bool{"next_method": fsm.Some(j.NextMethod()) == r.NextMethod}
-			case SuccessTaskInstance:
-				got.State, got.Handle, got.Target = "success", j.held, j
-				got.Fields = map[string]bool{"ended_at": fsm.Some(j.EndedAt()) == r.EndedAt}
-			case FailedTaskInstance:
-				got.State, got.Handle, got.Target = "failed", j.held, j
-				got.Fields = map[string]bool{"ended_at": fsm.Some(j.EndedAt()) == r.EndedAt}
-			case SkippedTaskInstance:
-				got.State, got.Handle, got.Target = "skipped", j.held, j
-			case UpstreamFailedTaskInstance:
-				got.State, got.Handle, got.Target = "upstream_failed", j.held, j
-			case RemovedTaskInstance:
-				got.State, got.Handle, got.Target = "removed", j.held, j
-			}
-			return got
-		},
-		Operations: map[string]fsmtest.Durably[TaskInstance]{
-			"create": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Create(ctx, c.ID, testCreateInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[TaskInstance]{j.Outcome()}, nil
-				},
-			},
-			"schedule": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Schedule(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateNone:
-						j := NoneTaskInstance{h}
-						next, err := j.Schedule(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "scheduled", nil
-					}
-					return out, end, err
-				},
-			},
-			"schedule_again": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.ScheduleAgain(ctx, at, c.GivenBySystem())
-				},
-			},
-			"queue": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.QueueOf(ctx, at, c.Given())
-				},
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					if n > 0 {
-						return m.QueueN(ctx, n, c.Given())
-					}
-					out, err := m.Queue(ctx, c.Given())
-					return []fsm.Outcome[TaskInstance]{out}, err
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[TaskInstance], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					if n > 0 {
-						list, err := h.QueueN(ctx, n, c.Given())
-						var outs []fsm.Outcome[TaskInstance]
-						for _, j := range list {
-							outs = append(outs, j.Outcome())
-						}
-						return outs, err
-					}
-					j, err := h.Queue(ctx, c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[TaskInstance]{j.Outcome()}, nil
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateScheduled:
-						j := ScheduledTaskInstance{h}
-						next, err := j.Queue(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "queued", nil
-					}
-					return out, end, err
-				},
-			},
-			"timeout_queued": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.TimeoutQueued(ctx, at, testTimeoutQueuedInput(c), c.GivenBySystem())
-				},
-			},
-			"reset_orphan": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.ResetOrphan(ctx, at, c.GivenBySystem())
-				},
-			},
-			"start": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Start(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateQueued:
-						j := QueuedTaskInstance{h}
-						next, err := j.Start(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "running", nil
-					}
-					return out, end, err
-				},
-			},
-			"heartbeat": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Heartbeat(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningTaskInstance{h}
-						err = j.Heartbeat(ctx)
-						return j.Outcome(), "running", err
-					}
-					return out, end, err
-				},
-			},
-			"succeed": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Succeed(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningTaskInstance{h}
-						next, err := j.Succeed(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "success", nil
-					}
-					return out, end, err
-				},
-			},
-			"fail": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Fail(ctx, at, testFailInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					told := func(next AfterFail) string {
-						switch next.(type) {
-						case UpForRetryTaskInstance:
-							return "up_for_retry"
-						case FailedTaskInstance:
-							return "failed"
-						}
-						return ""
-					}
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningTaskInstance{h}
-						next, err := j.Fail(ctx, testFailInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), told(next), nil
-					}
-					return out, end, err
-				},
-			},
-			"lose": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Lose(ctx, at, testLoseInput(c), c.GivenBySystem())
-				},
-			},
-			"skip_work": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.SkipWork(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningTaskInstance{h}
-						next, err := j.SkipWork(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "skipped", nil
-					}
-					return out, end, err
-				},
-			},
-			"reschedule": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Reschedule(ctx, at, testRescheduleInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningTaskInstance{h}
-						next, err := j.Reschedule(ctx, testRescheduleInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "up_for_reschedule", nil
-					}
-					return out, end, err
-				},
-			},
-			"defer": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Defer(ctx, at, testDeferInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningTaskInstance{h}
-						next, err := j.Defer(ctx, testDeferInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "deferred", nil
-					}
-					return out, end, err
-				},
-			},
-			"resume": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Resume(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateDeferred:
-						j := DeferredTaskInstance{h}
-						next, err := j.Resume(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "scheduled", nil
-					}
-					return out, end, err
-				},
-			},
-			"give_up_trigger": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.GiveUpTrigger(ctx, at, c.GivenBySystem())
-				},
-			},
-			"fail_upstream": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.FailUpstream(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateNone:
-						j := NoneTaskInstance{h}
-						next, err := j.FailUpstream(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "upstream_failed", nil
-					case StateScheduled:
-						j := ScheduledTaskInstance{h}
-						next, err := j.FailUpstream(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "upstream_failed", nil
-					case StateUpForRetry:
-						j := UpForRetryTaskInstance{upForRetryFields{h}}
-						next, err := j.FailUpstream(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "upstream_failed", nil
-					case StateUpForReschedule:
-						j := UpForRescheduleTaskInstance{upForRetryFields{h}}
-						next, err := j.FailUpstream(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "upstream_failed", nil
-					}
-					return out, end, err
-				},
-			},
-			"skip": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Skip(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateNone:
-						j := NoneTaskInstance{h}
-						next, err := j.Skip(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "skipped", nil
-					case StateScheduled:
-						j := ScheduledTaskInstance{h}
-						next, err := j.Skip(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "skipped", nil
-					}
-					return out, end, err
-				},
-			},
-			"clear": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Clear(ctx, at, testClearInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateSuccess:
-						j := SuccessTaskInstance{successFields{h}}
-						next, err := j.Clear(ctx, testClearInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "none", nil
-					case StateFailed:
-						j := FailedTaskInstance{successFields{h}}
-						next, err := j.Clear(ctx, testClearInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "none", nil
-					case StateSkipped:
-						j := SkippedTaskInstance{h}
-						next, err := j.Clear(ctx, testClearInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "none", nil
-					case StateUpstreamFailed:
-						j := UpstreamFailedTaskInstance{h}
-						next, err := j.Clear(ctx, testClearInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "none", nil
-					case StateUpForRetry:
-						j := UpForRetryTaskInstance{upForRetryFields{h}}
-						next, err := j.Clear(ctx, testClearInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "none", nil
-					case StateUpForReschedule:
-						j := UpForRescheduleTaskInstance{upForRetryFields{h}}
-						next, err := j.Clear(ctx, testClearInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "none", nil
-					case StateDeferred:
-						j := DeferredTaskInstance{h}
-						next, err := j.Clear(ctx, testClearInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "none", nil
-					case StateRunning:
-						j := RunningTaskInstance{h}
-						next, err := j.Clear(ctx, testClearInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "restarting", nil
-					}
-					return out, end, err
-				},
-			},
-			"kill": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Kill(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateRestarting:
-						j := RestartingTaskInstance{h}
-						next, err := j.Kill(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "up_for_retry", nil
-					}
-					return out, end, err
-				},
-			},
-			"mark": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Mark(ctx, at, testMarkInput(c), c.Given())
-				},
-			},
-			"remove": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Remove(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateNone:
-						j := NoneTaskInstance{h}
-						next, err := j.Remove(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "removed", nil
-					case StateScheduled:
-						j := ScheduledTaskInstance{h}
-						next, err := j.Remove(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "removed", nil
-					case StateQueued:
-						j := QueuedTaskInstance{h}
-						next, err := j.Remove(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "removed", nil
-					case StateUpForRetry:
-						j := UpForRetryTaskInstance{upForRetryFields{h}}
-						next, err := j.Remove(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "removed", nil
-					case StateUpForReschedule:
-						j := UpForRescheduleTaskInstance{upForRetryFields{h}}
-						next, err := j.Remove(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "removed", nil
-					case StateDeferred:
-						j := DeferredTaskInstance{h}
-						next, err := j.Remove(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "removed", nil
-					case StateSuccess:
-						j := SuccessTaskInstance{successFields{h}}
-						next, err := j.Remove(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "removed", nil
-					case StateFailed:
-						j := FailedTaskInstance{successFields{h}}
-						next, err := j.Remove(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "removed", nil
-					case StateSkipped:
-						j := SkippedTaskInstance{h}
-						next, err := j.Remove(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "removed", nil
-					case StateUpstreamFailed:
-						j := UpstreamFailedTaskInstance{h}
-						next, err := j.Remove(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "removed", nil
-					}
-					return out, end, err
-				},
-			},
-			"restore": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
-					return m.Restore(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					switch h.Record().State {
-					case StateRemoved:
-						j := RemovedTaskInstance{h}
-						next, err := j.Restore(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "none", nil
-					}
-					return out, end, err
-				},
-			},
-		},
 	}
 }

@@ -4,13 +4,10 @@ package ingest
 
 import (
 	"context"
-	"database/sql"
-	"iter"
 	"path/filepath"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -39,14 +36,10 @@ retry_stalled | .          | refused    | refused      | refused     | -> pendin
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "ingest",
-	Entity:      "Job",
-	Version:     1,
-	Hash:        "c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c",
-	Enforce:     "full",
-	RequestID:   "optional",
-	ExpectedRev: "optional",
-	Matrix:      testMatrix,
+	Machine: "ingest", Entity: "Job", Version: 1,
+	Hash:    "c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c",
+	Enforce: "full", RequestID: "optional", ExpectedRev: "optional",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "attempts", Type: "counter"},
 		{Name: "run_after", Type: "time"},
@@ -65,60 +58,27 @@ var testTable = fsmtest.Table{
 		{Name: "has_stalled", When: []string{"stalls_at is present"}, Error: "not_stalled"},
 	},
 	Operations: []fsmtest.Operation{
+		{Name: "enqueue", Set: []string{"run_after: now"}},
 		{
-			Name: "enqueue",
-			Set:  []string{"run_after: now"},
+			Name: "start", Require: "due", Set: []string{"stalls_at: now + 600s"}, Increment: "attempts",
+			Picks: true, Order: "run_after",
 		},
 		{
-			Name:      "start",
-			Require:   "due",
-			Set:       []string{"stalls_at: now + 600s"},
-			Increment: "attempts",
-			Picks:     true,
-			Order:     "run_after",
+			Name: "reschedule", Inputs: []fsmtest.Input{{Name: "run_after", Type: "time"}},
+			Set: []string{"run_after: input"}, Clear: "stalls_at",
+		},
+		{Name: "progress", Set: []string{"stalls_at: now + 600s"}},
+		{Name: "succeed", Clear: "stalls_at"},
+		{Name: "fail", Clear: "stalls_at"},
+		{Name: "quarantine"},
+		{Name: "release", By: "operator", Set: []string{"run_after: now"}, Clear: "stalls_at"},
+		{
+			Name: "fail_stalled", By: "system", Require: "no_progress", Triggers: []string{"after stalls_at"},
+			Then: "retry_stalled",
 		},
 		{
-			Name: "reschedule",
-			Inputs: []fsmtest.Input{
-				{Name: "run_after", Type: "time"},
-			},
-			Set:   []string{"run_after: input"},
+			Name: "retry_stalled", By: "system", Require: "has_stalled", Set: []string{"run_after: now + 60s"},
 			Clear: "stalls_at",
-		},
-		{
-			Name: "progress",
-			Set:  []string{"stalls_at: now + 600s"},
-		},
-		{
-			Name:  "succeed",
-			Clear: "stalls_at",
-		},
-		{
-			Name:  "fail",
-			Clear: "stalls_at",
-		},
-		{
-			Name: "quarantine",
-		},
-		{
-			Name:  "release",
-			By:    "operator",
-			Set:   []string{"run_after: now"},
-			Clear: "stalls_at",
-		},
-		{
-			Name:     "fail_stalled",
-			By:       "system",
-			Require:  "no_progress",
-			Triggers: []string{"after stalls_at"},
-			Then:     "retry_stalled",
-		},
-		{
-			Name:    "retry_stalled",
-			By:      "system",
-			Require: "has_stalled",
-			Set:     []string{"run_after: now + 60s"},
-			Clear:   "stalls_at",
 		},
 	},
 	Forbidden: []fsmtest.Move{
@@ -147,7 +107,7 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"not_due":     ErrNotDue,
 		"not_stalled": ErrNotStalled,
@@ -155,367 +115,98 @@ var testDriver = fsmtest.Driver[Job]{
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "pending, running, succeeded, failed, quarantined", ""),
 	},
-	Pure: map[string]fsmtest.Pure[Job]{
-		"enqueue": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Enqueue(c.ID, c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"start": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpStart) },
-		},
-		"reschedule": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Reschedule(testRescheduleInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpReschedule) },
-		},
-		"progress": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Progress(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpProgress) },
-		},
-		"succeed": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Succeed(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpSucceed) },
-		},
-		"fail": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fail(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpFail) },
-		},
-		"quarantine": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Quarantine(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpQuarantine) },
-		},
-		"release": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Release(c.Actor, c.Reason, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpRelease) },
-		},
-		"fail_stalled": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.FailStalled(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpFailStalled) },
-		},
-		"retry_stalled": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RetryStalled(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpRetryStalled) },
-		},
-	},
+	Pure:    testPure,
+	Can:     Job.Can,
 	Migrate: Migrate,
-	Open:    testOpen,
-	Stores: []fsmtest.Store{
-		{Name: "sqlite", Open: testSQLite, Shared: testSQLiteShared},
-		{Name: "postgres", Open: testPostgres, Shared: testPostgresShared},
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+		return testOpened(Open(ctx, store, opts...))
 	},
+	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}, {Name: "postgres", Open: testPostgres}},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "enqueue":
+		*r, e, err = Enqueue(c.ID, c.Now())
+	case "start":
+		return r.Start(c.Now())
+	case "reschedule":
+		return r.Reschedule(testRescheduleInput(c), c.Now())
+	case "progress":
+		return r.Progress(c.Now())
+	case "succeed":
+		return r.Succeed(c.Now())
+	case "fail":
+		return r.Fail(c.Now())
+	case "quarantine":
+		return r.Quarantine(c.Now())
+	case "release":
+		return r.Release(c.Actor, c.Reason, c.Now())
+	case "fail_stalled":
+		return r.FailStalled(c.Now())
+	case "retry_stalled":
+		return r.RetryStalled(c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "enqueue":
+		return m.Enqueue(ctx, c.ID, c.Given())
+	case "start":
+		if at == nil {
+			return m.Start(ctx, c.Given())
+		}
+		return m.StartOf(ctx, at, c.Given())
+	case "reschedule":
+		return m.Reschedule(ctx, at, testRescheduleInput(c), c.Given())
+	case "progress":
+		return m.Progress(ctx, at, c.Given())
+	case "succeed":
+		return m.Succeed(ctx, at, c.Given())
+	case "fail":
+		return m.Fail(ctx, at, c.Given())
+	case "quarantine":
+		return m.Quarantine(ctx, at, c.Given())
+	case "release":
+		return m.Release(ctx, at, c.Given())
+	case "fail_stalled":
+		return m.FailStalled(ctx, at, c.GivenBySystem())
+	case "retry_stalled":
+		return m.RetryStalled(ctx, at, c.GivenBySystem())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testRescheduleInput(c fsmtest.Call) RescheduleInput {
-	return RescheduleInput{
-		RunAfter: c.Time("run_after"),
-	}
+	return RescheduleInput{RunAfter: c.Time("run_after")}
 }
 
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
-	m, err := Open(ctx, store, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Job] {
-	return &fsmtest.Durable[Job]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Job, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, probe func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx, testProbes(probe))
-		},
-		Sweep: m.Sweep,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r Job, actor string) (got fsmtest.Holding[Job]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case PendingJob:
-				got.State, got.Handle, got.Target = "pending", j.held, j
-			case RunningJob:
-				got.State, got.Handle, got.Target = "running", j.held, j
-				got.Fields = map[string]bool{"stalls_at": fsm.Some(j.StallsAt()) == r.StallsAt}
-			case SucceededJob:
-				got.State, got.Handle, got.Target = "succeeded", j.held, j
-			case FailedJob:
-				got.State, got.Handle, got.Target = "failed", j.held, j
-			case QuarantinedJob:
-				got.State, got.Handle, got.Target = "quarantined", j.held, j
-			}
-			return got
-		},
-		Operations: map[string]fsmtest.Durably[Job]{
-			"enqueue": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Enqueue(ctx, c.ID, c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Enqueue(ctx, c.ID, c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Job]{j.Outcome()}, nil
-				},
-			},
-			"start": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.StartOf(ctx, at, c.Given())
-				},
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					if n > 0 {
-						return m.StartN(ctx, n, c.Given())
-					}
-					out, err := m.Start(ctx, c.Given())
-					return []fsm.Outcome[Job]{out}, err
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					if n > 0 {
-						list, err := h.StartN(ctx, n, c.Given())
-						var outs []fsm.Outcome[Job]
-						for _, j := range list {
-							outs = append(outs, j.Outcome())
-						}
-						return outs, err
-					}
-					j, err := h.Start(ctx, c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Job]{j.Outcome()}, nil
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StatePending:
-						j := PendingJob{h}
-						next, err := j.Start(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "running", nil
-					}
-					return out, end, err
-				},
-			},
-			"reschedule": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Reschedule(ctx, at, testRescheduleInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StatePending:
-						j := PendingJob{h}
-						err = j.Reschedule(ctx, testRescheduleInput(c))
-						return j.Outcome(), "pending", err
-					case StateFailed:
-						j := FailedJob{h}
-						next, err := j.Reschedule(ctx, testRescheduleInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "pending", nil
-					}
-					return out, end, err
-				},
-			},
-			"progress": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Progress(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{h}
-						err = j.Progress(ctx)
-						return j.Outcome(), "running", err
-					}
-					return out, end, err
-				},
-			},
-			"succeed": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Succeed(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{h}
-						next, err := j.Succeed(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "succeeded", nil
-					}
-					return out, end, err
-				},
-			},
-			"fail": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Fail(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{h}
-						next, err := j.Fail(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					}
-					return out, end, err
-				},
-			},
-			"quarantine": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Quarantine(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateFailed:
-						j := FailedJob{h}
-						next, err := j.Quarantine(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "quarantined", nil
-					}
-					return out, end, err
-				},
-			},
-			"release": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Release(ctx, at, c.Given())
-				},
-			},
-			"fail_stalled": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.FailStalled(ctx, at, c.GivenBySystem())
-				},
-			},
-			"retry_stalled": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.RetryStalled(ctx, at, c.GivenBySystem())
-				},
-			},
-		},
-	}
-}
-
-type testProbes func(name string) (bool, error)
-
-func (p testProbes) WorkerActive(context.Context, Job) (bool, error) { return p("worker_active") }
-
-// testSQLite opens a store in a file of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testSQLite opens a store in a file of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testSQLite(t *testing.T) fsm.Store {
-	store, _ := testSQLiteShared(t)
-	return store
-}
-
-// testSQLiteShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testSQLiteShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := filepath.Join(t.TempDir(), "test.db")
-	store, err := sqlite.Open(at, sqlite.WithEnforce("checks"))
+	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sqlite.OpenDB(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }
 
-// testPostgres opens a store in a schema of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testPostgres opens a store in a schema of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testPostgres(t *testing.T) fsm.Store {
-	store, _ := testPostgresShared(t)
-	return store
-}
-
-// testPostgresShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testPostgresShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := fsmtest.PostgresSchema(t)
-	store, err := postgres.Open(t.Context(), at, postgres.WithEnforce("checks"))
+	store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sql.Open("pgx", at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }

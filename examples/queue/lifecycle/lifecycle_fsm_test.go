@@ -4,17 +4,13 @@ package lifecycle
 
 import (
 	"context"
-	"database/sql"
-	"iter"
 	"path/filepath"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
-	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // testMatrix says what each operation does to a record in each state, and what
@@ -38,14 +34,10 @@ requeue_stalled | .         | refused    | refused    | refused      | refused  
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "lifecycle",
-	Entity:      "Job",
-	Version:     1,
-	Hash:        "f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665",
-	Enforce:     "full",
-	RequestID:   "required",
-	ExpectedRev: "required",
-	Matrix:      testMatrix,
+	Machine: "lifecycle", Entity: "Job", Version: 1,
+	Hash:    "f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665",
+	Enforce: "full", RequestID: "required", ExpectedRev: "required",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "dedupe_key", Type: "optional string"},
 		{Name: "payload", Type: "optional json"},
@@ -76,31 +68,17 @@ var testTable = fsmtest.Table{
 				{Name: "dedupe_key", Type: "optional string"},
 				{Name: "payload", Type: "optional json"},
 			},
-			Set:    []string{"dedupe_key: input or absent", "payload: input or absent"},
-			Dedupe: "dedupe_key",
+			Set: []string{"dedupe_key: input or absent", "payload: input or absent"}, Dedupe: "dedupe_key",
 		},
 		{
 			Name: "claim_next", Event: "claimed",
-			Inputs: []fsmtest.Input{
-				{Name: "lease", Type: "time", Loose: true},
-			},
-			Require:   "lease_ahead",
-			Set:       []string{"owner: actor", "lease: input"},
-			Increment: "attempt",
-			Picks:     true,
-			Order:     "created_at",
+			Inputs: []fsmtest.Input{{Name: "lease", Type: "time", Loose: true}}, Require: "lease_ahead",
+			Set: []string{"owner: actor", "lease: input"}, Increment: "attempt", Picks: true, Order: "created_at",
 		},
+		{Name: "start", Event: "started", Require: "owner_only"},
 		{
-			Name: "start", Event: "started",
-			Require: "owner_only",
-		},
-		{
-			Name: "heartbeat",
-			Inputs: []fsmtest.Input{
-				{Name: "lease", Type: "time", Loose: true},
-			},
-			Require: "owner_only, lease_ahead, lease_longer",
-			Set:     []string{"lease: input"},
+			Name: "heartbeat", Inputs: []fsmtest.Input{{Name: "lease", Type: "time", Loose: true}},
+			Require: "owner_only, lease_ahead, lease_longer", Set: []string{"lease: input"},
 			Witnesses: []fsmtest.Witness{
 				{Way: "guard owner_only", In: "claimed", Record: `{"owner": "a", "lease": "now", "attempt": 1}`, Inputs: `{"lease": "now"}`, Actor: "f"},
 				{Way: "guard lease_ahead", In: "claimed", Record: `{"owner": "a", "lease": "now", "attempt": 1}`, Inputs: `{"lease": "now"}`, Actor: "a"},
@@ -109,32 +87,18 @@ var testTable = fsmtest.Table{
 			},
 		},
 		{
-			Name: "complete", Event: "succeeded",
-			Inputs: []fsmtest.Input{
-				{Name: "result", Type: "json"},
-			},
-			Require: "owner_only",
-			Set:     []string{"result: input"},
-			Clear:   "owner, lease",
+			Name: "complete", Event: "succeeded", Inputs: []fsmtest.Input{{Name: "result", Type: "json"}},
+			Require: "owner_only", Set: []string{"result: input"}, Clear: "owner, lease",
 		},
 		{
-			Name: "fail", Event: "failed",
-			Inputs: []fsmtest.Input{
-				{Name: "error", Type: "json"},
-			},
-			Require: "owner_only",
-			Set:     []string{"error: input"},
-			Clear:   "owner, lease",
+			Name: "fail", Event: "failed", Inputs: []fsmtest.Input{{Name: "error", Type: "json"}},
+			Require: "owner_only", Set: []string{"error: input"}, Clear: "owner, lease",
 		},
 		{
-			Name: "stall", Event: "stalled",
-			Require:  "lease_over",
-			Clear:    "owner, lease",
+			Name: "stall", Event: "stalled", Require: "lease_over", Clear: "owner, lease",
 			Triggers: []string{"after lease"},
 		},
-		{
-			Name: "requeue_stalled", Event: "requeued",
-		},
+		{Name: "requeue_stalled", Event: "requeued"},
 	},
 	Forbidden: []fsmtest.Move{
 		{From: "queued", To: "queued", Reason: "no repeat is stated for it"},
@@ -166,7 +130,7 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"not_owner":         ErrNotOwner,
 		"lease_in_the_past": ErrLeaseInThePast,
@@ -176,81 +140,66 @@ var testDriver = fsmtest.Driver[Job]{
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "queued, claimed, running, succeeded, failed, stalled", ""),
 	},
-	Pure: map[string]fsmtest.Pure[Job]{
-		"enqueue": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Enqueue(c.ID, testEnqueueInput(c), c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"claim_next": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.ClaimNext(testClaimNextInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpClaimNext) },
-		},
-		"start": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpStart) },
-		},
-		"heartbeat": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Heartbeat(testHeartbeatInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpHeartbeat) },
-		},
-		"complete": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Complete(testCompleteInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpComplete) },
-		},
-		"fail": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Fail(testFailInput(c), c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpFail) },
-		},
-		"stall": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Stall(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpStall) },
-		},
-		"requeue_stalled": {
-			Do: func(r *Job, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.RequeueStalled(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Job) error { return r.Can(OpRequeueStalled) },
-		},
-	},
+	Pure:    testPure,
+	Can:     Job.Can,
 	Migrate: Migrate,
-	Open:    testOpen,
-	Stores: []fsmtest.Store{
-		{Name: "sqlite", Open: testSQLite, Shared: testSQLiteShared},
-		{Name: "postgres", Open: testPostgres, Shared: testPostgresShared},
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
+		return testOpened(Open(ctx, store, opts...))
 	},
+	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}, {Name: "postgres", Open: testPostgres}},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "enqueue":
+		*r, e, err = Enqueue(c.ID, testEnqueueInput(c), c.Now())
+	case "claim_next":
+		return r.ClaimNext(testClaimNextInput(c), c.Actor, c.Now())
+	case "start":
+		return r.Start(c.Actor, c.Now())
+	case "heartbeat":
+		return r.Heartbeat(testHeartbeatInput(c), c.Actor, c.Now())
+	case "complete":
+		return r.Complete(testCompleteInput(c), c.Actor, c.Now())
+	case "fail":
+		return r.Fail(testFailInput(c), c.Actor, c.Now())
+	case "stall":
+		return r.Stall(c.Now())
+	case "requeue_stalled":
+		return r.RequeueStalled(c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "enqueue":
+		return m.Enqueue(ctx, c.ID, testEnqueueInput(c), c.Given())
+	case "claim_next":
+		if at == nil {
+			return m.ClaimNext(ctx, testClaimNextInput(c), c.Given())
+		}
+		return m.ClaimNextOf(ctx, at, testClaimNextInput(c), c.Given())
+	case "start":
+		return m.Start(ctx, at, c.Given())
+	case "heartbeat":
+		return m.Heartbeat(ctx, at, testHeartbeatInput(c), c.Given())
+	case "complete":
+		return m.Complete(ctx, at, testCompleteInput(c), c.Given())
+	case "fail":
+		return m.Fail(ctx, at, testFailInput(c), c.Given())
+	case "stall":
+		return m.Stall(ctx, at, c.Given())
+	case "requeue_stalled":
+		return m.RequeueStalled(ctx, at, c.Given())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testEnqueueInput(c fsmtest.Call) EnqueueInput {
@@ -261,324 +210,39 @@ func testEnqueueInput(c fsmtest.Call) EnqueueInput {
 }
 
 func testClaimNextInput(c fsmtest.Call) ClaimNextInput {
-	return ClaimNextInput{
-		Lease: c.Time("lease"),
-	}
+	return ClaimNextInput{Lease: c.Time("lease")}
 }
 
 func testHeartbeatInput(c fsmtest.Call) HeartbeatInput {
-	return HeartbeatInput{
-		Lease: c.Time("lease"),
-	}
+	return HeartbeatInput{Lease: c.Time("lease")}
 }
 
 func testCompleteInput(c fsmtest.Call) CompleteInput {
-	return CompleteInput{
-		Result: c.JSON("result"),
-	}
+	return CompleteInput{Result: c.JSON("result")}
 }
 
 func testFailInput(c fsmtest.Call) FailInput {
-	return FailInput{
-		Error: c.JSON("error"),
-	}
+	return FailInput{Error: c.JSON("error")}
 }
 
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
-	m, err := Open(ctx, store, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Job] {
-	return &fsmtest.Durable[Job]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Job, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Sweep: m.Sweep,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Job]) error) ([]fsm.Outcome[Job], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Hold: func(r Job, actor string) (got fsmtest.Holding[Job]) {
-			j, err := Hold(m, r, actor)
-			if err != nil {
-				return got
-			}
-			got.Record, got.Ref = j.Record(), j.Ref()
-			switch j := j.(type) {
-			case QueuedJob:
-				got.State, got.Handle, got.Target = "queued", j.held, j
-			case ClaimedJob:
-				got.State, got.Handle, got.Target = "claimed", j.held, j
-				got.Fields = map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}
-			case RunningJob:
-				got.State, got.Handle, got.Target = "running", j.held, j
-				got.Fields = map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}
-			case SucceededJob:
-				got.State, got.Handle, got.Target = "succeeded", j.held, j
-			case FailedJob:
-				got.State, got.Handle, got.Target = "failed", j.held, j
-			case StalledJob:
-				got.State, got.Handle, got.Target = "stalled", j.held, j
-			}
-			return got
-		},
-		Worker: &fsmtest.Working[Job]{
-			Pick: "claim_next", Beat: "heartbeat", Deadline: "lease",
-			New: func(actor string, o worker.Options, work func(context.Context, *fsm.Held[Job]) error, release func(context.Context, Job) error, failed func(context.Context, Job, error) error) (*worker.Worker[Job], error) {
-				c := WorkerConfig{Options: o}
-				if work != nil {
-					c.Work = func(ctx context.Context, j ClaimedJob) error { return work(ctx, j.held) }
-				}
-				if failed != nil {
-					c.Failed = func(ctx context.Context, j AnyJob, cause error) error { return failed(ctx, j.Record(), cause) }
-				}
-				if release != nil {
-					c.Release = func(ctx context.Context, j AnyJob) error { return release(ctx, j.Record()) }
-				}
-				return NewWorker(m, actor, c)
-			},
-		},
-		Operations: map[string]fsmtest.Durably[Job]{
-			"enqueue": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Enqueue(ctx, c.ID, testEnqueueInput(c), c.Given())
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					j, err := h.Enqueue(ctx, c.ID, testEnqueueInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Job]{j.Outcome()}, nil
-				},
-			},
-			"claim_next": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.ClaimNextOf(ctx, at, testClaimNextInput(c), c.Given())
-				},
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					if n > 0 {
-						return m.ClaimNextN(ctx, n, testClaimNextInput(c), c.Given())
-					}
-					out, err := m.ClaimNext(ctx, testClaimNextInput(c), c.Given())
-					return []fsm.Outcome[Job]{out}, err
-				},
-				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
-					h := m.As(c.Actor)
-					c.Actor = ""
-					if n > 0 {
-						list, err := h.ClaimNextN(ctx, n, testClaimNextInput(c), c.Given())
-						var outs []fsm.Outcome[Job]
-						for _, j := range list {
-							outs = append(outs, j.Outcome())
-						}
-						return outs, err
-					}
-					j, err := h.ClaimNext(ctx, testClaimNextInput(c), c.Given())
-					if err != nil {
-						return nil, err
-					}
-					return []fsm.Outcome[Job]{j.Outcome()}, nil
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateQueued:
-						j := QueuedJob{h}
-						next, err := j.ClaimNext(ctx, testClaimNextInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "claimed", nil
-					case StateStalled:
-						j := StalledJob{h}
-						next, err := j.ClaimNext(ctx, testClaimNextInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "claimed", nil
-					}
-					return out, end, err
-				},
-			},
-			"start": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Start(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateClaimed:
-						j := ClaimedJob{claimedFields{h}}
-						next, err := j.Start(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "running", nil
-					}
-					return out, end, err
-				},
-			},
-			"heartbeat": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Heartbeat(ctx, at, testHeartbeatInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateClaimed:
-						j := ClaimedJob{claimedFields{h}}
-						err = j.Heartbeat(ctx, testHeartbeatInput(c))
-						return j.Outcome(), "claimed", err
-					case StateRunning:
-						j := RunningJob{claimedFields{h}}
-						err = j.Heartbeat(ctx, testHeartbeatInput(c))
-						return j.Outcome(), "running", err
-					}
-					return out, end, err
-				},
-			},
-			"complete": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Complete(ctx, at, testCompleteInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{claimedFields{h}}
-						next, err := j.Complete(ctx, testCompleteInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "succeeded", nil
-					}
-					return out, end, err
-				},
-			},
-			"fail": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Fail(ctx, at, testFailInput(c), c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateRunning:
-						j := RunningJob{claimedFields{h}}
-						next, err := j.Fail(ctx, testFailInput(c))
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "failed", nil
-					}
-					return out, end, err
-				},
-			},
-			"stall": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.Stall(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateClaimed:
-						j := ClaimedJob{claimedFields{h}}
-						next, err := j.Stall(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "stalled", nil
-					case StateRunning:
-						j := RunningJob{claimedFields{h}}
-						next, err := j.Stall(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "stalled", nil
-					}
-					return out, end, err
-				},
-			},
-			"requeue_stalled": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
-					return m.RequeueStalled(ctx, at, c.Given())
-				},
-				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					switch h.Record().State {
-					case StateStalled:
-						j := StalledJob{h}
-						next, err := j.RequeueStalled(ctx)
-						if err != nil {
-							return out, end, err
-						}
-						return next.Outcome(), "queued", nil
-					}
-					return out, end, err
-				},
-			},
-		},
-	}
-}
-
-// testSQLite opens a store in a file of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testSQLite opens a store in a file of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testSQLite(t *testing.T) fsm.Store {
-	store, _ := testSQLiteShared(t)
-	return store
-}
-
-// testSQLiteShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testSQLiteShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := filepath.Join(t.TempDir(), "test.db")
-	store, err := sqlite.Open(at, sqlite.WithEnforce("checks"))
+	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sqlite.OpenDB(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }
 
-// testPostgres opens a store in a schema of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testPostgres opens a store in a schema of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testPostgres(t *testing.T) fsm.Store {
-	store, _ := testPostgresShared(t)
-	return store
-}
-
-// testPostgresShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testPostgresShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := fsmtest.PostgresSchema(t)
-	store, err := postgres.Open(t.Context(), at, postgres.WithEnforce("checks"))
+	store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sql.Open("pgx", at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }

@@ -4,13 +4,10 @@ package task
 
 import (
 	"context"
-	"database/sql"
-	"iter"
 	"path/filepath"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -33,40 +30,23 @@ recover  | .          | refused    | -> pending   | refused
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "task",
-	Entity:      "Task",
-	Version:     1,
-	Hash:        "3a71f8fb38c369277dba7dc1d33962662f6916d38fb2c840cce0fb9b05381d9d",
-	Enforce:     "full",
-	RequestID:   "none",
-	ExpectedRev: "optional",
-	Matrix:      testMatrix,
+	Machine: "task", Entity: "Task", Version: 1,
+	Hash:    "3a71f8fb38c369277dba7dc1d33962662f6916d38fb2c840cce0fb9b05381d9d",
+	Enforce: "full", RequestID: "none", ExpectedRev: "optional",
+	Matrix: testMatrix,
 	States: []fsmtest.State{
 		{Name: "pending"},
 		{Name: "running"},
 		{Name: "completed", Terminal: true},
 	},
 	Operations: []fsmtest.Operation{
+		{Name: "submit"},
 		{
-			Name: "submit",
+			Name: "start", By: "system", Picks: true, Order: "created_at", Effect: "execute_task",
+			EffectKey: "id", Then: "complete",
 		},
-		{
-			Name:   "start",
-			By:     "system",
-			Picks:  true,
-			Order:  "created_at",
-			Effect: "execute_task", EffectKey: "id",
-			Then: "complete",
-		},
-		{
-			Name: "complete",
-			By:   "system",
-		},
-		{
-			Name:     "recover",
-			By:       "system",
-			Triggers: []string{"startup"},
-		},
+		{Name: "complete", By: "system"},
+		{Name: "recover", By: "system", Triggers: []string{"startup"}},
 	},
 	Forbidden: []fsmtest.Move{
 		{From: "pending", To: "completed", Reason: "completion without execution"},
@@ -87,178 +67,77 @@ var testDriver = fsmtest.Driver[Task]{
 	Check:      Check,
 	Equal:      Task.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "pending, running, completed", ""),
+	Ends:       fsmtest.Ends(States()),
+	Words:      []fsmtest.Vocabulary{fsmtest.Words("State", States(), "pending, running, completed", "")},
+	Pure:       testPure,
+	Can:        Task.Can,
+	Migrate:    Migrate,
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Task], error) {
+		return testOpened(Open(ctx, store, testEffects{fx}, opts...))
 	},
-	Pure: map[string]fsmtest.Pure[Task]{
-		"submit": {
-			Do: func(r *Task, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Submit(c.ID, c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"start": {
-			Do: func(r *Task, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Start(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Task) error { return r.Can(OpStart) },
-		},
-		"complete": {
-			Do: func(r *Task, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Complete(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Task) error { return r.Can(OpComplete) },
-		},
-		"recover": {
-			Do: func(r *Task, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Recover(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Task) error { return r.Can(OpRecover) },
-		},
-	},
-	Migrate: Migrate,
-	Open:    testOpen,
-	Stores: []fsmtest.Store{
-		{Name: "sqlite", Open: testSQLite, Shared: testSQLiteShared},
-		{Name: "postgres", Open: testPostgres, Shared: testPostgresShared},
-	},
+	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}, {Name: "postgres", Open: testPostgres}},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Task, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "submit":
+		*r, e, err = Submit(c.ID, c.Now())
+	case "start":
+		return r.Start(c.Now())
+	case "complete":
+		return r.Complete(c.Now())
+	case "recover":
+		return r.Recover(c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
-	}
-	return x
+	return e, err
 }
 
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Task], error) {
-	m, err := Open(ctx, store, testEffectsOf(fx), opts...)
-	if err != nil {
-		return nil, err
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "submit":
+		return m.Submit(ctx, c.ID, c.Given())
+	case "start":
+		if at == nil {
+			return m.Start(ctx, c.GivenBySystem())
+		}
+		return m.StartOf(ctx, at, c.GivenBySystem())
+	case "recover":
+		return m.Recover(ctx, at, c.GivenBySystem())
 	}
-	return testDurable(m), nil
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Task] {
-	return &fsmtest.Durable[Task]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Task, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Startup: m.Startup,
-		Deliver: m.Deliver,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Task]) error) ([]fsm.Outcome[Task], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Task], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Operations: map[string]fsmtest.Durably[Task]{
-			"submit": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Task], error) {
-					return m.Submit(ctx, c.ID, c.Given())
-				},
-			},
-			"start": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Task], error) {
-					return m.StartOf(ctx, at, c.GivenBySystem())
-				},
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Task], error) {
-					if n > 0 {
-						return m.StartN(ctx, n, c.GivenBySystem())
-					}
-					out, err := m.Start(ctx, c.GivenBySystem())
-					return []fsm.Outcome[Task]{out}, err
-				},
-			},
-			"recover": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Task], error) {
-					return m.Recover(ctx, at, c.GivenBySystem())
-				},
-			},
-		},
-	}
-}
-
+// testEffects notes what is performed.
 type testEffects struct{ fx *fsmtest.Effects }
-
-func testEffectsOf(fx *fsmtest.Effects) Effects {
-	if fx == nil {
-		return nil
-	}
-	return testEffects{fx}
-}
 
 func (x testEffects) ExecuteTask(ctx context.Context, r Task, key string, e fsm.Event) error {
 	return x.fx.Perform("execute_task", r.Ref(), key, e, nil)
 }
 
-// testSQLite opens a store in a file of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testSQLite opens a store in a file of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testSQLite(t *testing.T) fsm.Store {
-	store, _ := testSQLiteShared(t)
-	return store
-}
-
-// testSQLiteShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testSQLiteShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := filepath.Join(t.TempDir(), "test.db")
-	store, err := sqlite.Open(at, sqlite.WithEnforce("checks"))
+	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sqlite.OpenDB(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }
 
-// testPostgres opens a store in a schema of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testPostgres opens a store in a schema of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testPostgres(t *testing.T) fsm.Store {
-	store, _ := testPostgresShared(t)
-	return store
-}
-
-// testPostgresShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testPostgresShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := fsmtest.PostgresSchema(t)
-	store, err := postgres.Open(t.Context(), at, postgres.WithEnforce("checks"))
+	store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sql.Open("pgx", at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }

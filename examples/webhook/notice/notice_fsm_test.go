@@ -4,13 +4,10 @@ package notice
 
 import (
 	"context"
-	"database/sql"
-	"iter"
 	"path/filepath"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -34,14 +31,10 @@ drop    | .      | refused      | refused   | -> dropped | refused
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "notice",
-	Entity:      "Notice",
-	Version:     1,
-	Hash:        "001a4e3142201df24d44d5c7e556e839053d8219fcfd7ee1725626b0a08fef59",
-	Enforce:     "full",
-	RequestID:   "required",
-	ExpectedRev: "required",
-	Matrix:      testMatrix,
+	Machine: "notice", Entity: "Notice", Version: 1,
+	Hash:    "001a4e3142201df24d44d5c7e556e839053d8219fcfd7ee1725626b0a08fef59",
+	Enforce: "full", RequestID: "required", ExpectedRev: "required",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "topic", Type: "string"},
 		{Name: "number", Type: "sequence", Per: "topic"},
@@ -56,37 +49,18 @@ var testTable = fsmtest.Table{
 	},
 	Operations: []fsmtest.Operation{
 		{
-			Name: "publish",
-			Inputs: []fsmtest.Input{
-				{Name: "topic", Type: "string"},
-				{Name: "body", Type: "json"},
-			},
-			Set:    []string{"topic: input", "body: input", "give_up_at: now + 3600s"},
-			Effect: "post", EffectKey: "topic, number",
-			Then: "confirm",
+			Name:   "publish",
+			Inputs: []fsmtest.Input{{Name: "topic", Type: "string"}, {Name: "body", Type: "json"}},
+			Set:    []string{"topic: input", "body: input", "give_up_at: now + 3600s"}, Effect: "post",
+			EffectKey: "topic, number", Then: "confirm",
 		},
+		{Name: "confirm", By: "system", Clear: "give_up_at"},
+		{Name: "give_up", By: "system", Clear: "give_up_at", Triggers: []string{"after give_up_at"}},
 		{
-			Name:  "confirm",
-			By:    "system",
-			Clear: "give_up_at",
+			Name: "retry", By: "operator", Set: []string{"give_up_at: now + 3600s"}, Effect: "post",
+			EffectKey: "topic, number", Then: "confirm",
 		},
-		{
-			Name:     "give_up",
-			By:       "system",
-			Clear:    "give_up_at",
-			Triggers: []string{"after give_up_at"},
-		},
-		{
-			Name:   "retry",
-			By:     "operator",
-			Set:    []string{"give_up_at: now + 3600s"},
-			Effect: "post", EffectKey: "topic, number",
-			Then: "confirm",
-		},
-		{
-			Name: "drop",
-			By:   "operator",
-		},
+		{Name: "drop", By: "operator"},
 	},
 }
 
@@ -102,190 +76,82 @@ var testDriver = fsmtest.Driver[Notice]{
 	Check:      Check,
 	Equal:      Notice.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "due, delivered, dead, dropped", ""),
+	Ends:       fsmtest.Ends(States()),
+	Words:      []fsmtest.Vocabulary{fsmtest.Words("State", States(), "due, delivered, dead, dropped", "")},
+	Pure:       testPure,
+	Can:        Notice.Can,
+	Migrate:    Migrate,
+	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Notice], error) {
+		return testOpened(Open(ctx, store, testEffects{fx}, opts...))
 	},
-	Pure: map[string]fsmtest.Pure[Notice]{
-		"publish": {
-			Do: func(r *Notice, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Publish(c.ID, testPublishInput(c), PublishPeers{Number: c.Peers["number"]}, c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"confirm": {
-			Do: func(r *Notice, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Confirm(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Notice) error { return r.Can(OpConfirm) },
-		},
-		"give_up": {
-			Do: func(r *Notice, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.GiveUp(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Notice) error { return r.Can(OpGiveUp) },
-		},
-		"retry": {
-			Do: func(r *Notice, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Retry(c.Actor, c.Reason, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Notice) error { return r.Can(OpRetry) },
-		},
-		"drop": {
-			Do: func(r *Notice, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Drop(c.Actor, c.Reason, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Notice) error { return r.Can(OpDrop) },
-		},
-	},
-	Migrate: Migrate,
-	Open:    testOpen,
-	Stores: []fsmtest.Store{
-		{Name: "sqlite", Open: testSQLite, Shared: testSQLiteShared},
-		{Name: "postgres", Open: testPostgres, Shared: testPostgresShared},
-	},
+	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}, {Name: "postgres", Open: testPostgres}},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Notice, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "publish":
+		*r, e, err = Publish(c.ID, testPublishInput(c), PublishPeers{Number: c.Peers["number"]}, c.Now())
+	case "confirm":
+		return r.Confirm(c.Now())
+	case "give_up":
+		return r.GiveUp(c.Now())
+	case "retry":
+		return r.Retry(c.Actor, c.Reason, c.Now())
+	case "drop":
+		return r.Drop(c.Actor, c.Reason, c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "publish":
+		return m.Publish(ctx, c.ID, testPublishInput(c), c.Given())
+	case "give_up":
+		return m.GiveUp(ctx, at, c.GivenBySystem())
+	case "retry":
+		return m.Retry(ctx, at, c.Given())
+	case "drop":
+		return m.Drop(ctx, at, c.Given())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testPublishInput(c fsmtest.Call) PublishInput {
-	return PublishInput{
-		Topic: c.Text("topic"),
-		Body:  c.JSON("body"),
-	}
+	return PublishInput{Topic: c.Text("topic"), Body: c.JSON("body")}
 }
 
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Notice], error) {
-	m, err := Open(ctx, store, testEffectsOf(fx), opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Notice] {
-	return &fsmtest.Durable[Notice]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Notice, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Sweep:   m.Sweep,
-		Deliver: m.Deliver,
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Notice]) error) ([]fsm.Outcome[Notice], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Notice], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Operations: map[string]fsmtest.Durably[Notice]{
-			"publish": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Notice], error) {
-					return m.Publish(ctx, c.ID, testPublishInput(c), c.Given())
-				},
-			},
-			"give_up": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Notice], error) {
-					return m.GiveUp(ctx, at, c.GivenBySystem())
-				},
-			},
-			"retry": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Notice], error) {
-					return m.Retry(ctx, at, c.Given())
-				},
-			},
-			"drop": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Notice], error) {
-					return m.Drop(ctx, at, c.Given())
-				},
-			},
-		},
-	}
-}
-
+// testEffects notes what is performed.
 type testEffects struct{ fx *fsmtest.Effects }
-
-func testEffectsOf(fx *fsmtest.Effects) Effects {
-	if fx == nil {
-		return nil
-	}
-	return testEffects{fx}
-}
 
 func (x testEffects) Post(ctx context.Context, r Notice, key string, e fsm.Event) error {
 	return x.fx.Perform("post", r.Ref(), key, e, nil)
 }
 
-// testSQLite opens a store in a file of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testSQLite opens a store in a file of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testSQLite(t *testing.T) fsm.Store {
-	store, _ := testSQLiteShared(t)
-	return store
-}
-
-// testSQLiteShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testSQLiteShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := filepath.Join(t.TempDir(), "test.db")
-	store, err := sqlite.Open(at, sqlite.WithEnforce("checks"))
+	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sqlite.OpenDB(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }
 
-// testPostgres opens a store in a schema of its own, with the constraints that hold
-// for every record; made-up records may begin in any state.
+// testPostgres opens a store in a schema of its own. Its constraints are those that hold for
+// every record, so that made-up records may begin in any state.
 func testPostgres(t *testing.T) fsm.Store {
-	store, _ := testPostgresShared(t)
-	return store
-}
-
-// testPostgresShared opens such a store, and its database once more for
-// transactions of a caller's own.
-func testPostgresShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	at := fsmtest.PostgresSchema(t)
-	store, err := postgres.Open(t.Context(), at, postgres.WithEnforce("checks"))
+	store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sql.Open("pgx", at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return store, fsmtest.BeginSQL(store, db)
+	return store
 }

@@ -3,4 +3,4 @@
 // in front and cannot be taken.
 package claims
 
-//go:generate go tool fsmgen gen slot.yaml
+//go:generate go tool fsmgen gen slot.yaml --engine-tests

@@ -65,14 +65,13 @@ func generate(t *testing.T, module outside.Module, path string) *spec.Machine {
 	if m == nil {
 		t.Fatal(found)
 	}
-	files, err := gen.Generate(m, gen.Options{TestStore: "sqlite"})
+	files, err := gen.Generate(m, gen.Options{TestStore: "sqlite", EngineTests: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
 		module.Write(filepath.Join(m.Name, f.Name), f.Data)
 	}
-	module.Write(filepath.Join(m.Name, "engine_test.go"), outside.EngineTest(m.Name))
 	return m
 }
 

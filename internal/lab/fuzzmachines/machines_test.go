@@ -101,7 +101,7 @@ func TestFoundMachines(t *testing.T) {
 		if *only != "" && !slices.Contains(strings.Split(*only, ","), name) {
 			continue
 		}
-		files, err := gen.Generate(m, gen.Options{Package: name, TestStore: stores})
+		files, err := gen.Generate(m, gen.Options{Package: name, TestStore: stores, EngineTests: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func draw(t *testing.T) []sound {
 
 // options are those of a seed, so that it can be repeated alone.
 func options(seed uint64) gen.Options {
-	o := gen.Options{Package: fmt.Sprintf("random%d", seed)}
+	o := gen.Options{Package: fmt.Sprintf("random%d", seed), EngineTests: true}
 	if *share > 0 && seed%*share == 0 {
 		o.TestStore = "sqlite"
 	}
@@ -217,7 +217,7 @@ func load(t *testing.T) loaded {
 	t.Helper()
 	const runtime = "github.com/fsmgen/fsmgen/runtime"
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
-		runtime, runtime+"/audit", runtime+"/driver", runtime+"/fsmimpl", runtime+"/worker", runtime+"/fsmtest", runtime+"/memstore", runtime+"/sqlite", "context", "database/sql", "database/sql/driver", "embed",
+		runtime, runtime+"/audit", runtime+"/driver", runtime+"/fsmimpl", runtime+"/worker", runtime+"/enginetest", runtime+"/fsmtest", runtime+"/memstore", runtime+"/sqlite", "context", "database/sql", "database/sql/driver", "embed",
 		"cmp", "encoding", "encoding/json", "errors", "fmt", "iter", "math", "path/filepath", "slices", "strconv", "strings", "testing", "time")
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,6 @@ func runner(module outside.Module, machines []sound) {
 			}
 			module.Write(filepath.Join(m.name, name), f.Data)
 		}
-		module.Write(filepath.Join(m.name, "engine_tests.go"), outside.EngineTest(m.name))
 		fmt.Fprintf(&imports, "\t%s \"example.com/many/%s\"\n", m.name, m.name)
 		fmt.Fprintf(&calls, "\trun(t, %q, %s.Test%s, %s.TestEngine)\n", m.name, m.name, spec.GoName(m.machine), m.name)
 	}

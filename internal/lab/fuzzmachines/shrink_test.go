@@ -111,7 +111,7 @@ func generated(name, text string, o gen.Options) (sound, bool) {
 	if m == nil || found.HasErrors() {
 		return sound{}, false
 	}
-	o.Package = name
+	o.Package, o.EngineTests = name, true
 	files, err := gen.Generate(m, o)
 	return sound{name, m.Name, text, files, o.TestStore}, err == nil
 }

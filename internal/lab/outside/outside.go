@@ -129,21 +129,6 @@ func (m Module) read(name string) string {
 	return string(data)
 }
 
-// EngineTest is a test file for a generated package: it judges the package by all that
-// enginetest knows, besides its own test.
-func EngineTest(name string) []byte {
-	return fmt.Appendf(nil, `package %s
-
-import (
-	"testing"
-
-	"%s/runtime/enginetest"
-)
-
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver) }
-`, name, path)
-}
-
 // Write writes a file and the folders above it.
 func (m Module) Write(name string, data []byte) {
 	m.t.Helper()

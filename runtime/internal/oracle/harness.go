@@ -73,7 +73,7 @@ func (h *Harness[R]) open(opts ...fsm.Option) {
 	if err != nil {
 		h.T.Fatalf("Open: %v", err)
 	}
-	h.D = d
+	h.D = d.extend(h.S.D.Engine)
 }
 
 // RequestID returns a request id that was not used; none when the machine has none.
@@ -97,7 +97,7 @@ func (h *Harness[R]) Timed(c Call) Call {
 func (h *Harness[R]) Create(what string, o *Op, c Call) (fsm.Outcome[R], Expected) {
 	h.T.Helper()
 	want := h.W.Create(o, h.Timed(c))
-	got, err := h.D.Operations[o.Name].Do(h.Ctx, nil, c)
+	got, err := h.D.Do(h.Ctx, o.Name, nil, c)
 	h.Compare(what, o, c, want, got, err)
 	h.traced(Step[R]{Kind: "step", Operation: o.Name, At: fsm.Ref{ID: c.ID}, Call: h.Timed(c), Outcome: got, Err: err})
 	return got, want
@@ -109,7 +109,7 @@ func (h *Harness[R]) Call(what string, o *Op, at fsm.Target, c Call) (fsm.Outcom
 	ref := at.Ref()
 	ran := len(h.Fx.Done())
 	want := h.W.Call(o, ref.ID, ref.Rev, h.Timed(c))
-	got, err := h.D.Operations[o.Name].Do(h.Ctx, at, c)
+	got, err := h.D.Do(h.Ctx, o.Name, at, c)
 	if err != nil {
 		h.Fx.Settle(ran, 0) // a step of `then` that was refused took the effects before it along
 	}
@@ -409,5 +409,17 @@ func (m *Model) ByWay(o *Op, s *StateInfo) []Case {
 	return list
 }
 
-// Exported reports whether the durable layer offers the operation by name.
-func (h *Harness[R]) Exported(o *Op) bool { return h.D.Operations[o.Name].Do != nil }
+// Exported reports whether the durable layer offers the operation by name: none that
+// runs only after the effect of another one.
+func (m *Model) Exported(o *Op) bool {
+	after := false
+	for _, p := range m.Ops {
+		if p.Then == o.Name {
+			if p.Effect == "" || p.Atomic {
+				return true
+			}
+			after = true
+		}
+	}
+	return !after || o.By != "system" || len(o.Triggers) > 0
+}

@@ -27,10 +27,6 @@ type Suite[R any] struct {
 // record, the event or the refusal with what matrix and table say.
 func (s *Suite[R]) Cells(t *testing.T) {
 	for _, o := range s.M.Ops {
-		if s.D.Pure[o.Name].Do == nil {
-			t.Errorf("the driver has no pure method for %s", o.Name)
-			continue
-		}
 		ways := map[string]int{}
 		alone := map[string]bool{}
 		if o.Creates {
@@ -87,7 +83,7 @@ func (s *Suite[R]) nowhere(t *testing.T, o *Op) {
 					continue // every number is a state
 				}
 				field.SetUint(n)
-				_, err = s.D.Pure[o.Name].Do(&r, c.Call)
+				_, err = s.D.Did(&r, o, c.Call)
 				var refused *fsm.Refusal
 				if !errors.As(err, &refused) || refused.Code != fsm.ErrWrongState || refused.ID != c.Row.ID || refused.Operation != o.Name || refused.State != name {
 					t.Errorf("in state number %d of %d: got %v, want it refused in state %q", n, last, err, name)
@@ -182,10 +178,9 @@ func (s *Suite[R]) onCase(o *Op, c Case, v Verdict) string {
 		}
 		before = r
 	}
-	p := s.D.Pure[o.Name]
-	ev, err := p.Do(&r, c.Call)
-	if p.Can != nil {
-		can := p.Can(before)
+	ev, err := s.D.Did(&r, o, c.Call)
+	if !o.Creates {
+		can := s.D.Can(before, o.StoredName)
 		switch refused := o.Cells[s.M.StateOf(c.Row.State).Name].Kind == CellRefused; {
 		case (can != nil) != refused:
 			return fmt.Sprintf("Can answered %v, where the state refuses: %t", can, refused)

@@ -24,7 +24,7 @@ func (s *Suite[R]) Forbidden(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					ev, err := s.D.Pure[o.Name].Do(&r, c.Call)
+					ev, err := s.D.Did(&r, o, c.Call)
 					if after := s.D.Descriptor.Encode(&r); err == nil && (after.State == s.M.StateByName[f.To].StoredName || ev.To == f.To) && f.From != f.To {
 						t.Fatalf("%s leads from %s to %s, which is forbidden: %s", o.Name, f.From, f.To, f.Reason)
 					}
@@ -179,7 +179,7 @@ func (s *Suite[R]) Stateless(t *testing.T) {
 			continue
 		}
 		var r R
-		_, err := s.D.Pure[o.Name].Do(&r, c.Call)
+		_, err := s.D.Did(&r, o, c.Call)
 		v := refused(fsm.ErrWrongState)
 		v.allowed = s.M.Allowed(o)
 		if err == nil {
@@ -195,12 +195,11 @@ func (s *Suite[R]) Stateless(t *testing.T) {
 
 // Ends asks every state whether it is terminal, and whether it is final.
 func (s *Suite[R]) Ends(t *testing.T) {
+	var want []End
 	for _, st := range s.M.StateOrder {
-		if got := s.D.Terminal(st.Name); got != st.Terminal {
-			t.Errorf("%s: Terminal() = %t, want %t", st.Name, got, st.Terminal)
-		}
-		if s.D.Final != nil && s.D.Final(st.Name) != st.Final {
-			t.Errorf("%s: Final() = %t, want %t", st.Name, !st.Final, st.Final)
-		}
+		want = append(want, End{st.Name, st.Terminal, st.Final})
+	}
+	if !slices.Equal(s.D.Ends, want) {
+		t.Errorf("the states and their ends are %+v, want %+v", s.D.Ends, want)
 	}
 }

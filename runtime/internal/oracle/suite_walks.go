@@ -59,7 +59,7 @@ func (s *Suite[R]) Walk(t *testing.T, st Store, r *rand.Rand) {
 			h.Recover(what)
 			continue
 		}
-		if len(calls[o.Name]) == 0 || !h.Exported(o) {
+		if len(calls[o.Name]) == 0 || !s.M.Exported(o) {
 			continue
 		}
 		call := calls[o.Name][r.IntN(len(calls[o.Name]))]
@@ -75,7 +75,7 @@ func (s *Suite[R]) Walk(t *testing.T, st Store, r *rand.Rand) {
 				ids = append(ids, call.ID)
 			}
 			past = append(past, func() { h.Create(what+", later again", o, call) })
-		} else if o.Picks && h.D.Operations[o.Name].Pick != nil && r.IntN(2) == 0 {
+		} else if o.Picks && r.IntN(2) == 0 {
 			h.Pick(what, o, 0, call)
 			if o.By != "system" {
 				past = append(past, func() { h.Pick(what+", later again", o, 0, call) })

@@ -4,11 +4,9 @@ package slot
 
 import (
 	"context"
-	"iter"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -33,14 +31,10 @@ drop   | .         | -> done    | refused    | refused
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
-	Machine:     "slot",
-	Entity:      "Slot",
-	Version:     1,
-	Hash:        "22dfdcaf1451109f4d5f6b8db95063b813dda232a579297347258cf75a753b47",
-	Enforce:     "full",
-	RequestID:   "optional",
-	ExpectedRev: "none",
-	Matrix:      testMatrix,
+	Machine: "slot", Entity: "Slot", Version: 1,
+	Hash:    "22dfdcaf1451109f4d5f6b8db95063b813dda232a579297347258cf75a753b47",
+	Enforce: "full", RequestID: "optional", ExpectedRev: "none",
+	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
 		{Name: "lane", Type: "optional string"},
 		{Name: "key", Type: "optional string"},
@@ -89,35 +83,17 @@ var testTable = fsmtest.Table{
 			Set: []string{"lane: input or absent", "key: input or absent", "rank: input", "floor: input", "ready_at: input or absent", "blocked: input"},
 		},
 		{
-			Name:    "claim",
-			Require: "few, fits, free",
-			Set:     []string{"owner: actor"},
-			Picks:   true,
-			Where:   []string{"ready_at <= now"},
-			Order:   "rank, -floor",
+			Name: "claim", Require: "few, fits, free", Set: []string{"owner: actor"}, Picks: true,
+			Where: []string{"ready_at <= now"}, Order: "rank, -floor",
 		},
+		{Name: "rush", By: "operator", Set: []string{"owner: actor"}},
 		{
-			Name: "rush",
-			By:   "operator",
-			Set:  []string{"owner: actor"},
-		},
-		{
-			Name: "shift",
-			Inputs: []fsmtest.Input{
-				{Name: "lane", Type: "optional string"},
-			},
+			Name: "shift", Inputs: []fsmtest.Input{{Name: "lane", Type: "optional string"}},
 			Set: []string{"lane: input or absent"},
 		},
-		{
-			Name:  "back",
-			Clear: "owner",
-		},
-		{
-			Name: "finish",
-		},
-		{
-			Name: "drop",
-		},
+		{Name: "back", Clear: "owner"},
+		{Name: "finish"},
+		{Name: "drop"},
 	},
 }
 
@@ -133,88 +109,73 @@ var testDriver = fsmtest.Driver[Slot]{
 	Check:      Check,
 	Equal:      Slot.Equal,
 	Fold:       Fold,
-	Terminal:   func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
-	Final:      func(state string) bool { return fsmtest.Named(States(), state).Final() },
+	Ends:       fsmtest.Ends(States()),
 	Errors: map[string]error{
 		"lane_full":  ErrLaneFull,
 		"too_low":    ErrTooLow,
 		"is_blocked": ErrIsBlocked,
 		"key_taken":  ErrKeyTaken,
 	},
-	Words: []fsmtest.Vocabulary{
-		fsmtest.Words("State", States(), "queued, running, done", ""),
-	},
-	Pure: map[string]fsmtest.Pure[Slot]{
-		"submit": {
-			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				made, e, err := Submit(c.ID, testSubmitInput(c), c.Now())
-				*r = made
-				return testEvent(e), err
-			},
-		},
-		"edit": {
-			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Edit(testEditInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Slot) error { return r.Can(OpEdit) },
-		},
-		"claim": {
-			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Claim(ClaimPeers{Few: c.Peers["few"]}, c.Actor, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Slot) error { return r.Can(OpClaim) },
-		},
-		"rush": {
-			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Rush(c.Actor, c.Reason, c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Slot) error { return r.Can(OpRush) },
-		},
-		"shift": {
-			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Shift(testShiftInput(c), c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Slot) error { return r.Can(OpShift) },
-		},
-		"back": {
-			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Back(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Slot) error { return r.Can(OpBack) },
-		},
-		"finish": {
-			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Finish(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Slot) error { return r.Can(OpFinish) },
-		},
-		"drop": {
-			Do: func(r *Slot, c fsmtest.Call) (fsmtest.Event, error) {
-				e, err := r.Drop(c.Now())
-				return testEvent(e), err
-			},
-			Can: func(r Slot) error { return r.Can(OpDrop) },
-		},
-	},
+	Words:   []fsmtest.Vocabulary{fsmtest.Words("State", States(), "queued, running, done", "")},
+	Pure:    testPure,
+	Can:     Slot.Can,
 	Migrate: Migrate,
-	Open:    testOpen,
+	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Slot], error) {
+		return testOpened(Open(ctx, store, opts...))
+	},
 }
 
-func testEvent(e Event) fsmtest.Event {
-	if e == (Event{}) {
-		return fsmtest.Event{}
+// testPure calls the pure method of an operation.
+func testPure(r *Slot, operation string, c fsmtest.Call) (e any, err error) {
+	switch operation {
+	case "submit":
+		*r, e, err = Submit(c.ID, testSubmitInput(c), c.Now())
+	case "edit":
+		return r.Edit(testEditInput(c), c.Now())
+	case "claim":
+		return r.Claim(ClaimPeers{Few: c.Peers["few"]}, c.Actor, c.Now())
+	case "rush":
+		return r.Rush(c.Actor, c.Reason, c.Now())
+	case "shift":
+		return r.Shift(testShiftInput(c), c.Now())
+	case "back":
+		return r.Back(c.Now())
+	case "finish":
+		return r.Finish(c.Now())
+	case "drop":
+		return r.Drop(c.Now())
 	}
-	x := fsmtest.Event{Name: e.Name, To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
-	if e.From != 0 {
-		x.From = e.From.String()
+	return e, err
+}
+
+// testOpened is what the tests reach of an opened machine.
+var testOpened = fsmtest.Opened((*Machine).Core, testCall)
+
+// testCall calls the method of an operation. Without at it makes a record, or lets the
+// machine pick one.
+func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
+	switch operation {
+	case "submit":
+		return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
+	case "edit":
+		return m.Edit(ctx, at, testEditInput(c), c.Given())
+	case "claim":
+		if at == nil {
+			return m.Claim(ctx, c.Given())
+		}
+		return m.ClaimOf(ctx, at, c.Given())
+	case "rush":
+		return m.Rush(ctx, at, c.Given())
+	case "shift":
+		return m.Shift(ctx, at, testShiftInput(c), c.Given())
+	case "back":
+		return m.Back(ctx, at, c.Given())
+	case "finish":
+		return m.Finish(ctx, at, c.Given())
+	case "drop":
+		return m.Drop(ctx, at, c.Given())
 	}
-	return x
+	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
 
 func testSubmitInput(c fsmtest.Call) SubmitInput {
@@ -240,92 +201,5 @@ func testEditInput(c fsmtest.Call) EditInput {
 }
 
 func testShiftInput(c fsmtest.Call) ShiftInput {
-	return ShiftInput{
-		Lane: fsmtest.Opt(c, "lane", fsmtest.Call.Text),
-	}
-}
-
-// testOpen opens the machine with effects that only note that they ran.
-func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Slot], error) {
-	m, err := Open(ctx, store, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return testDurable(m), nil
-}
-
-// testDurable is how the tests reach an opened machine.
-func testDurable(m *Machine) *fsmtest.Durable[Slot] {
-	return &fsmtest.Durable[Slot]{
-		Record: m.Record,
-		List: func(ctx context.Context, states ...string) iter.Seq2[Slot, error] {
-			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
-		},
-		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
-			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
-		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Batch: func(ctx context.Context, collect func(*fsmtest.Durable[Slot]) error) ([]fsm.Outcome[Slot], error) {
-			return m.Batch(ctx, func(m *Machine) error { return collect(testDurable(m)) })
-		},
-		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Slot], error) {
-			in, err := m.In(ctx, tx)
-			if err != nil {
-				return nil, err
-			}
-			return testDurable(in), nil
-		},
-		Operations: map[string]fsmtest.Durably[Slot]{
-			"submit": {
-				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
-				},
-			},
-			"edit": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Edit(ctx, at, testEditInput(c), c.Given())
-				},
-			},
-			"claim": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.ClaimOf(ctx, at, c.Given())
-				},
-				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Slot], error) {
-					if n > 0 {
-						return m.ClaimN(ctx, n, c.Given())
-					}
-					out, err := m.Claim(ctx, c.Given())
-					return []fsm.Outcome[Slot]{out}, err
-				},
-			},
-			"rush": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Rush(ctx, at, c.Given())
-				},
-			},
-			"shift": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Shift(ctx, at, testShiftInput(c), c.Given())
-				},
-			},
-			"back": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Back(ctx, at, c.Given())
-				},
-			},
-			"finish": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Finish(ctx, at, c.Given())
-				},
-			},
-			"drop": {
-				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Slot], error) {
-					return m.Drop(ctx, at, c.Given())
-				},
-			},
-		},
-	}
+	return ShiftInput{Lane: fsmtest.Opt(c, "lane", fsmtest.Call.Text)}
 }

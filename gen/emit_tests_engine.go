@@ -1,0 +1,157 @@
+package gen
+
+import (
+	"fmt"
+	"go/format"
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// engineFile writes what the suites about the engine reach of a package, for the
+// repository of fsmgen; nil where nobody asked for it.
+func engineFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
+	if !opt.EngineTests {
+		return nil, nil
+	}
+	body := &engineEmitter{testEmitter: testEmitter{m: m, n: n, opt: opt}, held: newHeld(m, n)}
+	body.engine()
+	body.testProbes()
+	e := &testEmitter{m: m, n: n, opt: opt}
+	e.line("// %s", header)
+	e.line("")
+	e.line("package %s", n.Package)
+	e.line("")
+	e.imports(body.String())
+	e.WriteString(body.String())
+	text, err := format.Source([]byte(e.String()))
+	if err != nil {
+		return nil, fmt.Errorf("format the tests of the engine: %w", err)
+	}
+	return text, nil
+}
+
+type engineEmitter struct {
+	testEmitter
+	held *held
+}
+
+// engine writes the test, and how it reaches an opened machine.
+func (e *engineEmitter) engine() {
+	record := e.n.Record
+	m := func(name string) string { return e.n.ours("machine", name) }
+	e.line("// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.")
+	e.line("func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }")
+	e.line("")
+	e.line("// testEngine is what it reaches of an opened machine.")
+	e.line("func testEngine(machine any) *enginetest.Engine[%s] {", record)
+	e.line("m := machine.(*Machine)")
+	e.line("return &enginetest.Engine[%s]{", record)
+	e.line("Record: m.%s,", m("Record"))
+	e.line("List: func(ctx context.Context, states ...string) iter.Seq2[%s, error] {", record)
+	e.line("return m.%s(ctx, enginetest.All(States(), states)...)", m("List"))
+	e.line("},")
+	e.line("Count: func(ctx context.Context, states ...string) (map[string]int64, error) {")
+	e.line("return enginetest.ByName(m.%s(ctx, enginetest.All(States(), states)...))", m("Count"))
+	e.line("},")
+	e.line("History: m.%s,", m("History"))
+	probe, probes := "_", ""
+	if len(e.m.Probes) > 0 {
+		probe, probes = "probe", ", testProbes(probe)"
+	}
+	e.line("Audit: func(ctx context.Context, %s func(string) (bool, error)) iter.Seq2[audit.Finding, error] {", probe)
+	e.line("return m.%s(ctx%s)", m("Audit"), probes)
+	e.line("},")
+	has := func(test func(*spec.Operation) bool) bool { return slices.ContainsFunc(e.m.Operations, test) }
+	triggered := func(startup bool) func(*spec.Operation) bool {
+		return func(o *spec.Operation) bool {
+			return slices.ContainsFunc(o.Triggers, func(t spec.Trigger) bool { return t.Startup == startup })
+		}
+	}
+	if has(triggered(false)) {
+		e.line("Sweep: m.%s,", m("Sweep"))
+	}
+	if has(triggered(true)) {
+		e.line("Startup: m.%s,", m("Startup"))
+	}
+	if has(func(o *spec.Operation) bool { return o.Effect != nil && !o.Effect.Atomic }) {
+		e.line("Deliver: m.%s,", m("Deliver"))
+	}
+	e.line("Batch: enginetest.Batch(m.%s),", m("Batch"))
+	e.line("Join: enginetest.Join(m.%s),", m("In"))
+	e.bare()
+	e.handles()
+	e.line("Operations: map[string]enginetest.Ways[%s]{", record)
+	for _, o := range e.m.Operations {
+		if !internal(e.m, o) {
+			e.ways(o)
+		}
+	}
+	e.line("},")
+	e.line("}")
+	e.line("}")
+	e.line("")
+}
+
+// bare writes how the machine is opened without its effects.
+func (e *engineEmitter) bare() {
+	effects, atomic := e.effectNames()
+	if effects == nil {
+		return
+	}
+	sources, open := "", e.n.ours("package", "Open")
+	if e.sources() != "" {
+		sources = ", Sources{}"
+	}
+	e.line("Bare: func(ctx context.Context, store fsm.Store) error {")
+	if atomic {
+		e.line("switch s := store.(type) {")
+		for _, tx := range e.transactions() {
+			e.line("case driver.Transactional[%s]:", tx)
+			e.line("_, err := %s(ctx, s, Effects[%s](nil)%s)", open, tx, sources)
+			e.line("return err")
+		}
+		e.line("}")
+		e.line("return nil")
+	} else {
+		e.line("_, err := %s(ctx, store, nil%s)", open, sources)
+		e.line("return err")
+	}
+	e.line("},")
+}
+
+// testProbes writes probes that answer as they are told.
+func (e *engineEmitter) testProbes() {
+	if len(e.m.Probes) == 0 {
+		return
+	}
+	e.line("type testProbes func(name string) (bool, error)")
+	e.line("")
+	for _, p := range e.m.Probes {
+		e.line("func (p testProbes) %s(context.Context, %s) (bool, error) { return p(%q) }", spec.GoName(p.Name), e.n.Record, p.Name)
+		e.line("")
+	}
+}
+
+// ways writes the adapters to one operation.
+func (e *engineEmitter) ways(o *spec.Operation) {
+	c, given := e.n.op(o), e.given(o)
+	handles := e.held.any() && o.By == spec.ByCaller
+	if o.Next == nil && !handles {
+		return
+	}
+	e.line("%q: {", o.Name)
+	if o.Next != nil {
+		e.line("Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]%s, error) {", e.n.outcome())
+		e.line("if n > 0 {")
+		e.line("return m.%s(ctx, n, %s)", c.N, given)
+		e.line("}")
+		e.line("out, err := m.%s(ctx, %s)", c.Method, given)
+		e.line("return []%s{out}, err", e.n.outcome())
+		e.line("},")
+	}
+	if handles {
+		e.heldly(o)
+	}
+	e.line("},")
+}

@@ -1,0 +1,63 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+)
+
+// What a generated file with adapters names.
+type (
+	// Engine is what of an opened machine the suites call, besides its operations.
+	Engine[R any] = oracle.Engine[R]
+	// Ways are further ways to call one operation.
+	Ways[R any] = oracle.Ways[R]
+	// Holding is what a handle shows of its record.
+	Holding[R any] = oracle.Holding[R]
+	// Working is how workers are made.
+	Working[R any] = oracle.Working[R]
+	// Work is what a worker is told to do with what it holds.
+	Work[R any] = oracle.Work[R]
+)
+
+// Join adapts the method In of a machine.
+func Join[M any](in func(context.Context, fsm.Joined) (*M, error)) func(context.Context, fsm.Joined) (any, error) {
+	return func(ctx context.Context, tx fsm.Joined) (any, error) {
+		m, err := in(ctx, tx)
+		if m == nil {
+			return nil, err
+		}
+		return m, err
+	}
+}
+
+// Batch adapts the method Batch of a machine.
+func Batch[M, R any](batch func(context.Context, func(*M) error) ([]fsm.Outcome[R], error)) func(context.Context, func(any) error) ([]fsm.Outcome[R], error) {
+	return func(ctx context.Context, collect func(any) error) ([]fsm.Outcome[R], error) {
+		return batch(ctx, func(m *M) error { return collect(m) })
+	}
+}
+
+// All returns the values with these names.
+func All[T fmt.Stringer](values []T, names []string) []T {
+	var list []T
+	for _, name := range names {
+		list = append(list, fsmtest.Named(values, name))
+	}
+	return list
+}
+
+// ByName returns counts by the names of what was counted.
+func ByName[T interface {
+	comparable
+	fmt.Stringer
+}](counts map[T]int64, err error) (map[string]int64, error) {
+	named := map[string]int64{}
+	for v, n := range counts {
+		named[v.String()] = n
+	}
+	return named, err
+}

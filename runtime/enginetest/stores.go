@@ -1,0 +1,56 @@
+package enginetest
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
+)
+
+// shared opens the stores in databases as generated tests do, and once more for the
+// transactions of a caller.
+var shared = map[string]func(t *testing.T) (fsm.Store, oracle.Begin){
+	"sqlite": func(t *testing.T) (fsm.Store, oracle.Begin) {
+		at := filepath.Join(t.TempDir(), "test.db")
+		store, err := sqlite.Open(at, sqlite.WithEnforce("checks"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { store.Close() })
+		db, err := sqlite.OpenDB(at)
+		return store, begins(t, store, db, err)
+	},
+	"postgres": func(t *testing.T) (fsm.Store, oracle.Begin) {
+		at := fsmtest.PostgresSchema(t)
+		store, err := postgres.Open(t.Context(), at, postgres.WithEnforce("checks"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { store.Close() })
+		db, err := sql.Open("pgx", at)
+		return store, begins(t, store, db, err)
+	},
+}
+
+// begins says how a caller begins transactions in the store's database.
+func begins(t *testing.T, store driver.Transactional[*sql.Tx], db *sql.DB, err error) oracle.Begin {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return func(ctx context.Context) (oracle.Tx, error) {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return oracle.Tx{}, err
+		}
+		return oracle.Tx{Joined: fsm.Join(store, tx), Commit: tx.Commit, Rollback: tx.Rollback}, nil
+	}
+}
