@@ -118,7 +118,7 @@ func (e *testEmitter) rules() {
 	e.line(matrixDeclared)
 	e.line("")
 	e.line("// testTable holds the rules in the words of the specification.")
-	e.writeTable(e.m, e.opt.Enforce)
+	e.writeTable(e.m, e.opt)
 	e.line("")
 	e.line("// Test%s holds the generated code against testMatrix and testTable: every", spec.GoName(e.m.Name))
 	e.line("// operation on every abstract record, and the durable layer call by call.")

@@ -128,11 +128,14 @@ func cellText(class spec.Class, s *spec.State, o *spec.Operation) string {
 }
 
 // writeTable writes the rules of the machine in the specification's words.
-func (w *testWriter) writeTable(m *spec.Machine, enforce string) {
+func (w *testWriter) writeTable(m *spec.Machine, opt Options) {
 	w.line("var testTable = fsmtest.Table{")
 	w.line("%s, Version: %d,", entry("Machine", m.Name, "Entity", m.Entity), m.Version)
+	if opt.Spec != "" {
+		w.line("%s,", entry("Spec", opt.Spec))
+	}
 	w.line("%s,", entry("Hash", m.Hash))
-	w.line("%s,", entry("Enforce", enforce, "RequestID", demandWord(m.RequestID), "ExpectedRev", demandWord(m.ExpectedRev)))
+	w.line("%s,", entry("Enforce", opt.Enforce, "RequestID", demandWord(m.RequestID), "ExpectedRev", demandWord(m.ExpectedRev)))
 	w.line("Matrix: testMatrix,")
 	if len(m.Fields) > 0 {
 		w.line("Fields: []fsmtest.Field{")

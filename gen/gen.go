@@ -22,6 +22,7 @@ const runtimePath = "github.com/fsmgen/fsmgen/runtime"
 // Options says what to generate. The zero Options is the default.
 type Options struct {
 	Package string   // name of the generated package; empty: the machine's
+	Spec    string   // the specification's file, seen from the package's folder: a failing test names its lines
 	Enforce string   // "none", "checks" or "full" (the default): how much the SQL schema refuses
 	Beside  []SpecID // earlier versions whose programs may go on working on this one's tables, during a roll-out
 	// The generated tests run over memstore, and over the stores that stand here:

@@ -9,6 +9,20 @@ import (
 	"testing"
 )
 
+// The test in a user's repository can be read: lines for memory alone.
+func TestTestSizes(t *testing.T) {
+	t.Parallel()
+	for file, most := range map[string]int{
+		"../specs/lifecycle.yaml": 250, "../specs/task.yaml": 150, "../examples/machines/paymentintent.yaml": 420, "../examples/machines/taskinstance.yaml": 400,
+	} {
+		for _, f := range generate(t, parse(t, file), Options{}) {
+			if lines := strings.Count(string(f.Data), "\n"); strings.HasSuffix(f.Name, "_test.go") && lines > most {
+				t.Errorf("%s has %d lines, at most %d are wanted", f.Name, lines, most)
+			}
+		}
+	}
+}
+
 // What is generated stays as small as a careful engineer would write it: lines of Go
 // without comments and blanks, and exported identifiers without the constants of
 // states, operations and events.

@@ -207,9 +207,18 @@ func (c *tool) plan(s *cli.Source, f genFlags) (*plan, error) {
 	for _, name := range f.layers {
 		layers = append(layers, spec.Layer(name))
 	}
+	p := &plan{source: s, dir: f.out}
+	name := s.Machine.Name
+	if f.pkg != "" {
+		name = f.pkg
+	}
+	if p.dir == "" {
+		p.dir = filepath.Join(filepath.Dir(s.Path), name)
+	}
 	c.Current = s.Name
 	files, err := c.generate(s.Machine, gen.Options{
 		Package:   f.pkg,
+		Spec:      seenFrom(p.dir, s.Path),
 		Enforce:   f.enforce,
 		Beside:    beside,
 		TestStore: strings.Join(f.testStore, ","),
@@ -226,14 +235,6 @@ func (c *tool) plan(s *cli.Source, f genFlags) (*plan, error) {
 	if err != nil {
 		return nil, cli.Internal(fmt.Errorf("generate %s: %w", s.Name, err))
 	}
-	name := s.Machine.Name
-	if f.pkg != "" {
-		name = f.pkg
-	}
-	p := &plan{source: s, dir: f.out}
-	if p.dir == "" {
-		p.dir = filepath.Join(filepath.Dir(s.Path), name)
-	}
 	for _, file := range files {
 		if file.Name != filepath.Base(file.Name) || !isGenerated(file.Name, file.Data) {
 			return nil, cli.Internal(fmt.Errorf("generate %s: the file %q has no header or is in another folder", s.Name, file.Name))
@@ -244,6 +245,22 @@ func (c *tool) plan(s *cli.Source, f genFlags) (*plan, error) {
 		return nil, cli.Usagef("cannot read the folder of the package: %w", err)
 	}
 	return p, samePackage(p, name)
+}
+
+// seenFrom names a file as it lies to a folder; empty for the standard input, and for a
+// file so far away that it need not lie there elsewhere, too.
+func seenFrom(dir, path string) string {
+	const farthest = 4 // folders up
+	from, err := filepath.Abs(dir)
+	to, failed := filepath.Abs(path)
+	if path == "-" || err != nil || failed != nil {
+		return ""
+	}
+	rel, err := filepath.Rel(from, to)
+	if err != nil || strings.Count(rel, "..") > farthest {
+		return ""
+	}
+	return filepath.ToSlash(rel)
 }
 
 // beside loads the version that --beside names and refuses it unless both can be

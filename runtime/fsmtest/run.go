@@ -6,31 +6,36 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
-// Run runs all tests of one generated package.
+// Run runs all tests of one generated package. It stops behind the first kind of test that
+// fails: one fault has many faces. With -short it tries fewer cases and one walk over each store.
 func Run[R any](t *testing.T, table Table, d Driver[R]) {
 	t.Helper()
 	m, err := oracle.Compile(table)
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.Short = testing.Short()
 	s := &oracle.Suite[R]{M: m, D: d}
-	t.Run("cells", s.Cells)
-	t.Run("inputs", s.Inputs)
-	t.Run("forbidden", s.Forbidden)
-	t.Run("invariants", s.Invariants)
-	t.Run("stateless", s.Stateless)
-	t.Run("ends", s.Ends)
-	t.Run("words", s.Words)
-	if table.Projection != nil {
-		t.Run("projection", s.Projection)
+	for _, kind := range []struct {
+		name string
+		test func(*testing.T)
+	}{
+		{"cells", s.Cells}, {"inputs", s.Inputs}, {"forbidden", s.Forbidden}, {"invariants", s.Invariants},
+		{"stateless", s.Stateless}, {"ends", s.Ends}, {"words", s.Words}, {"projection", s.Projection},
+	} {
+		if (kind.name != "projection" || table.Projection != nil) && !t.Run(kind.name, kind.test) {
+			return
+		}
 	}
 	for _, st := range append([]Store{oracle.Memory}, d.Stores...) {
-		t.Run(st.Name, func(t *testing.T) {
+		if !t.Run(st.Name, func(t *testing.T) {
 			if d.Descriptor.Schema.SQL[st.Name] != "" {
 				st.Open(t) // where there is no server for it, all is skipped here, and said once
 			}
 			s.Walks(t, st)
-		})
+		}) {
+			return
+		}
 	}
 	t.Logf("%s: %s", table.Machine, s.Counts())
 }

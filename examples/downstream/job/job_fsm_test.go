@@ -30,6 +30,7 @@ reclaim   | .         | refused    | -> queued  | refused | refused
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "job", Entity: "Job", Version: 1,
+	Spec:    "../job.yaml",
 	Hash:    "30279d9e658a5c272a497c190c04f6d07487f210b7d59bd0dbfcc6fa1deacaf8",
 	Enforce: "full", RequestID: "required", ExpectedRev: "required",
 	Matrix: testMatrix,

@@ -32,6 +32,7 @@ compensation_event | .          | record only | record only | choose       | rec
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "jobstate", Entity: "Job", Version: 1,
+	Spec:    "../../../specs/jobstate.yaml",
 	Hash:    "d38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78",
 	Enforce: "full", RequestID: "required", ExpectedRev: "none",
 	Matrix: testMatrix,

@@ -36,6 +36,7 @@ expire | .         | -> aborted     | -> aborted   | refused     | refused     |
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "execution", Entity: "Execution", Version: 1,
+	Spec:    "../../../specs/execution.yaml",
 	Hash:    "b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8",
 	Enforce: "full", RequestID: "required", ExpectedRev: "required",
 	Matrix: testMatrix,

@@ -35,6 +35,7 @@ expire | .         | -> aborted     | -> aborted   | refused   | refused | refus
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "naive", Entity: "Execution", Version: 1,
+	Spec:    "../naive.yaml",
 	Hash:    "d394cc4edeca311b4c5ded52857215149b9fea6fe578f95869f80fcc3e13c02b",
 	Enforce: "full", RequestID: "required", ExpectedRev: "required",
 	Matrix: testMatrix,

@@ -37,6 +37,7 @@ terminate            | .            | -> failed | -> failed | -> failed   | -> f
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "batchjob", Entity: "Job", Version: 1,
+	Spec:    "../batchjob.yaml",
 	Hash:    "57673bffd827066d9428e8bf8a944262d9370b4b29a351f9889ce7584c227807",
 	Enforce: "full", RequestID: "required", ExpectedRev: "optional",
 	Matrix: testMatrix,

@@ -35,6 +35,7 @@ reset          | .      | refused      | refused      | refused      | refused  
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "checkrun", Entity: "CheckRun", Version: 1,
+	Spec:    "../checkrun.yaml",
 	Hash:    "7ec3d8190367df309a9178adc3d07456f8eb8e68394fde9195bc5063f0f95977",
 	Enforce: "full", RequestID: "optional", ExpectedRev: "optional",
 	Matrix: testMatrix,

@@ -33,6 +33,7 @@ delete        | .           | refused    | refused    | refused    | -> deleted 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "container", Entity: "Container", Version: 1,
+	Spec:    "../container.yaml",
 	Hash:    "9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54",
 	Enforce: "full", RequestID: "none", ExpectedRev: "optional",
 	Matrix: testMatrix,

@@ -35,6 +35,7 @@ rescue      | .      | refused      | refused      | choose       | refused     
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "obanjob", Entity: "Job", Version: 1,
+	Spec:    "../obanjob.yaml",
 	Hash:    "d370b487fb06aba8c1aa126350e9c0441ba56d0dcced3aa0ac1d43386a757156",
 	Enforce: "full", RequestID: "required", ExpectedRev: "required",
 	Matrix: testMatrix,

@@ -34,6 +34,7 @@ cancel                  | .      | choose                     | choose          
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "paymentintent", Entity: "PaymentIntent", Version: 1,
+	Spec:    "../paymentintent.yaml",
 	Hash:    "41322d9efcb8dc9f4eb069c1537e319528a121737046a6b19a656ccdd964ea85",
 	Enforce: "full", RequestID: "required", ExpectedRev: "optional",
 	Matrix: testMatrix,

@@ -34,6 +34,7 @@ collect         | .          | -> failed  | -> failed  | refused   | refused | -
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "pod", Entity: "Pod", Version: 1,
+	Spec:    "../pod.yaml",
 	Hash:    "7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24",
 	Enforce: "full", RequestID: "optional", ExpectedRev: "required",
 	Matrix: testMatrix,

@@ -36,6 +36,7 @@ rescue      | .      | refused | refused      | refused    | choose       | refu
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "riverjob", Entity: "Job", Version: 1,
+	Spec:    "../riverjob.yaml",
 	Hash:    "08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805",
 	Enforce: "full", RequestID: "required", ExpectedRev: "required",
 	Matrix: testMatrix,

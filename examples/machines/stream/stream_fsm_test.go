@@ -39,6 +39,7 @@ close_connection   | .       | -> closed         | -> closed         | -> closed
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "stream", Entity: "Stream", Version: 1,
+	Spec:    "../stream.yaml",
 	Hash:    "96a614f2090d0509362ff81efad5944eeea34e41db8ae4578b50084d190baf71",
 	Enforce: "full", RequestID: "none", ExpectedRev: "optional",
 	Matrix: testMatrix,

@@ -48,6 +48,7 @@ restore         | .       | refused            | refused            | refused   
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "taskinstance", Entity: "TaskInstance", Version: 1,
+	Spec:    "../taskinstance.yaml",
 	Hash:    "8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d",
 	Enforce: "full", RequestID: "required", ExpectedRev: "optional",
 	Matrix: testMatrix,

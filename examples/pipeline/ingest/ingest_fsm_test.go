@@ -37,6 +37,7 @@ retry_stalled | .          | refused    | refused      | refused     | -> pendin
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "ingest", Entity: "Job", Version: 1,
+	Spec:    "../../../specs/ingest.yaml",
 	Hash:    "c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c",
 	Enforce: "full", RequestID: "optional", ExpectedRev: "optional",
 	Matrix: testMatrix,

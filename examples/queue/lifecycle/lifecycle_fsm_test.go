@@ -35,6 +35,7 @@ requeue_stalled | .         | refused    | refused    | refused      | refused  
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "lifecycle", Entity: "Job", Version: 1,
+	Spec:    "../../../specs/lifecycle.yaml",
 	Hash:    "f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665",
 	Enforce: "full", RequestID: "required", ExpectedRev: "required",
 	Matrix: testMatrix,

@@ -31,6 +31,7 @@ recover  | .          | refused    | -> pending   | refused
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "task", Entity: "Task", Version: 1,
+	Spec:    "../../../specs/task.yaml",
 	Hash:    "3a71f8fb38c369277dba7dc1d33962662f6916d38fb2c840cce0fb9b05381d9d",
 	Enforce: "full", RequestID: "none", ExpectedRev: "optional",
 	Matrix: testMatrix,

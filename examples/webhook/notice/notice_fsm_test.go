@@ -32,6 +32,7 @@ drop    | .      | refused      | refused   | -> dropped | refused
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "notice", Entity: "Notice", Version: 1,
+	Spec:    "../notice.yaml",
 	Hash:    "001a4e3142201df24d44d5c7e556e839053d8219fcfd7ee1725626b0a08fef59",
 	Enforce: "full", RequestID: "required", ExpectedRev: "required",
 	Matrix: testMatrix,

@@ -132,7 +132,7 @@ func TestShippedAreGenerated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := parsed(t, name)
-			files, err := gen.Generate(m, gen.Options{TestStore: "sqlite,postgres", EngineTests: true})
+			files, err := gen.Generate(m, gen.Options{Spec: "../../../specs/" + name + ".yaml", TestStore: "sqlite,postgres", EngineTests: true})
 			if err != nil {
 				t.Fatal(err)
 			}

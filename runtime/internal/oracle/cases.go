@@ -17,6 +17,7 @@ import (
 // operation, and beyond the limit each two values of two fields still meet.
 const (
 	CellLimit  = 3000
+	shortLimit = 300 // with -short
 	quietLimit = 30
 )
 
@@ -34,6 +35,9 @@ type Case struct {
 // of an operation. For a creation s is nil.
 func (m *Model) Cases(o *Op, s *StateInfo) iter.Seq[Case] {
 	limit := CellLimit
+	if m.Short {
+		limit = shortLimit
+	}
 	if s != nil {
 		if k := o.Cells[s.Name].Kind; k != CellMove && k != CellChoose {
 			limit = quietLimit

@@ -107,26 +107,21 @@ func firstWord(s string) string {
 
 // reporter prints the first few failures of a test, and how many there were.
 type reporter struct {
-	t interface {
-		Helper()
-		Errorf(string, ...any)
-	}
+	t      Sink
 	failed int
 }
 
 // Shown is how many failures of a test are printed.
-const Shown = 5
+const Shown = 2
 
 func (r *reporter) errorf(format string, args ...any) {
-	r.t.Helper()
 	if r.failed++; r.failed <= Shown {
 		r.t.Errorf(format, args...)
 	}
 }
 
 func (r *reporter) done() {
-	r.t.Helper()
 	if r.failed > Shown {
-		r.t.Errorf("... and %d cases more", r.failed-Shown)
+		r.t.Errorf("... and %d more cases", r.failed-Shown)
 	}
 }

@@ -14,6 +14,8 @@ import (
 // Model is a table taken apart, with every name bound.
 type Model struct {
 	Table
+	Short       bool     // fewer cases are enough
+	spec        []string // the lines of the specification, once read
 	Order       []string // field names as in the table
 	FieldByName map[string]*FieldInfo
 	StateByName map[string]*StateInfo

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Suite is one run of the tests, with what it has counted.
@@ -26,11 +27,13 @@ type Suite[R any] struct {
 // Cells runs every operation on every abstract record, and compares the whole
 // record, the event or the refusal with what matrix and table say.
 func (s *Suite[R]) Cells(t *testing.T) {
+	p := &parts{t: t}
+	defer p.done()
 	for _, o := range s.M.Ops {
 		ways := map[string]int{}
 		alone := map[string]bool{}
 		if o.Creates {
-			t.Run(o.Name, func(t *testing.T) { s.cell(t, o, nil, ways, alone) })
+			p.run(o.Name, func(t Sink) { s.cell(t, o, nil, ways, alone) })
 		}
 		var refused []*StateInfo
 		for _, st := range s.M.StateOrder {
@@ -42,19 +45,19 @@ func (s *Suite[R]) Cells(t *testing.T) {
 				refused = append(refused, st)
 				continue
 			}
-			t.Run(o.Name+" in "+st.Name, func(t *testing.T) { s.cell(t, o, st, ways, alone) })
+			p.run(o.Name+" in "+st.Name, func(t Sink) { s.cell(t, o, st, ways, alone) })
 		}
 		if len(refused) > 0 {
-			t.Run(o.Name+" where it is refused", func(t *testing.T) {
+			p.run(o.Name+" where it is refused", func(t Sink) {
 				for _, st := range refused {
 					s.cell(t, o, st, ways, alone)
 				}
 			})
 		}
 		if !o.Creates {
-			t.Run(o.Name+" in no state", func(t *testing.T) { s.nowhere(t, o) })
+			p.run(o.Name+" in no state", func(t Sink) { s.nowhere(t, o) })
 		}
-		MustHappen(t, o, ways, alone)
+		p.judge(func(t Sink) { MustHappen(t, o, ways, alone) })
 		for way, n := range ways {
 			if s.ways == nil {
 				s.ways = map[string]int{}
@@ -66,7 +69,7 @@ func (s *Suite[R]) Cells(t *testing.T) {
 
 // nowhere runs an operation on records in no state of the specification, as a
 // program may make them: it is not possible there, and says where it was asked for.
-func (s *Suite[R]) nowhere(t *testing.T, o *Op) {
+func (s *Suite[R]) nowhere(t Sink, o *Op) {
 	for _, st := range s.M.StateOrder {
 		for c := range s.M.Cases(o, st) {
 			if s.M.Decide(o, c.Row, c.Call).Code == fsm.ErrInvalidInput {
@@ -76,7 +79,8 @@ func (s *Suite[R]) nowhere(t *testing.T, o *Op) {
 			for n, name := range map[uint64]string{0: "", last + 1: fmt.Sprintf("State(%d)", last+1)} {
 				r, err := s.D.Descriptor.Decode(c.Row)
 				if err != nil {
-					t.Fatal(err)
+					t.Errorf("Decode: %v", err)
+					return
 				}
 				field := reflect.ValueOf(&r).Elem().FieldByName("State")
 				if field.OverflowUint(n) {
@@ -94,7 +98,7 @@ func (s *Suite[R]) nowhere(t *testing.T, o *Op) {
 	}
 }
 
-func (s *Suite[R]) cell(t *testing.T, o *Op, st *StateInfo, ways map[string]int, alone map[string]bool) {
+func (s *Suite[R]) cell(t Sink, o *Op, st *StateInfo, ways map[string]int, alone map[string]bool) {
 	rep := &reporter{t: t}
 	defer rep.done()
 	n := 0
@@ -118,19 +122,36 @@ func (s *Suite[R]) cell(t *testing.T, o *Op, st *StateInfo, ways map[string]int,
 		if lawful && len(v.Failing) == 1 {
 			alone[v.Failing[0]] = true
 		}
-		if problem := s.onCase(o, c, v); problem != "" {
-			rep.errorf("%s\n\trecord: %s\n\tcall:   %s\n\twant:   %s", problem, s.M.ShowRow(c.Row), c.Call, s.M.showVerdict(v))
-		}
+		s.report(rep, "", o, c, v)
 	}
 	if late != nil {
-		if problem := s.onCase(o, *late, s.M.Decide(o, late.Row, late.Call)); problem != "" {
-			rep.errorf("%s\n\trecord: %s\n\tcall:   %s", problem, s.M.ShowRow(late.Row), late.Call)
-		}
+		s.report(rep, "", o, *late, s.M.Decide(o, late.Row, late.Call))
 	}
 	s.caseCount += n
 	if n == 0 {
 		t.Errorf("no case for %s: the table allows no record", o.Name)
 	}
+}
+
+// report runs one case and tells what is wrong.
+func (s *Suite[R]) report(rep *reporter, what string, o *Op, c Case, v Verdict) {
+	problem, refused := s.onCase(o, c, v)
+	if problem == "" {
+		return
+	}
+	guards := List(v.guard)
+	if refused != nil && refused.Guard != v.guard {
+		guards = append(guards, refused.Guard)
+	}
+	var states []string
+	if v.Code == fsm.ErrInvariant || refused != nil && refused.Code == fsm.ErrInvariant {
+		cell := o.Cells[NewColumn]
+		if !o.Creates {
+			cell = o.Cells[s.M.StateOf(c.Row.State).Name]
+		}
+		states = List(cell.To)
+	}
+	rep.errorf("%s%s\n\trecord: %s\n\tcall:   %s\n\twant:   %s%s", what, problem, s.M.ShowRow(c.Row), c.Call, s.M.showVerdict(v), s.M.Where(o, guards, states))
 }
 
 // Denied says what the table says against how a sound record is decided, or "".
@@ -165,63 +186,67 @@ func (m *Model) Late(o *Op, c Case) *Case {
 	return &c
 }
 
-// onCase runs one case and says what is wrong, or "".
-func (s *Suite[R]) onCase(o *Op, c Case, v Verdict) string {
+// onCase runs one case and says what is wrong, or "", and how the call was refused.
+func (s *Suite[R]) onCase(o *Op, c Case, v Verdict) (problem string, refused *fsm.Refusal) {
 	var r, before R
 	if !o.Creates {
 		var err error
 		if r, err = s.D.Descriptor.Decode(c.Row); err != nil {
-			return fmt.Sprintf("Decode: %v", err)
+			return fmt.Sprintf("Decode: %v", err), nil
 		}
 		if got := s.D.Descriptor.Encode(&r); s.M.DiffRows(c.Row, got) != "" {
-			return "Encode after Decode: " + s.M.DiffRows(c.Row, got)
+			return "Encode after Decode: " + s.M.DiffRows(c.Row, got), nil
 		}
 		before = r
 	}
 	ev, err := s.D.Did(&r, o, c.Call)
+	errors.As(err, &refused)
 	if !o.Creates {
 		can := s.D.Can(before, o.StoredName)
-		switch refused := o.Cells[s.M.StateOf(c.Row.State).Name].Kind == CellRefused; {
-		case (can != nil) != refused:
-			return fmt.Sprintf("Can answered %v, where the state refuses: %t", can, refused)
+		switch impossible := o.Cells[s.M.StateOf(c.Row.State).Name].Kind == CellRefused; {
+		case (can != nil) != impossible:
+			return fmt.Sprintf("Can answered %v, where the state refuses: %t", can, impossible), refused
 		case can != nil && (v.Code == fsm.ErrWrongState || v.Code == fsm.ErrTerminal) && (err == nil || can.Error() != err.Error()):
-			return fmt.Sprintf("Can answered %v, the operation %v", can, err)
+			return fmt.Sprintf("Can answered %v, the operation %v", can, err), refused
 		}
 	}
-	after := s.D.Descriptor.Encode(&r)
-	if v.Code != "" {
-		if err == nil {
-			return fmt.Sprintf("was taken, the record is now %s", s.M.ShowRow(after))
+	return s.led(o, c, v, ev, s.D.Descriptor.Encode(&r), err), refused
+}
+
+// led says what is wrong with what a call led to, or "".
+func (s *Suite[R]) led(o *Op, c Case, v Verdict, ev Event, after driver.Row, err error) string {
+	switch {
+	case v.Code == "" && err != nil:
+		return fmt.Sprintf("refused: %v", err)
+	case v.Code == "":
+		if problem := s.M.DiffRows(v.Row, after); problem != "" {
+			return problem
 		}
-		id := c.Row.ID
-		if o.Creates {
-			id = c.Call.ID
-		}
-		if problem := s.M.diffRefusal(o, id, c.Row, v, err, s.D.Errors); problem != "" {
-			return "refusal: " + problem
-		}
+		return s.M.diffEvent(o, c.Row, v, ev)
+	case err == nil:
+		return "was taken, the record is now " + s.M.ShowRow(after)
+	}
+	id := c.Row.ID
+	if o.Creates {
+		id = c.Call.ID
+	}
+	if problem := s.M.diffRefusal(o, id, c.Row, v, err, s.D.Errors); problem != "" {
+		return "refusal: " + problem
+	}
+	if ev != (Event{}) {
+		return fmt.Sprintf("refused, but with an event: %+v", ev)
+	}
+	if o.Creates {
 		var r *fsm.Refusal
-		if o.Creates && errors.As(err, &r) && r.State != "" {
+		if errors.As(err, &r) && r.State != "" {
 			return fmt.Sprintf("refusal: what is not made yet is in state %q", r.State)
-		}
-		if ev != (Event{}) {
-			return fmt.Sprintf("refused, but with an event: %+v", ev)
-		}
-		if o.Creates {
-			return ""
-		}
-		if problem := s.M.DiffRows(c.Row, after); problem != "" {
-			return "refused, but the record changed: " + problem
 		}
 		return ""
 	}
-	if err != nil {
-		return fmt.Sprintf("refused: %v", err)
+	if problem := s.M.DiffRows(c.Row, after); problem != "" {
+		return "refused, but the record changed: " + problem
 	}
-	if problem := s.M.DiffRows(v.Row, after); problem != "" {
-		return problem
-	}
-	return s.M.diffEvent(o, c.Row, v, ev)
+	return ""
 }
 
 // Sink takes what a test has to say.
@@ -229,6 +254,46 @@ type Sink interface {
 	Errorf(format string, args ...any)
 	Logf(format string, args ...any)
 }
+
+// parts runs the parts of a test under their names. After the first one that fails, the
+// others are looked at in silence: what is wrong is mostly one thing.
+type parts struct {
+	t    *testing.T
+	more []string
+}
+
+func (p *parts) run(name string, look func(Sink)) {
+	if !p.t.Failed() {
+		p.t.Run(name, func(t *testing.T) { look(t) })
+		return
+	}
+	var quiet silence
+	if look(&quiet); quiet {
+		p.more = append(p.more, name)
+	}
+}
+
+// judge looks at a part without a name, unless something is wrong already.
+func (p *parts) judge(look func(Sink)) {
+	if !p.t.Failed() {
+		look(p.t)
+	}
+}
+
+func (p *parts) done() {
+	const most = 6
+	if n := len(p.more); n > most {
+		p.t.Errorf("wrong, too: %s and %d more", strings.Join(p.more[:most], ", "), n-most)
+	} else if n > 0 {
+		p.t.Errorf("wrong, too: %s", strings.Join(p.more, ", "))
+	}
+}
+
+// silence only notes that something is wrong.
+type silence bool
+
+func (s *silence) Errorf(string, ...any) { *s = true }
+func (s *silence) Logf(string, ...any)   {}
 
 // MustHappen looks whether the cases met every way in which an operation can
 // be decided, on records that break no MUST: otherwise they would prove less than
@@ -262,7 +327,7 @@ func (m *Model) showVerdict(v Verdict) string {
 	case v.Code == fsm.ErrGuard:
 		return "guard " + v.guard + " refuses"
 	case v.Code != "":
-		return string(v.Code)
+		return strings.TrimSpace("refused as " + string(v.Code) + " " + strings.Join(v.names, " or "))
 	case v.recordOnly:
 		return "recorded only"
 	}

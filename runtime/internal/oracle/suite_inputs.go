@@ -12,15 +12,19 @@ import (
 // Inputs makes calls that cannot be taken as they are: whatever the record, the
 // refusal names the input and nothing changes.
 func (s *Suite[R]) Inputs(t *testing.T) {
+	p := &parts{t: t}
+	defer p.done()
 	for _, o := range s.M.Ops {
-		t.Run(o.Name, func(t *testing.T) {
+		p.run(o.Name, func(t Sink) {
+			rep := &reporter{t: t}
+			defer rep.done()
 			states := s.M.StateOrder
 			if o.Creates {
 				states = []*StateInfo{nil}
 			}
 			for _, st := range states {
 				for c := range s.M.Cases(o, st) {
-					s.BadCalls(o, c, func(what string, call Call) { s.badCall(t, what, o, Case{c.Row, call}) })
+					s.BadCalls(o, c, func(what string, call Call) { s.badCall(rep, what, o, Case{c.Row, call}) })
 					break // the call is looked at before the record
 				}
 			}
@@ -28,13 +32,9 @@ func (s *Suite[R]) Inputs(t *testing.T) {
 	}
 }
 
-func (s *Suite[R]) badCall(t *testing.T, what string, o *Op, bad Case) {
-	t.Helper()
-	v := s.M.Decide(o, bad.Row, bad.Call)
+func (s *Suite[R]) badCall(rep *reporter, what string, o *Op, bad Case) {
 	s.caseCount++
-	if problem := s.onCase(o, bad, v); problem != "" {
-		t.Errorf("%s: %s\n\trecord: %s\n\tcall:   %s\n\twant:   %s", what, problem, s.M.ShowRow(bad.Row), bad.Call, s.M.showVerdict(v))
-	}
+	s.report(rep, what+": ", o, bad, s.M.Decide(o, bad.Row, bad.Call))
 }
 
 // NoWord stands for a value of an enum that none of its words has.

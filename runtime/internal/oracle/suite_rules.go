@@ -13,8 +13,10 @@ import (
 
 // Forbidden looks whether any operation from any record makes a forbidden move.
 func (s *Suite[R]) Forbidden(t *testing.T) {
+	p := &parts{t: t}
+	defer p.done()
 	for _, f := range s.M.Forbidden {
-		t.Run(f.From+" to "+f.To, func(t *testing.T) {
+		p.run(f.From+" to "+f.To, func(t Sink) {
 			for _, o := range s.M.Ops {
 				if o.Creates {
 					continue
@@ -22,11 +24,13 @@ func (s *Suite[R]) Forbidden(t *testing.T) {
 				for c := range s.M.Cases(o, s.M.StateByName[f.From]) {
 					r, err := s.D.Descriptor.Decode(c.Row)
 					if err != nil {
-						t.Fatal(err)
+						t.Errorf("Decode: %v", err)
+						return
 					}
 					ev, err := s.D.Did(&r, o, c.Call)
 					if after := s.D.Descriptor.Encode(&r); err == nil && (after.State == s.M.StateByName[f.To].StoredName || ev.To == f.To) && f.From != f.To {
-						t.Fatalf("%s leads from %s to %s, which is forbidden: %s", o.Name, f.From, f.To, f.Reason)
+						t.Errorf("%s leads from %s to %s, which is forbidden: %s%s", o.Name, f.From, f.To, f.Reason, s.M.Where(o, nil, nil))
+						return
 					}
 				}
 			}
@@ -37,8 +41,10 @@ func (s *Suite[R]) Forbidden(t *testing.T) {
 // Invariants looks at every abstract record in every state: Check must report
 // exactly the rules that the table says are broken.
 func (s *Suite[R]) Invariants(t *testing.T) {
+	p := &parts{t: t}
+	defer p.done()
 	for _, st := range s.M.StateOrder {
-		t.Run(st.Name, func(t *testing.T) {
+		p.run(st.Name, func(t Sink) {
 			rep := &reporter{t: t}
 			defer rep.done()
 			seen := map[string]bool{}
@@ -100,7 +106,8 @@ func (s *Suite[R]) checked(rep *reporter, row driver.Row, seen map[string]bool) 
 		"Descriptor.Check": func() []fsm.Violation { return s.D.Descriptor.Check(&r) },
 	} {
 		if w, g := Violations(want, s.M), Violations(check(), s.M); w != g {
-			rep.errorf("%s reports %s, want %s\n\trecord: %s", name, g, w, s.M.ShowRow(row))
+			in := []string{s.M.StateOf(row.State).Name}
+			rep.errorf("%s reports %s, want %s\n\trecord: %s%s", name, g, w, s.M.ShowRow(row), s.M.Where(nil, nil, in))
 		}
 	}
 	for _, v := range want {

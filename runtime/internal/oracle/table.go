@@ -4,6 +4,7 @@ package oracle
 // Lists of names are written in one string, separated by commas.
 type Table struct {
 	Machine     string
+	Spec        string // the file of the specification, as seen from the folder of the package
 	Entity      string
 	Version     int
 	Hash        string // of the specification's meaning

@@ -32,6 +32,7 @@ drop   | .         | -> done    | refused    | refused
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "slot", Entity: "Slot", Version: 1,
+	Spec:    "../slot.yaml",
 	Hash:    "22dfdcaf1451109f4d5f6b8db95063b813dda232a579297347258cf75a753b47",
 	Enforce: "full", RequestID: "optional", ExpectedRev: "none",
 	Matrix: testMatrix,
