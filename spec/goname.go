@@ -1,9 +1,6 @@
 package spec
 
-import (
-	"go/token"
-	"strings"
-)
+import "strings"
 
 // initialisms are the words that Go writes in capitals.
 var initialisms = map[string]bool{
@@ -31,22 +28,4 @@ func goWord(part string) string {
 		return strings.ToUpper(part)
 	}
 	return strings.ToUpper(part[:1]) + part[1:]
-}
-
-// GoLocal returns the name of a local variable or an unexported function:
-// claim_next becomes claimNext, id_list idList. A Go keyword gets an underscore
-// at its end.
-func GoLocal(name string) string {
-	var b strings.Builder
-	for part := range strings.SplitSeq(name, "_") {
-		if b.Len() == 0 {
-			b.WriteString(part)
-		} else {
-			b.WriteString(goWord(part))
-		}
-	}
-	if local := b.String(); !token.IsKeyword(local) {
-		return local
-	}
-	return b.String() + "_"
 }

@@ -8,23 +8,20 @@ import (
 
 func TestGoNames(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, exported, local string }{
-		{"claim_next", "ClaimNext", "claimNext"},
-		{"job_id", "JobID", "jobID"},
-		{"id", "ID", "id"},
-		{"id_list", "IDList", "idList"},
-		{"http_url", "HTTPURL", "httpURL"},
-		{"type", "Type", "type_"},
-		{"a__b_", "AB", "aB"},
-		{"retry2", "Retry2", "retry2"},
-		{"", "", ""},
+	tests := []struct{ name, exported string }{
+		{"claim_next", "ClaimNext"},
+		{"job_id", "JobID"},
+		{"id", "ID"},
+		{"id_list", "IDList"},
+		{"http_url", "HTTPURL"},
+		{"type", "Type"},
+		{"a__b_", "AB"},
+		{"retry2", "Retry2"},
+		{"", ""},
 	}
 	for _, tt := range tests {
 		if got := spec.GoName(tt.name); got != tt.exported {
 			t.Errorf("GoName(%q) = %q, want %q", tt.name, got, tt.exported)
-		}
-		if got := spec.GoLocal(tt.name); got != tt.local {
-			t.Errorf("GoLocal(%q) = %q, want %q", tt.name, got, tt.local)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func storedStates(states []*spec.State) (words []string) {
 // auditing and repairing. Its operations have no triggers and no effects, since
 // nothing here runs them.
 func Descriptor(m *spec.Machine, s *driver.Schema) *fsmimpl.Descriptor[interp.Record] {
-	c := coder{m: m, schema: s}
+	c := coder{m: m}
 	d := &fsmimpl.Descriptor[interp.Record]{Schema: s, Encode: c.encode, Decode: c.decode, Check: c.check}
 	for _, f := range gen.FactsOf(m).Operations {
 		o := f.Operation

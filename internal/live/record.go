@@ -15,8 +15,7 @@ import (
 
 // coder turns rows into records of the interpreter and back.
 type coder struct {
-	m      *spec.Machine
-	schema *driver.Schema
+	m *spec.Machine
 }
 
 // Record returns the record of a row. Unknown words and wrong types are errors.

@@ -31,7 +31,6 @@ type parsed struct {
 	members map[string]json.RawMessage
 	changes map[string]json.RawMessage
 	inputs  map[string]json.RawMessage
-	image   map[string]json.RawMessage
 }
 
 func (p parsed) has(member string) bool {
@@ -91,7 +90,7 @@ func (c *checker) parse(text []byte) (p parsed, ok bool) {
 		name string
 		from fsm.JSON
 		into *map[string]json.RawMessage
-	}{{"changes", e.Changes, &p.changes}, {"inputs", e.Inputs, &p.inputs}, {"image", e.Image, &p.image}} {
+	}{{"changes", e.Changes, &p.changes}, {"inputs", e.Inputs, &p.inputs}, {"image", e.Image, new(map[string]json.RawMessage)}} {
 		if x.from.IsZero() || x.from.String() == "null" {
 			continue
 		}

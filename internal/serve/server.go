@@ -27,7 +27,6 @@ type Options struct {
 // Server is the page of some specifications.
 type Server struct {
 	options Options
-	started time.Time
 	files   []*file
 	search  func(context.Context, *spec.Machine, model.Options, func(looked, known int)) (model.Result, error) // model.Search, but for tests
 	latest  latest
@@ -39,7 +38,7 @@ func New(o Options) (*Server, error) {
 	if o.Poll == 0 {
 		o.Poll = 500 * time.Millisecond
 	}
-	s := &Server{options: o, started: time.Now(), search: model.Search}
+	s := &Server{options: o, search: model.Search}
 	for _, path := range o.Files {
 		f := &file{path: path, check: o.Check}
 		if err := f.refresh(); err != nil {

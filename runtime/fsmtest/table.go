@@ -1,12 +1,6 @@
 package fsmtest
 
-import (
-	"context"
-
-	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
-)
+import "github.com/fsmgen/fsmgen/runtime/internal/oracle"
 
 // What a generated test file says of its machine, in the words of the specification.
 type (
@@ -57,10 +51,3 @@ type (
 	// Store is one kind of store that the durable form is tested over.
 	Store = oracle.Store
 )
-
-// Seed writes made-up records into a store, as if each had just been created
-// in its state, at revision 1; Given does so for one record. The store's schema must
-// allow records to begin in their states: level `checks`, not `full`.
-func Seed(ctx context.Context, store fsm.Store, s *driver.Schema, rows ...driver.Row) error {
-	return oracle.Seed(ctx, store, s, rows...)
-}
