@@ -30,5 +30,5 @@ func Schema(m *spec.Machine, dialect, enforce string) ([]byte, error) {
 	case "postgres":
 		return postgresSchema(m, opt.Enforce), nil
 	}
-	return nil, fmt.Errorf("there is no schema for %q; expected sqlite or postgres", dialect)
+	return nil, fmt.Errorf("no schema for %q; expected sqlite or postgres", dialect)
 }

@@ -64,7 +64,7 @@ func TestProjectionFindingSaysWhat(t *testing.T) {
 	m := lanes(t, newStore(), nil)
 	used(t, m, "p1", "a")
 	used(t, m, "p2", "a")
-	want := []string{`projection: "p1" at revision 3: the step from "held" to "waiting" moves the Lane {"lane":"a"} from "busy" to "idle", which the machine does not allow; 1 more steps of this group do the like`}
+	want := []string{`projection: "p1" at revision 3: the step from "held" to "waiting" moves the Lane {"lane":"a"} from "busy" to "idle", which the machine does not allow; 1 more steps of this group do the same`}
 	if d := cmp.Diff(want, texts(t, audit.Run(t.Context(), m))); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

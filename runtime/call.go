@@ -156,7 +156,7 @@ func (m *Machine[R]) load(op *fsmimpl.Operation[R], row *driver.Row) (R, error) 
 	rec, err := m.loadSound(op, row)
 	if _, loose := m.quarantine.Load(row.ID); loose && err == nil {
 		r := m.refusal(ErrQuarantined, op, row.ID, row.State)
-		r.Message = "its log does not end at its revision and state; an audit tells more, Repair mends it"
+		r.Message = "its log does not end at its revision and state; run an audit; Repair rebuilds the row from its log"
 		return rec, r
 	}
 	return rec, err

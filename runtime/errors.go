@@ -59,7 +59,7 @@ var causes = map[Code]cause{
 	ErrTerminal:       {"the record is in a terminal state", GiveUp, 409, 9},
 	ErrStale:          {"the record has moved on", ReadAgain, 409, 10},
 	ErrNothingToDo:    {"no record fits", ReadAgain, 404, 5},
-	ErrInvalidInput:   {"the input cannot be taken", GiveUp, 400, 3},
+	ErrInvalidInput:   {"the input is invalid", GiveUp, 400, 3},
 	ErrActorMissing:   {"the call names no actor", GiveUp, 401, 16},
 	ErrReasonMissing:  {"the call gives no reason", GiveUp, 400, 3},
 	ErrRequestMissing: {"the call has no request id", GiveUp, 400, 3},
@@ -76,9 +76,9 @@ var causes = map[Code]cause{
 	ErrSchemaMismatch: {"the store's schema is not this machine's", GiveUp, 500, 13},
 	ErrTooLarge:       {"the call is too large", GiveUp, 413, 8},
 	ErrDenied:         {"the database refuses the statement; nothing was applied", GiveUp, 500, 13},
-	ErrPoisoned:       {"the store takes no more writes, since its database failed", GiveUp, 503, 14},
+	ErrPoisoned:       {"the store stopped writing because its database failed", GiveUp, 503, 14},
 	ErrBusy:           {"the store is busy; nothing was applied", SameCall, 503, 14},
-	ErrAmbiguous:      {"it is not known whether the call was applied", SameCall, 503, 14},
+	ErrAmbiguous:      {"the call may or may not have been applied", SameCall, 503, 14},
 }
 
 // Error says what the cause is.

@@ -33,7 +33,7 @@ func verdict(mark *inside.Mark, tx driver.Tx, err error) error {
 	case tx.Ended():
 		return errEnded
 	case mark.Half != nil:
-		return fmt.Errorf("the effect passed over a call that failed half done: %w", mark.Half)
+		return fmt.Errorf("the effect ignored a call that failed halfway: %w", mark.Half)
 	}
 	return nil
 }

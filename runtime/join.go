@@ -65,7 +65,7 @@ func (m *Machine[R]) In(ctx context.Context, tx Joined) (*Machine[R], error) {
 	}
 	switch {
 	case m.joined != nil:
-		return nil, fmt.Errorf("%s: the machine is in a transaction already: %w", m.schema.Machine, ErrJoined)
+		return nil, fmt.Errorf("%s: the machine is already in a transaction: %w", m.schema.Machine, ErrJoined)
 	case tx.Adopt == nil:
 		return nil, fmt.Errorf("%s: no transaction was given; expected one made by Join", m.schema.Machine)
 	case reflect.TypeOf(m.store).Comparable() && tx.Store != m.store:
@@ -90,7 +90,7 @@ func (m *Machine[R]) In(ctx context.Context, tx Joined) (*Machine[R], error) {
 func (m *Machine[R]) runJoined(ctx context.Context, u unit) error {
 	j := m.joined
 	if j.half != nil {
-		return fmt.Errorf("%s: a call before this one failed half done; roll the transaction back: %w: %w", m.schema.Machine, ErrJoined, j.half)
+		return fmt.Errorf("%s: an earlier call failed halfway; roll the transaction back: %w: %w", m.schema.Machine, ErrJoined, j.half)
 	}
 	before := j.writes
 	err := within(ctx, m.store, func() error { return u.try(j.tx, false) })

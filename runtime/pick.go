@@ -106,7 +106,7 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outc
 // nothing: the next transaction begins by waiting for it, while it holds nothing.
 type heldByOther struct{ wait func(driver.Tx) error }
 
-func (*heldByOther) Error() string { return "another writer has what fits" }
+func (*heldByOther) Error() string { return "another writer holds every record that fits" }
 func (*heldByOther) Unwrap() error { return driver.ErrHeld }
 
 // heldRow is heldByOther of a record.

@@ -42,7 +42,7 @@ type pick[R any] struct {
 const maxPicks = 512
 
 // errPickPanic is the answer of those whose round nobody knows the end of.
-var errPickPanic = errors.New("a pick that was taken along panicked")
+var errPickPanic = errors.New("another pick of the same batch panicked")
 
 // pickTogether is the first try of a pick.
 func (m *Machine[R]) pickTogether(ctx context.Context, n int, q *request[R]) (outs []Outcome[R], slow bool, err error) {

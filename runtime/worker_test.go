@@ -213,7 +213,7 @@ failed p1: no paper
 claimed p2
 failed p2: the work panicked: in the handler: context canceled
 claimed p3
-failed p3: the work returned and did not end the record's stay with the worker
+failed p3: the work returned, but the record is still with the worker
 claimed p4
 failed p4: after the end`, observed)
 		check(t, "parcels", "p1 sent failed\np2 sent failed\np3 sent failed\np4 sent done", ended)
@@ -242,7 +242,7 @@ func TestWorkerLoses(t *testing.T) {
 		}, fsmworker.Options{})
 		began := time.Now()
 		observed, ended := w.run(t, worker, 10*time.Minute)
-		if !strings.HasPrefix(observed, "claimed p1\nlost p1: the record is not this worker's any more: ") || strings.Count(observed, "\n") != 2 {
+		if !strings.HasPrefix(observed, "claimed p1\nlost p1: the worker no longer holds the record: ") || strings.Count(observed, "\n") != 2 {
 			t.Errorf("observed:\n%s", observed)
 		}
 		check(t, "parcels", "p1 held", ended)
@@ -283,7 +283,7 @@ func TestWorkIsCancelled(t *testing.T) {
 		}, fsmworker.Options{Beat: 7 * time.Second})
 		observed, ended := w.run(t, worker, time.Minute)
 		check(t, "parcels", "p1 sent", ended)
-		if took > 7*time.Second || !strings.HasPrefix(observed, "claimed p1\nlost p1: the record is not this worker's any more: it has left") {
+		if took > 7*time.Second || !strings.HasPrefix(observed, "claimed p1\nlost p1: the worker no longer holds the record: it has left") {
 			t.Errorf("told after %v, observed:\n%s", took, observed)
 		}
 	})

@@ -104,7 +104,7 @@ func (r *resolver) checkShape(o *Operation, a *astOperation) {
 	}
 	for _, key := range []string{"next", "record_only_in", "on_refusal", "trigger"} {
 		if a.has(key) && !a.has("from") {
-			together(key, "remove it: there is no record yet", "`%s` does not go with `creates`", key)
+			together(key, "remove it: no record exists yet", "`%s` does not go with `creates`", key)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (r *resolver) branch(o *Operation, a *astOperation, b *astBranch, from, cre
 	creates := a.has("creates")
 	for _, w := range b.from.words {
 		if creates {
-			r.at(codeTogether, w, "remove it: there is no record yet", "operation %s: `from` does not go with `creates`", o.Name)
+			r.at(codeTogether, w, "remove it: no record exists yet", "operation %s: `from` does not go with `creates`", o.Name)
 			break
 		}
 		if r.states.byName[w.text] != nil && a.from.given() && !from[w.text] {

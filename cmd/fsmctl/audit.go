@@ -27,20 +27,19 @@ func (c *ctl) auditCommand() *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
 		Use:   "audit --db DATABASE SPEC",
-		Short: "Look through a database for what a machine could not have done",
-		Long: `Audit reads every record of a machine and its whole log, and says what is wrong:
-rows that break a rule or differ from the fold of their log, events that were
-altered or are missing, steps that the machine cannot take. SPEC is the
-specification that the database was made for; a database of another one is
-refused. The generated package is not needed.
+		Short: "Check a database against its machine",
+		Long: `Audit reads every record of a machine and its whole log, and reports what is wrong:
+rows that break a rule or differ from their log, events that were altered or are
+missing, steps that the machine cannot take. SPEC is the specification that the
+database was made for; a database of another one is refused. The generated package
+is not needed.
 
-It reads and never writes, takes no lock, and may run beside the program: each
-record is compared with its log at one instant. What the program's own probes
-would say it does not ask.
+It only reads, takes no lock, and may run beside the program: each record is
+compared with its log at one instant. It does not run the program's probes.
 
 With --json it prints one object: machine, version and hash, findings (id, rev, n,
 check, severity, message), records, errors and warnings (how many), the probes that
-were not asked, and error when the audit did not come to its end.
+were not run, and error if the audit was interrupted.
 
 The exit code is 1 when a MUST rule is broken, 2 when the database cannot be read.`,
 		Example: `  fsmctl audit --db jobs.db job.yaml
@@ -59,11 +58,11 @@ func (c *ctl) repairCommand() *cobra.Command {
 	f := auditFlags{repair: true}
 	cmd := &cobra.Command{
 		Use:   "repair --db DATABASE SPEC",
-		Short: "Make the rows that an audit found wrong again out of their logs",
-		Long: `Repair audits a database and says what it would change: the row of a record becomes
-the fold of its log, where the log is whole. Nothing is changed unless --yes is there,
-with the name of who does it and why; the log gets an event "__repair" with both
-and with the row as it was. A SQLite file must not be open in a program then.
+		Short: "Rebuild the rows that an audit found wrong, from their logs",
+		Long: `Repair audits a database and prints what it would change: it rebuilds the row of a
+record from its log, where the log is complete. Nothing is changed without --yes,
+which also needs --actor and --reason. The log then gets an event "__repair" with
+both and with the old row. Close every program that has the SQLite file open first.
 
 With --json it prints the object of "fsmctl audit --json", and besides repaired (how
 many errors) and repairs (id, changes, why_not, repaired).
@@ -88,7 +87,7 @@ the database cannot be read.`,
 func (f *auditFlags) validate() error {
 	switch {
 	case !f.yes && (f.actor != "" || f.reason != ""):
-		return cli.Usagef("--actor and --reason stand in the log of what was repaired; write --yes, too, or leave them out")
+		return cli.Usagef("--actor and --reason belong to --yes; add --yes, or leave them out")
 	case f.yes && (f.actor == "" || f.reason == ""):
 		return cli.Usagef("the log says who repaired a record and why; write --actor NAME --reason TEXT")
 	}
@@ -227,7 +226,7 @@ type auditText struct {
 
 func (t *auditText) begin() {
 	if t.db.Beside {
-		t.c.Errorf("the tables are those of a later version, beside which programs of this one may work; they are judged by this one\n")
+		t.c.Errorf("the database has a later version, and programs of this version may run beside it; it is checked against this one\n")
 	}
 }
 
@@ -257,12 +256,12 @@ func (t *auditText) proposal(p live.Proposal, done bool) {
 			changes = append(changes, fmt.Sprintf("%s: %s, not %s", ch.Field, t.shown(ch, ch.New), t.shown(ch, ch.Old)))
 		}
 	}
-	verb := "a repair would set"
+	verb := "repair would set"
 	if done {
 		verb = "repaired:"
 	}
 	if p.Missing {
-		verb = strings.NewReplacer("would set", "would make the row again with", "repaired:", "repaired: made the row again with").Replace(verb)
+		verb = strings.NewReplacer("would set", "would rebuild the row with", "repaired:", "repaired: rebuilt the row with").Replace(verb)
 	}
 	t.c.Printf("  %s %s\n", verb, strings.Join(changes, "; "))
 }
@@ -290,12 +289,12 @@ func (t *auditText) end(r auditResult, err error) {
 	}
 	entity := t.db.Spec.Entity
 	if r.Errors+r.Warnings == 0 {
-		t.c.Printf("%s: %s and their logs, nothing is wrong\n", cli.Plain(t.db.Address.Shown), cli.Count(int(r.Records), entity))
+		t.c.Printf("%s: ok: %s and their logs match\n", cli.Plain(t.db.Address.Shown), cli.Count(int(r.Records), entity))
 	} else {
 		t.c.Printf("%s: %s and their logs, %s, %s\n", cli.Plain(t.db.Address.Shown), cli.Count(int(r.Records), entity), cli.Count(r.Errors, "error"), cli.Count(r.Warnings, "warning"))
 	}
 	for _, p := range t.db.Spec.Probes {
-		t.c.Printf("not asked: the probe %s, which only the program can answer\n", p.Name)
+		t.c.Printf("not checked: the probe %s, which only the program can answer\n", p.Name)
 	}
 	switch {
 	case t.f.yes && r.Repairable+r.Hopeless > 0:

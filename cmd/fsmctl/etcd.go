@@ -103,7 +103,7 @@ func certificates(files url.Values) (*tls.Config, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%s holds no certificate in PEM, which cacert of the address names", path)
+			return nil, fmt.Errorf("%s holds no PEM certificate, and cacert of the address names it", path)
 		}
 	}
 	if files.Has("cert") || files.Has("key") {

@@ -35,12 +35,12 @@ func (c *ctl) logCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log --db DATABASE SPEC [ID]",
 		Short: "Print the log of a record: who moved it, when, and what changed",
-		Long: `Log prints the events of one record in their order, or without ID those of all
-records in the order of their commits: time, revision, operation, states, who asked
-and with which request, and the fields that changed. 2.1 is a call that came at
-revision 2, was recorded and changed nothing.
+		Long: `Log prints the events of one record in their order, or without ID the events of all
+records in commit order: time, revision, operation, states, actor, request id, and
+the fields that changed. A line numbered 2.1 is a call that was logged at revision 2
+without changing anything.
 
-With --follow it goes on with what comes, until Ctrl-C. With --json each event is
+With --follow it keeps printing new events until Ctrl-C. With --json each event is
 one line of JSON, in the form that CONTRACT.md describes and "fsmgen replay" reads.
 The database is only read.`,
 		Example: `  fsmctl log --db jobs.db job.yaml order-17
@@ -52,14 +52,14 @@ The database is only read.`,
 			id := ""
 			if len(args) == 2 {
 				if id = args[1]; id == "" {
-					return cli.Usagef("the id is empty; name a record, or leave it out for the log of all")
+					return cli.Usagef("the id is empty; name a record, or leave it out for all records")
 				}
 			}
 			return c.log(args[0], id, f)
 		},
 	}
 	databaseFlag(cmd, &f.db)
-	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on with the events that come, until Ctrl-C")
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "keep printing new events until Ctrl-C")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print each event as one line of JSON")
 	c.QuietFlag(cmd)
 	return cmd
@@ -98,7 +98,7 @@ func (c *ctl) printLog(ctx context.Context, db *live.DB, id string, f logFlags) 
 		}
 	}
 	if missing != nil && f.follow {
-		c.Errorf("there is no %s with the id %q yet; waiting for it\n", db.Spec.Entity, id)
+		c.Errorf("no %s has the id %q yet; waiting for it\n", db.Spec.Entity, id)
 	}
 	l := newLogPrinter(db.Spec, id == "", cli.Colourful(c.Out))
 	n := 0
@@ -115,12 +115,12 @@ func (c *ctl) printLog(ctx context.Context, db *live.DB, id string, f logFlags) 
 	}
 	switch {
 	case id != "" && n == 0 && missing != nil:
-		return fmt.Errorf("there is no %s with the id %q", db.Spec.Entity, id)
+		return fmt.Errorf("no %s has the id %q", db.Spec.Entity, id)
 	case f.asJSON:
 	case id == "":
 		c.Remarkf("%s\n", cli.Count(n, "event"))
 	case missing != nil && n > 0:
-		c.Printf("%s has a log and no row: it was purged, or the row is lost (fsmctl audit tells)\n", cli.Plain(id))
+		c.Printf("%s has a log but no row: it was purged, or the row is lost (run fsmctl audit)\n", cli.Plain(id))
 	default:
 		c.Remarkf("%s is %s, at revision %d\n", cli.Plain(id), cli.Plain(l.state(row.State)), row.Rev)
 	}

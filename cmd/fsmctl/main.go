@@ -31,8 +31,8 @@ func (c *ctl) run(args []string) int { return c.Run(c.rootCommand, args) }
 func (c *ctl) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fsmctl",
-		Short: "Look at the live databases of machines",
-		Long: `fsmctl looks at the live databases of machines that fsmgen has generated: SQLite
+		Short: "Inspect the live databases of machines",
+		Long: `fsmctl inspects the live databases of machines that fsmgen has generated: SQLite
 files, PostgreSQL and etcd. It needs the specification and not the program.
 
 A database is named by --db:
@@ -44,8 +44,8 @@ A database is named by --db:
 
 Only "repair --yes" writes.
 
-Exit codes: 0 ok; 1 a database is not the machine's work; 2 the command line, or a
-file or database it names, cannot be used; 3 a bug in fsmctl.`,
+Exit codes: 0 ok; 1 the database contains something the machine could not have done;
+2 the command line, or a file or database it names, cannot be used; 3 a bug in fsmctl.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

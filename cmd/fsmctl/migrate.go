@@ -23,11 +23,10 @@ func (c *ctl) migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate --db DATABASE OLD NEW",
 		Short: "Print the migration of a database to the next version of a machine",
-		Long: `Migrate prints the script that "fsmgen diff --sql" prints, for this database: the
-indexes and triggers that you have made over the table of the records in a SQLite file
-are made again. The script is one transaction; it changes nothing in any other
-database, and is undone as a whole when a row does not fit. The database is only read:
-the shell of the database runs the script.`,
+		Long: `Migrate prints the script of "fsmgen diff --sql" for this database: in a SQLite file
+it also makes your own indexes and triggers over the records again. The script is one
+transaction: if a row does not fit, or the database is another one, nothing changes.
+The command only reads the database; you run the script in the shell of the database.`,
 		Example: `  fsmctl migrate --db jobs.db old/job.yaml job.yaml | sqlite3 -bail jobs.db
   fsmctl migrate --db jobs.db --against git:v1.2.0 job.yaml > migration.sql`,
 		Args:              cobra.RangeArgs(1, 2),
@@ -79,7 +78,7 @@ func (c *ctl) migrate(args []string, f migrateFlags) error {
 	case errors.Is(err, migration.ErrNone):
 		return cli.Usage(err)
 	case old.Found.HasErrors():
-		return cli.Usagef("%s has errors, so its tables are not known; fix them first", old.Name)
+		return cli.Usagef("%s has errors, so its tables are unknown; fix them first", old.Name)
 	case err != nil:
 		return cli.Internal(err)
 	}

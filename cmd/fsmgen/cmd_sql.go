@@ -101,7 +101,7 @@ func (c *tool) sqlFrom(next *cli.Source, f sqlFlags) error {
 	}
 	if old.Machine == nil || old.Found.HasErrors() {
 		c.RenderAll(c.Err, []*cli.Source{old}, spec.Error)
-		return cli.Usagef("%s has errors, so its tables are not known; fix them first", old.Name)
+		return cli.Usagef("%s has errors, so its tables are unknown; fix them first", old.Name)
 	}
 	m, err := migration.New(old.Machine, next.Machine, f.dialect, f.level)
 	switch {

@@ -132,7 +132,7 @@ const bugLines = 12
 // bug reports a mistake in the command itself.
 func (c *CLI) bug(what string, stack []byte) int {
 	if lines := strings.Split(what, "\n"); len(lines) > bugLines {
-		what = strings.Join(lines[:bugLines], "\n") + fmt.Sprintf("\n... and %d lines more", len(lines)-bugLines)
+		what = strings.Join(lines[:bugLines], "\n") + fmt.Sprintf("\n... and %d more lines", len(lines)-bugLines)
 	}
 	c.Errorf("%s: internal error: %s\n", c.name, what)
 	if c.Current != "" {
@@ -156,7 +156,7 @@ func (c *CLI) complete(root *cobra.Command) {
 		cmd.Args = cobra.ArbitraryArgs
 		cmd.RunE = func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return Usagef("there is no completion for the shell %q; write bash, fish, powershell or zsh", args[0])
+				return Usagef("no completion for the shell %q; write bash, fish, powershell or zsh", args[0])
 			}
 			return Usagef("a shell is missing; write bash, fish, powershell or zsh")
 		}

@@ -58,7 +58,7 @@ With --db it also shows what a database holds: how many records are in each stat
 those whose deadline has passed, a record's history, and what an audit finds. The
 database is opened for reading only.`
 		cmd.Example += "\n  " + c.name + " serve specs/lifecycle.yaml --db jobs.db"
-		cmd.Flags().StringVar(&f.database, "db", "", "also show what this database holds, which is never written: "+AddressForms)
+		cmd.Flags().StringVar(&f.database, "db", "", "also show this database, read-only: "+AddressForms)
 	}
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the address as a line of JSON: {\"url\": \"http://...\"}")
 	c.QuietFlag(cmd)
@@ -74,7 +74,7 @@ func (c *CLI) Serve(ctx context.Context, paths []string, address, db string, asJ
 	}
 	for _, p := range paths {
 		if p == "-" {
-			return Usagef("the standard input cannot be read again when it changes; name a file")
+			return Usagef("standard input cannot be watched for changes; name a file")
 		}
 	}
 	if _, err := SourcesOf(paths, c.Read); err != nil {

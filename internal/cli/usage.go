@@ -61,7 +61,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return fmt.Errorf("there is no command %q; %s", word, spec.DidYouMean(spec.Nearest(word, names), "write one of", names))
+	return fmt.Errorf("unknown command %q; %s", word, spec.DidYouMean(spec.Nearest(word, names), "write one of", names))
 }
 
 // helpOf lets help about a command that there is not fail.
@@ -83,7 +83,7 @@ func flagMistake(cmd *cobra.Command, err error) error {
 	var bare *pflag.ValueRequiredError
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
-		return fmt.Errorf("there is no flag -%s", unknown.GetSpecifiedName())
+		return fmt.Errorf("unknown flag -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &unknown):
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -93,9 +93,9 @@ func flagMistake(cmd *cobra.Command, err error) error {
 		})
 		name := "--" + unknown.GetSpecifiedName()
 		if near := spec.Nearest(name, names); near != "" {
-			return fmt.Errorf("there is no flag %s; did you mean %s?", name, near)
+			return fmt.Errorf("unknown flag %s; did you mean %s?", name, near)
 		}
-		return fmt.Errorf("there is no flag %s", name)
+		return fmt.Errorf("unknown flag %s", name)
 	case errors.As(err, &wrong):
 		want := map[string]string{"int": "a whole number", "bool": "true or false, or the flag alone"}[wrong.GetFlag().Value.Type()]
 		if want == "" {

@@ -117,7 +117,7 @@ func acceptInput(op *spec.Operation, in *spec.Input, v Value) (Value, string) {
 		}
 	}
 	if want := kindOf(in.Type.Kind); v.Kind != want {
-		return v, fmt.Sprintf("it is %s, which is no value of its type", v)
+		return v, fmt.Sprintf("it is %s, which is not a value of its type", v)
 	}
 	switch v.Kind {
 	case KindString:

@@ -55,9 +55,9 @@ func (db *DB) Propose(ctx context.Context, id string, found []audit.Finding) (Pr
 		switch {
 		case !f.Must:
 		case f.Check == audit.CheckUnique:
-			p.Why = "it shares a place with another record; an operation has to decide which of them keeps it"
+			p.Why = "another record has the same unique values; call an operation that decides which one keeps them"
 		case f.Rev > 0 || !slices.Contains(ofRow, f.Check):
-			p.Why = "its log is not whole, so nobody knows what the record should be; an operator's operation has to decide"
+			p.Why = "its log is incomplete, so the record cannot be rebuilt; an operator's operation has to decide"
 			return p, true, nil
 		default:
 			row = true
@@ -71,10 +71,10 @@ func (db *DB) Propose(ctx context.Context, id string, found []audit.Finding) (Pr
 	case err != nil:
 		return p, true, db.Address.Clean(err)
 	case n == 0 && keys:
-		p.Why = "no record has this id; delete the key that is left over by hand"
+		p.Why = "no record has this id; delete the leftover key by hand"
 		return p, true, nil
 	case n == 0:
-		p.Why = "it has no log; remove the row, or make the record by an operation of its own"
+		p.Why = "it has no log; delete the row, or create the record by an operation"
 		return p, true, nil
 	}
 	have, err := db.Row(ctx, id)
@@ -89,7 +89,7 @@ func (db *DB) Propose(ctx context.Context, id string, found []audit.Finding) (Pr
 		p.Changes = append(p.Changes, Change{"index keys", "others", "those of the record"})
 	}
 	if len(p.Changes) == 0 {
-		p.Why = "its row is what its log says, and breaks a rule; the log was written past the machine, and an operator's operation has to decide"
+		p.Why = "its row matches its log but breaks a rule: something other than the machine wrote the log; an operator's operation has to decide"
 	} else {
 		p.Why = ""
 	}

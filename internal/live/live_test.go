@@ -339,8 +339,8 @@ func TestRefuses(t *testing.T) {
 		{filepath.Join(dir, "nowhere.db"), later, "no such file or directory; expected the path of a SQLite file, or an address like postgres://"},
 		{dir, later, "is a folder; expected the path of a SQLite file"},
 		{write("nothing.db", ""), later, "is empty; expected a SQLite database"},
-		{write("text.db", "a text that is no database"), later, "is no SQLite database"},
-		{empty, later, "holds no machine of fsmgen: there is no table fsm_meta"},
+		{write("text.db", "a text that is no database"), later, "is not a SQLite database"},
+		{empty, later, "holds no machine of fsmgen: the table fsm_meta is missing"},
 		{path, machine(t, "task"), "does not hold the machine task; it holds lifecycle"},
 		{path, later, "was made for another specification of lifecycle: version 1 (hash " + machine(t, "lifecycle").Hash[:12] + "), lifecycle.yaml is version 2 (hash abababababab); " +
 			"name the one it was made for (the file it was generated from, e.g. out of git), or migrate the database: fsmgen sql --dialect sqlite --migrate-from OLD lifecycle.yaml"},

@@ -111,7 +111,7 @@ func ValueOf(t spec.Type, v any) (interp.Value, error) {
 			return interp.Set(set.Items()...), nil
 		}
 	}
-	return interp.Absent, fmt.Errorf("it holds %T, which is no value of its type", v)
+	return interp.Absent, fmt.Errorf("it holds %T, which is not a value of its type", v)
 }
 
 // Column returns a value as rows hold it.
@@ -153,7 +153,7 @@ func ValueFromJSON(t spec.Type, raw json.RawMessage) (interp.Value, error) {
 		}
 		at, err := time.Parse(time.RFC3339Nano, s)
 		if err != nil {
-			return interp.Absent, fmt.Errorf("%q is no time; expected one like 2006-01-02T15:04:05.000000Z", s)
+			return interp.Absent, fmt.Errorf("%q is not a time; expected one like 2006-01-02T15:04:05.000000Z", s)
 		}
 		return interp.Time(at), nil
 	case spec.KindInt, spec.KindCounter, spec.KindSequence:
@@ -178,5 +178,5 @@ func ValueFromJSON(t spec.Type, raw json.RawMessage) (interp.Value, error) {
 			return interp.Set(set.Items()...), nil
 		}
 	}
-	return interp.Absent, fmt.Errorf("%.80s is no value of its type", raw)
+	return interp.Absent, fmt.Errorf("%.80s is not a value of its type", raw)
 }

@@ -192,7 +192,7 @@ func liveOn(t *testing.T, program string, old, next *spec.Machine, dialect, plac
 	if n := len(after) - len(before); n != 15 {
 		t.Errorf("%d events were added, want 15", n)
 	}
-	if _, err := db.Exec(m.Script); err == nil || !strings.Contains(err.Error(), "this is no database of version 1") {
+	if _, err := db.Exec(m.Script); err == nil || !strings.Contains(err.Error(), "this is not a database of version 1") {
 		t.Errorf("the second run: %v", err)
 	}
 	if dialect == migration.Postgres {

@@ -35,7 +35,7 @@ type Migration struct {
 }
 
 // ErrNone says that no SQL leads from one version to the other.
-var ErrNone = errors.New("there is no migration")
+var ErrNone = errors.New("no migration exists")
 
 // New returns the migration of a database with that level of enforcement. A table
 // of SQLite that must be made anew loses the indexes and triggers of others: the
@@ -195,7 +195,7 @@ func (p *plan) head(queries []Query) {
 		p.line("-- Tables, indexes, triggers and views of your own stay as they are, or nothing changes.")
 	} else {
 		if len(p.alone) == 0 {
-			p.line("-- Programs of version %d may go on meanwhile and afterwards, until they are retired.", o.Version)
+			p.line("-- Programs of version %d may keep running, until they are retired.", o.Version)
 			p.line("-- Make a backup, and run: psql -v ON_ERROR_STOP=1 -f THIS_FILE")
 		} else {
 			p.line("-- Stop the program, make a backup, and run: psql -v ON_ERROR_STOP=1 -f THIS_FILE")
@@ -267,7 +267,7 @@ type guard struct{ message, broken string }
 func (p *plan) guards() []guard {
 	m := p.old.m
 	list := []guard{{
-		fmt.Sprintf("this is no database of version %d (hash %.12s) with the level of enforcement %s", m.Version, m.Hash, p.enforce),
+		fmt.Sprintf("this is not a database of version %d (hash %.12s) with the level of enforcement %s", m.Version, m.Hash, p.enforce),
 		fmt.Sprintf(`NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = %s AND "hash" = %s AND "enforce" = %s AND "dialect" = %s)`,
 			quoteText(m.Name), quoteText(m.Hash), quoteText(p.enforce), quoteText(p.dialect)),
 	}}
@@ -281,7 +281,7 @@ func (p *plan) guards() []guard {
 		list = append(list, guard{"the table must be empty: " + strings.Join(p.reasons, "; "), "EXISTS (SELECT 1 FROM " + p.table("_events") + ")"})
 	}
 	if len(p.lost) > 0 {
-		list = append(list, guard{"effects wait that nothing delivers afterwards: " + strings.Join(p.lost, ", "), "EXISTS (" + p.waiting() + ")"})
+		list = append(list, guard{"effects wait that the new version never delivers: " + strings.Join(p.lost, ", "), "EXISTS (" + p.waiting() + ")"})
 	}
 	for _, v := range p.moved {
 		list = append(list, guard{"effects wait for records in the removed state " + v.from + "; deliver them first", "EXISTS (" + p.waitingIn(v) + ")"})

@@ -21,7 +21,7 @@ func (p *plan) postgres() {
 	p.line("SET LOCAL lock_timeout = '5s';")
 	p.postgresLocks()
 	p.line("")
-	p.line("-- Nothing is changed in a database of another version.")
+	p.line("-- A database of another version is left unchanged.")
 	p.line("DO $fsm$")
 	p.line("BEGIN")
 	for _, g := range p.guards() {

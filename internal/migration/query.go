@@ -17,7 +17,7 @@ func (p *plan) queries() []Query {
 		add("the table must be empty", `SELECT "id", "state" FROM `+p.table(""))
 	}
 	if len(p.lost) > 0 {
-		add("no effect waits that nothing delivers afterwards", p.waiting())
+		add("no effect waits that the new version never delivers", p.waiting())
 	}
 	for _, v := range p.moved {
 		add("no effect waits for a record in the removed state "+v.from, p.waitingIn(v))

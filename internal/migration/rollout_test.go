@@ -73,7 +73,7 @@ func TestRollOutIsSaidInTheScript(t *testing.T) {
 		old, next      string
 		header, values string
 	}{
-		{"old.yaml", "new.yaml", "-- Programs of version 1 may go on meanwhile and afterwards", "1, 'open');"},
+		{"old.yaml", "new.yaml", "-- Programs of version 1 may keep running, until", "1, 'open');"},
 		{"new.yaml", "next.yaml", "-- Stop the program, make a backup", "2, 'retired');"},
 	} {
 		m, err := migration.New(load(c.old), load(c.next), migration.Postgres, "full")

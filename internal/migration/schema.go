@@ -87,7 +87,7 @@ func generated(m *spec.Machine, dialect, enforce string) (*schema, error) {
 	}
 	i := slices.IndexFunc(files, func(f gen.File) bool { return strings.HasSuffix(f.Name, "."+dialect+".sql") })
 	if i < 0 {
-		return nil, fmt.Errorf("there is no schema for %q; expected sqlite or postgres", dialect)
+		return nil, fmt.Errorf("no schema for %q; expected sqlite or postgres", dialect)
 	}
 	return takeApart(m, string(files[i].Data))
 }

@@ -18,7 +18,7 @@ func (p *plan) sqlite() {
 	}
 	p.line("BEGIN IMMEDIATE;")
 	p.line("")
-	p.line("-- Nothing is changed in a database of another version.")
+	p.line("-- A database of another version is left unchanged.")
 	p.line(`CREATE TEMP TABLE "fsm_migration" ("at" INTEGER NOT NULL);`)
 	p.line(`CREATE TEMP TRIGGER "fsm_migration_guard" BEFORE INSERT ON "fsm_migration" BEGIN`)
 	for _, g := range p.guards() {
@@ -161,7 +161,7 @@ func (p *plan) sqliteRefusals(anew bool) {
 	}
 	for _, o := range p.others {
 		made = append(made, quoteText(o.Name))
-		p.refuse(quoteText(fmt.Sprintf("the %s %s is not what it was when this file was printed; print it again", o.Kind, quoteName(o.Name))),
+		p.refuse(quoteText(fmt.Sprintf("the %s %s has changed since this file was printed; print it again", o.Kind, quoteName(o.Name))),
 			fmt.Sprintf(`WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE "name" = %s AND "sql" = %s)`, quoteText(o.Name), quoteText(o.SQL)))
 	}
 	p.refuse(`'the ' || "type" || ' "' || "name" || '" would be lost; print this script with fsmctl migrate, and it is made again'`,
@@ -232,7 +232,7 @@ func (p *plan) sqliteRules() {
     FROM sqlite_master WHERE "type" = 'table' AND "name" = %s)
 WHERE length("text") - length(replace("text", 'CHECK(', '')) <> %d`, name, n*len("CHECK(")))
 	if n > 0 {
-		p.refuse(`'the rule ' || "column1" || ' is not what the old version made; make it that again'`,
+		p.refuse(`'the rule ' || "column1" || ' differs from what the old version made; restore it'`,
 			fmt.Sprintf("FROM (VALUES %s), sqlite_master\nWHERE \"type\" = 'table' AND \"name\" = %s AND instr(\"sql\", \"column1\") = 0",
 				strings.Join(mapped(p.old.checks, func(k check) string { return "(" + quoteText(k.text()) + ")" }), ",\n    "), name))
 	}

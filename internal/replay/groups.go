@@ -102,7 +102,7 @@ func (c *checker) move(r *record, before, after interp.Record) {
 			continue
 		}
 		if other, held := c.taken[place]; held && !c.found {
-			c.say(RuleUnique, "the unique rule %s gives one place to one record, %q holds it since line %d", u.Name, other.id, other.line)
+			c.say(RuleUnique, "the unique rule %s allows one record, and %q has the same values since line %d", u.Name, other.id, other.line)
 			continue
 		}
 		c.taken[place] = taken{r.rec.ID, c.number}

@@ -51,7 +51,7 @@ func (c *checker) parse(text []byte) (p parsed, ok bool) {
 	_ = json.Unmarshal(p.members["id"], &c.event.ID) // so that the next findings name it
 	for _, name := range slices.Sorted(maps.Keys(p.members)) {
 		if !slices.Contains(Members, name) && name != "cursor" {
-			c.say(RuleJSON, "there is no member %q; %s", name, spec.DidYouMean(spec.Nearest(name, Members), "expected", Members))
+			c.say(RuleJSON, "unknown member %q; %s", name, spec.DidYouMean(spec.Nearest(name, Members), "expected", Members))
 		}
 	}
 	for _, name := range Mandatory {
@@ -79,7 +79,7 @@ func (c *checker) parse(text []byte) (p parsed, ok bool) {
 	}
 	c.event = e
 	if err := driver.CheckID(e.ID); err != nil || e.ID == "" {
-		c.say(RuleJSON, "the id %q is none: it is empty, not UTF-8, holds NUL or is longer than 255 bytes", e.ID)
+		c.say(RuleJSON, "the id %q is invalid: it is empty, not UTF-8, contains NUL or is longer than 255 bytes", e.ID)
 		return p, false
 	}
 	if e.Rev < 1 || e.N < 0 {
@@ -106,11 +106,11 @@ func jsonProblem(text []byte, err error) string {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Sprintf("the line is no JSON: %v at byte %d; expected one event per line, like {\"id\":…,\"rev\":1,…}", syntax, syntax.Offset)
+		return fmt.Sprintf("the line is not JSON: %v at byte %d; expected one event per line, like {\"id\":…,\"rev\":1,…}", syntax, syntax.Offset)
 	case bytes.HasPrefix(text, []byte("[")):
 		return "the line is an array; expected one event per line, like {\"id\":…,\"rev\":1,…} (jq -c '.[]' takes an array apart)"
 	}
-	return "the line is no JSON object; expected one event per line, like {\"id\":…,\"rev\":1,…}"
+	return "the line is not a JSON object; expected one event per line, like {\"id\":…,\"rev\":1,…}"
 }
 
 // kindOf is a Go type in the words of JSON.
@@ -147,9 +147,9 @@ func (c *checker) checksum(text []byte) {
 	}
 	hint := ""
 	if unescaped.Replace(string(text)) != string(text) {
-		hint = `; it covers the exact text, which an encoder may have rewritten that writes < as \u003c`
+		hint = `; it covers the exact text; an encoder may have rewritten < as \u003c`
 	}
-	c.say(RuleSum, "the event's checksum is %d, it says %d%s", driver.Checksum(&e), e.Sum, hint)
+	c.say(RuleSum, "the event's checksum is %d, but the event says %d%s", driver.Checksum(&e), e.Sum, hint)
 	c.found = false // the event is judged as it is
 }
 
@@ -162,7 +162,7 @@ func (c *checker) history(r *record) {
 		before, follows = r.last, e.Rev == r.rev && e.N == r.n+1
 	}
 	if want := driver.Chained(before, e); e.Chain != 0 && follows && e.Chain != want && (before != 0 || r.rev == 0) {
-		c.say(RuleHistory, "the chain of checksums is %d here, it says %d: an event was altered and given a new checksum", want, e.Chain)
+		c.say(RuleHistory, "the chain of checksums is %d here, but the event says %d: an event was altered and given a new checksum", want, e.Chain)
 		c.found = false
 	}
 	r.last = e.Chain

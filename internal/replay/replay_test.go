@@ -101,7 +101,7 @@ func TestWhatProgramsWrote(t *testing.T) {
 		}
 		for form, text := range map[string]string{"exact": exact.String(), "html": html.String(), "bare": bare.String()} {
 			result, err := replay.Check(machine(t, name), strings.NewReader(text), func(f replay.Finding) {
-				if form != "html" || !strings.HasSuffix(f.Message, `rewritten that writes < as \u003c`) {
+				if form != "html" || !strings.HasSuffix(f.Message, `rewritten < as \u003c`) {
 					t.Errorf("%s, %s: %+v", name, form, f)
 				}
 			})
@@ -189,19 +189,19 @@ func TestFindings(t *testing.T) {
 			"2 a then: serve is followed by inspect in the same transaction; the log ends without it"}},
 		{"two creations", []string{a[0], with(a[0], `"rev":1`, `"rev":2`)}, []string{`2 a chain: it starts in state "", the step before it ended in "waiting"`}},
 		{"not recorded there", append(a[:3:3], with(with(noted, `"operation":"back"`, `"operation":"leave"`), `,"guard":"mine"`, "")), []string{`4 a edge: operation leave is never recorded only in state "checked"`}},
-		{"recorded though it is right", append(a[:3:3], with(noted, `"s2"`, `"s1"`)), []string{"4 a decision: it was recorded only, the machine moves the record to waiting"}},
-		{"recorded for another guard", append(a[:3:3], with(noted, `"guard":"mine"`, `"guard":"room"`)), []string{`4 a decision: the guard that failed is "room", the machine says "mine"`}},
+		{"recorded though it is right", append(a[:3:3], with(noted, `"s2"`, `"s1"`)), []string{"4 a decision: it was recorded only, but the machine moves the record to waiting"}},
+		{"recorded for another guard", append(a[:3:3], with(noted, `"guard":"mine"`, `"guard":"room"`)), []string{`4 a decision: the event says that the guard "room" failed, the machine says "mine"`}},
 		{"recorded twice under one number", append(a[:3:3], noted, noted), []string{"5 a number: record-only event 3.1 follows 3.1; expected 3.2"}},
 		{"moved though it is only recorded", append(a[:3:3], with(back, `"s1"`, `"s2"`)), []string{"4 a decision: the machine records the call only, since the guard mine does not hold"}},
 		{"a guard across records", []string{draw("a", "q", 1), serve("a", "s1"), inspect("a"), draw("b", "q", 2), serve("b", "s2"), inspect("b"), draw("c", "q", 3), serve("c", "s3"), inspect("c")},
 			[]string{"8 c decision: the machine refuses the call: the guard room does not hold"}},
 		{"a seat taken twice", []string{draw("a", "q", 1), serve("a", "s1"), inspect("a"), draw("b", "p", 1), serve("b", "s1")},
-			[]string{`5 b unique: the unique rule one_seat gives one place to one record, "a" holds it since line 3`, "5 b then: serve is followed by inspect in the same transaction; the log ends without it"}},
+			[]string{`5 b unique: the unique rule one_seat allows one record, and "a" has the same values since line 3`, "5 b then: serve is followed by inspect in the same transaction; the log ends without it"}},
 		{"without what follows", []string{a[0], a[1], `{"id":"a","rev":3,"operation":"leave","from":"served","to":"gone","at":"2026-01-01T00:03:00Z"}`}, []string{
-			`3 a then: serve of line 2 is followed by inspect in the same transaction; here comes "leave"`}},
+			`3 a then: serve of line 2 is followed by inspect in the same transaction; but this is "leave"`}},
 		{"the end without what follows", a[:2], []string{"2 a then: serve is followed by inspect in the same transaction; the log ends without it"}},
 		{"a cause that was not", append(a[:3:3], with(back, `"inputs"`, `"cause":"serve","inputs"`)), []string{`4 a then: its cause is "serve", which is not the step before it`}},
-		{"somebody instead of the system", []string{a[0], a[1], with(a[2], `"system"`, `"eve"`)}, []string{`3 a decision: operation inspect is the system's, this event says that "eve" ran it`}},
+		{"somebody instead of the system", []string{a[0], a[1], with(a[2], `"system"`, `"eve"`)}, []string{`3 a decision: operation inspect is the system's, but the event names "eve"`}},
 		{"a field that it leaves alone", []string{a[0], with(with(a[1], `"tries":1`, `"tries":1,"kind":"hard"`), "", ""), a[2]}, []string{"2 a decision: the event leaves kind hard, the machine easy"}},
 		{"no inputs, but a rule", []string{with(a[0], `"inputs":{"queue":"q","kind":"easy"},`, ""), with(with(a[1], `"inputs":{},`, ""), `"seat":"s1",`, "")}, []string{
 			"2 a decision: the event leaves seat absent, the machine \"s1\"", "2 a then: serve is followed by inspect in the same transaction; the log ends without it"}},
@@ -210,12 +210,12 @@ func TestFindings(t *testing.T) {
 			`1 a word: no operation is stored as "drow"; did you mean "draw"?`, `2 b word: no state is stored as "wating"; did you mean "waiting"?`}},
 		{"an unknown input", []string{with(a[0], `"inputs":{`, `"inputs":{"queu":"x",`)}, []string{`1 a word: operation draw has no input "queu"; did you mean "queue"?`}},
 		{"an unknown field", []string{with(a[0], `"changes":{`, `"changes":{"sea":"x",`)}, []string{`1 a word: no field is stored as "sea"; did you mean "seat"?`}},
-		{"a value of another type", []string{with(a[0], `"number":1`, `"number":"1"`)}, []string{`1 a json: changes: number: "1" is no value of its type`}},
+		{"a value of another type", []string{with(a[0], `"number":1`, `"number":"1"`)}, []string{`1 a json: changes: number: "1" is not a value of its type`}},
 		{"an unknown word of an enum", []string{with(a[0], `"kind":"easy"}}`, `"kind":"mild"}}`)}, []string{`1 a json: changes: kind: no word is stored as "mild"`}},
 		{"a later version", []string{with(a[0], `"id"`, `"version":2,"id"`)}, []string{"1 a version: the event was written under version 2 of the specification, this is version 1; name the later one"}},
 		{"another event name", []string{with(a[0], `"id"`, `"name":"drawn","id"`)}, []string{`1 a word: operation draw is logged as "draw", this event says "drawn"`}},
-		{"a wrong checksum", []string{with(a[0], `"id"`, `"sum":7,"id"`)}, []string{"1 a checksum: the event's checksum is SUM, it says 7"}},
-		{"a wrong chain", []string{with(a[0], `"id"`, `"chain":7,"id"`)}, []string{"1 a history: the chain of checksums is 0 here, it says 7: an event was altered and given a new checksum"}},
+		{"a wrong checksum", []string{with(a[0], `"id"`, `"sum":7,"id"`)}, []string{"1 a checksum: the event's checksum is SUM, but the event says 7"}},
+		{"a wrong chain", []string{with(a[0], `"id"`, `"chain":7,"id"`)}, []string{"1 a history: the chain of checksums is 0 here, but the event says 7: an event was altered and given a new checksum"}},
 		{"what is not UTF-8", []string{with(a[0], `"id":"a"`, "\"id\":\"a\xff\""), with(a[0], `"id":"a"`, "\"id\":\"a\xfe\"")}, []string{
 			"1  json: the line is not UTF-8; expected one event per line, as JSON in UTF-8", "2  json: the line is not UTF-8; expected one event per line, as JSON in UTF-8"}},
 		{"a mark before the first line", append([]string{"\ufeff" + a[0]}, a[1:]...), nil},
@@ -227,10 +227,10 @@ func TestFindings(t *testing.T) {
 		{"after a purge", []string{`{"id":"a","rev":3,"n":1,"operation":"__purge","from":"gone","to":"gone","at":"2026-01-01T00:00:00Z"}`, a[0]}, []string{"2 a revision: the record was purged; nothing follows that"}},
 		{"members", []string{`{"id":"a","rev":"1","operation":"draw","to":"waiting","at":"2026-01-01T00:00:00Z"}`, `{"id":"a","operaton":"draw"}`, `7`, `{"id":"","rev":1,"operation":"draw","to":"waiting","at":"2026-01-01T00:00:00Z"}`, `{"id":"a","rev":0,"operation":"draw","to":"waiting","at":"2026-01-01T00:00:00Z"}`},
 			[]string{
-				`1 a json: the member "rev" is a string; expected a whole number`, `2 a json: there is no member "operaton"; did you mean "operation"?`,
+				`1 a json: the member "rev" is a string; expected a whole number`, `2 a json: unknown member "operaton"; did you mean "operation"?`,
 				`2 a json: the member "rev" is missing`, `2 a json: the member "operation" is missing`, `2 a json: the member "to" is missing`, `2 a json: the member "at" is missing`,
-				"3  json: the line is no JSON object; expected one event per line, like {\"id\":…,\"rev\":1,…}",
-				"4  json: the id \"\" is none: it is empty, not UTF-8, holds NUL or is longer than 255 bytes",
+				"3  json: the line is not a JSON object; expected one event per line, like {\"id\":…,\"rev\":1,…}",
+				"4  json: the id \"\" is invalid: it is empty, not UTF-8, contains NUL or is longer than 255 bytes",
 				"5 a json: rev is 0 and n is 0; revisions count from 1, and n from 0",
 			}},
 	} {

@@ -18,7 +18,7 @@ func (c *checker) recorded(r *record, p parsed) {
 	case e.Rev != r.rev || e.N != r.n+1:
 		c.say(RuleNumber, "record-only event %d.%d follows %d.%d; expected %d.%d", e.Rev, e.N, r.rev, r.n, r.rev, r.n+1)
 	case e.From != r.state || e.To != r.state:
-		c.say(RuleChain, "it was recorded in state %q (to: %q), the record was in %q", e.From, e.To, r.state)
+		c.say(RuleChain, "it was recorded in state %q (to: %q), but the record was in %q", e.From, e.To, r.state)
 	case e.Operation == opRepair:
 	default:
 		if fact, ok := c.fact(); ok {
@@ -45,9 +45,9 @@ func (c *checker) edgeRecorded(r *record, fact gen.OperationFact, p parsed) {
 	case refusal != nil:
 		c.say(RuleDecision, "the machine refuses the call: %s", explained(refusal))
 	case !d.RecordOnly:
-		c.say(RuleDecision, "it was recorded only, the machine moves the record to %s", d.To.Name)
+		c.say(RuleDecision, "it was recorded only, but the machine moves the record to %s", d.To.Name)
 	case d.Guard != e.Guard:
-		c.say(RuleDecision, "the guard that failed is %q, the machine says %q", e.Guard, d.Guard)
+		c.say(RuleDecision, "the event says that the guard %q failed, the machine says %q", e.Guard, d.Guard)
 	}
 }
 
@@ -85,7 +85,7 @@ func (c *checker) step(r *record, p parsed) {
 		c.say(RuleRevision, "revision %d follows %d; expected %d", e.Rev, r.rev, r.rev+1)
 		r.known = false
 	case r.rev == 0 && e.From != "":
-		c.say(RuleChain, "it starts in state %q, and there is no step before it; the log of a record begins with its creation", e.From)
+		c.say(RuleChain, "it starts in state %q without an earlier step; the log of a record begins with its creation", e.From)
 	case e.From != r.state:
 		c.say(RuleChain, "it starts in state %q, the step before it ended in %q", e.From, r.state)
 	case (e.Rev == 1) != (e.From == ""):
@@ -192,9 +192,9 @@ func (c *checker) edge(fact gen.OperationFact) {
 	case len(targets) > 0:
 		c.say(RuleEdge, "operation %s makes no move from %q to %q%s", name, e.From, e.To, listed("; from there it leads to", targets))
 	case len(fact.Operation.Creates) > 0:
-		c.say(RuleEdge, "operation %s makes a record; it does nothing to one in state %q", name, e.From)
+		c.say(RuleEdge, "operation %s creates records; it cannot be applied in state %q", name, e.From)
 	case e.From == "":
-		c.say(RuleEdge, "operation %s makes no record%s", name, listed("; it is possible in", from))
+		c.say(RuleEdge, "operation %s creates no record%s", name, listed("; it is possible in", from))
 	default:
 		c.say(RuleEdge, "operation %s is not possible in state %q%s", name, e.From, listed("; it is in", from))
 	}
@@ -205,7 +205,7 @@ func (c *checker) then(r *record) {
 	e := &c.event
 	switch {
 	case r.pending && (e.Operation != r.op.Then.Operation.Stored() || e.Cause == "" && e.RequestID != ""):
-		c.say(RuleThen, "%s of line %d is followed by %s in the same transaction; here comes %q", r.op.Name, r.line, r.op.Then.Operation.Name, e.Operation)
+		c.say(RuleThen, "%s of line %d is followed by %s in the same transaction; but this is %q", r.op.Name, r.line, r.op.Then.Operation.Name, e.Operation)
 	case e.Cause == "" || e.Version != c.m.Version:
 	case r.op == nil || r.op.Stored() != e.Cause:
 		c.say(RuleThen, "its cause is %q, which is not the step before it", e.Cause)
@@ -310,7 +310,7 @@ func (c *checker) decide(r *record, o *spec.Operation, p parsed, after interp.Re
 		}
 	}
 	if o.By == spec.BySystem && e.Actor != "" && e.Actor != driver.SystemActor {
-		c.say(RuleDecision, "operation %s is the system's, this event says that %q ran it", o.Name, e.Actor)
+		c.say(RuleDecision, "operation %s is the system's, but the event names %q", o.Name, e.Actor)
 		return d, nil, false
 	}
 	d, refusal = interp.Decide(c.m, r.rec, call, c.others(r, o, after))
@@ -321,7 +321,7 @@ func (c *checker) decide(r *record, o *spec.Operation, p parsed, after interp.Re
 func explained(r *interp.Refusal) string {
 	text := map[string]string{
 		interp.CodeWrongState: "it is not possible in state " + r.State, interp.CodeTerminal: "nothing is possible in state " + r.State,
-		interp.CodeInvalidInput: "the input " + r.Name + " cannot be taken", interp.CodeActorMissing: "it names no actor", interp.CodeReasonMissing: "it gives no reason",
+		interp.CodeInvalidInput: "the input " + r.Name + " is invalid", interp.CodeActorMissing: "it has no actor", interp.CodeReasonMissing: "it has no reason",
 		interp.CodeGuard: "the guard " + r.Guard + " does not hold", interp.CodeInvariant: "the record would break a rule: " + r.Name,
 		interp.CodeOverflow: r.Name + " cannot hold its new value",
 	}[r.Code]

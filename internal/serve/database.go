@@ -121,7 +121,7 @@ func (s *Server) audit(w http.ResponseWriter, r *http.Request, f *file) {
 func answer(w http.ResponseWriter, f *file, ask func(*spec.Machine) (any, error)) {
 	v := f.now()
 	if !v.usable() {
-		fail(w, http.StatusConflict, "a specification with errors says nothing about a database")
+		fail(w, http.StatusConflict, "the specification has errors; fix them to see the database")
 		return
 	}
 	view, err := ask(v.machine)

@@ -116,7 +116,7 @@ func TestDatabaseProblemsOnPostgres(t *testing.T) {
 	address, shown, _ := postgresJobs(t)
 	for name, c := range map[string]struct{ address, machine, want string }{
 		"another machine":           {address, "1", shown + " does not hold the machine task; it holds lifecycle"},
-		"another schema":            {address + "&search_path=nowhere", "0", shown + " holds no machine of fsmgen: there is no table fsm_meta"},
+		"another schema":            {address + "&search_path=nowhere", "0", shown + " holds no machine of fsmgen: the table fsm_meta is missing"},
 		"a role that is not there":  {address + "&user=nobody_of_that_name", "0", "nobody_of_that_name"},
 		"a setting that is not one": {address + "&no_such_setting=1", "0", "no_such_setting"},
 	} {

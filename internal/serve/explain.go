@@ -34,15 +34,15 @@ type causeView struct {
 }
 
 var titles = map[string]string{
-	interp.CodeNotFound: "There is no such record", interp.CodeExists: "The record is there already",
-	interp.CodeWrongState: "Not in this state", interp.CodeTerminal: "The record is finished for good",
-	interp.CodeStale: "The record has moved on", interp.CodeNothingToDo: "No record fits",
-	interp.CodeInvalidInput: "The call is not complete", interp.CodeActorMissing: "Nobody calls",
+	interp.CodeNotFound: "No such record", interp.CodeExists: "The record already exists",
+	interp.CodeWrongState: "Not in this state", interp.CodeTerminal: "The record is final",
+	interp.CodeStale: "The record has moved on", interp.CodeNothingToDo: "Nothing to do",
+	interp.CodeInvalidInput: "Missing input", interp.CodeActorMissing: "No actor given",
 	interp.CodeReasonMissing: "A reason is missing", interp.CodeRequestMissing: "A request id is missing",
-	interp.CodeRequestReused: "The request id was used for something else", interp.CodeSystemActor: "The actor system is the engine's own",
-	interp.CodeGuard:     "A guard says no",
-	interp.CodeNotUnique: "Another record has the same", interp.CodeInvariant: "The target state would not hold",
-	interp.CodeOverflow: "A field cannot hold its new value",
+	interp.CodeRequestReused: "The request id belongs to another call", interp.CodeSystemActor: "The actor `system` is reserved",
+	interp.CodeGuard:     "Refused by a guard",
+	interp.CodeNotUnique: "Not unique", interp.CodeInvariant: "A rule of the target state breaks",
+	interp.CodeOverflow: "Out of range",
 }
 
 // explainer explains one refusal.
@@ -72,7 +72,7 @@ func explain(m *spec.Machine, w interp.World, c interp.Call, refusal *interp.Ref
 	case interp.CodeWrongState:
 		e.wrongState(refusal)
 	case interp.CodeTerminal:
-		e.need("%s is terminal: nothing leaves it, and the record stays as it is; make another record", refusal.State)
+		e.need("%s is terminal: nothing leaves it; create another record", refusal.State)
 	case interp.CodeGuard:
 		e.guard(refusal)
 	case interp.CodeNotUnique:
@@ -80,11 +80,11 @@ func explain(m *spec.Machine, w interp.World, c interp.Call, refusal *interp.Ref
 	case interp.CodeInvariant:
 		e.invariant(refusal)
 	case interp.CodeOverflow:
-		e.need("%s would go beyond what it can hold: a counter ends at 9223372036854775807, a time with the year 9999", refusal.Name)
+		e.need("%s would be out of range: a counter ends at 9223372036854775807, a time at the year 9999", refusal.Name)
 	case interp.CodeNothingToDo:
 		e.nothing()
 	case interp.CodeStale:
-		e.need("the record is at revision %d, the call was decided on revision %d: read it again, then decide again", refusal.Rev, refusal.Expected)
+		e.need("the record is at revision %d, but the call expects revision %d: read the record again", refusal.Rev, refusal.Expected)
 	case interp.CodeInvalidInput:
 		e.need("%s: %s", refusal.Name, refusal.Message)
 		if in := c.Op.Input(refusal.Name); in != nil {
@@ -104,17 +104,17 @@ func explain(m *spec.Machine, w interp.World, c interp.Call, refusal *interp.Ref
 func plain(r *interp.Refusal) string {
 	switch r.Code {
 	case interp.CodeNotFound:
-		return "make the record first, or name one that is there"
+		return "create the record first, or name an existing one"
 	case interp.CodeExists:
 		return "choose another id"
 	case interp.CodeActorMissing:
-		return "say who calls: the operation depends on it"
+		return "name an actor: the operation needs one"
 	case interp.CodeReasonMissing:
-		return "an operator says why"
+		return "an operator gives a reason"
 	case interp.CodeRequestMissing:
-		return "the machine requires a request id, by which it knows a repeated call"
+		return "the machine requires a request id, so that it recognises a retry"
 	case interp.CodeRequestReused:
-		return "the same request id stands for the same request: take a new one for another operation, actor or input"
+		return "a request id belongs to one call: use a new one for another operation, actor or input"
 	}
 	return r.Error()
 }
@@ -170,7 +170,7 @@ func wanted(c interp.Cause) string {
 
 func (e explainer) wrongState(refusal *interp.Refusal) {
 	if len(refusal.Allowed) == 0 {
-		e.need("%s leaves no state", e.c.Op.Name)
+		e.need("%s is not possible in any state", e.c.Op.Name)
 		return
 	}
 	e.need("%s needs the state %s; the record is %s", e.c.Op.Name, strings.Join(refusal.Allowed, " or "), refusal.State)
@@ -311,13 +311,13 @@ func (e explainer) invariant(refusal *interp.Refusal) {
 // nothing says of each record why it was passed over.
 func (e explainer) nothing() {
 	if len(e.w.Records) == 0 {
-		e.need("there is no record yet")
+		e.need("no record exists yet")
 		return
 	}
 	const most = 20
 	for i, r := range byCreation(e.w) {
 		if i == most {
-			e.need("and %d records more", len(e.w.Records)-most)
+			e.need("and %d more records", len(e.w.Records)-most)
 			return
 		}
 		e.need("%s: %s", r.ID, e.passedOver(r))
@@ -344,5 +344,5 @@ func (e explainer) passedOver(r interp.Record) string {
 	if _, _, refusal := interp.Step(e.m, e.w, c); refusal != nil {
 		return refusal.Error()
 	}
-	return "it was passed over"
+	return "it was skipped"
 }

@@ -55,7 +55,7 @@ func tell(m *spec.Machine, steps []stepRequest) ([]model.Told, error) {
 		var told model.Told
 		if step.Deliver {
 			if at.Before(latest) {
-				return nil, fmt.Errorf("step %d: the clock was turned back before the effect was performed, which a test of the generated package cannot do; take the step again at a later time", i+1)
+				return nil, fmt.Errorf("step %d: the clock was turned back before the effect ran, and a test of the generated package cannot do that; repeat the step at a later time", i+1)
 			}
 			told, w, err = deliverAll(m, w, at)
 		} else {
@@ -88,7 +88,7 @@ func tellCall(m *spec.Machine, w interp.World, step stepRequest) (model.Told, in
 			told.Guard = no.reason
 		}
 		if no.Code == interp.CodeInvalidInput {
-			told.Left = fmt.Sprintf("%s is refused for what it was given, which Go's types do not let be said", c.Op.Name)
+			told.Left = fmt.Sprintf("%s is refused for an input that Go's types rule out", c.Op.Name)
 		}
 	}
 	if r, ok := next.Records[shown.Record]; ok {
@@ -106,11 +106,11 @@ func deliverAll(m *spec.Machine, w interp.World, at time.Time) (model.Told, inte
 	for n := 0; len(w.Outbox) > 0; n++ {
 		d := w.Outbox[0]
 		if n == maxSteps {
-			return told, w, fmt.Errorf("each effect leads to another one, without an end")
+			return told, w, fmt.Errorf("each effect leads to another one, in an endless loop")
 		}
 		_, next, refusal := interp.Deliver(m, w, d, at)
 		if refusal != nil {
-			return told, w, fmt.Errorf("what follows effect %s of %s is refused (%s), and a test of the generated package would try again and again; take the step back", d.Op.Effect.Name, d.ID, refusal.Code)
+			return told, w, fmt.Errorf("what follows effect %s of %s is refused (%s), and a test of the generated package would retry forever; undo the step", d.Op.Effect.Name, d.ID, refusal.Code)
 		}
 		w = next
 		told.Is[d.ID] = standing(w.Records[d.ID])

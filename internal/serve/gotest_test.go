@@ -216,7 +216,7 @@ func TestGoTestOfASession(t *testing.T) {
 		session(""): "the session has no step that can be told in Go; take one first",
 		session("", step("enqueue", "", 0, "00:00", `"request": "a"`)): "no step that can be told in Go",
 		session("", enqueue, step("fly", "r1", 1, "00:01", "")):        `step 2: the machine has no operation \"fly\"`,
-		`{"steps": [{"operation": "enqueue", "at": "noon"}]}`:          `step 1: \"noon\" is no time`,
+		`{"steps": [{"operation": "enqueue", "at": "noon"}]}`:          `step 1: \"noon\" is not a time`,
 	} {
 		if w := ask(t, h, "/api/machine/0/gotest", body); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %d %s, want %s", body, w.Code, w.Body, want)

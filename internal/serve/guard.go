@@ -76,7 +76,7 @@ func guarded(hosts Hosts, next http.Handler) http.Handler {
 		}
 		if r.Method == http.MethodPost {
 			if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-				fail(w, http.StatusUnsupportedMediaType, "the request is no application/json")
+				fail(w, http.StatusUnsupportedMediaType, "the request is not application/json")
 				return
 			}
 		}

@@ -51,7 +51,7 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request, f *file) {
 	}
 	v := f.now()
 	if !v.usable() {
-		fail(w, http.StatusConflict, "a specification with errors is not searched")
+		fail(w, http.StatusConflict, "the specification has errors; fix them to search it")
 		return
 	}
 	for _, bound := range []struct {
@@ -78,7 +78,7 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request, f *file) {
 	case r.Context().Err() != nil:
 		return // the page is gone
 	case err != nil:
-		fail(w, http.StatusConflict, "another search has taken the place of this one")
+		fail(w, http.StatusConflict, "another search replaced this one")
 		return
 	}
 	o := result.Options

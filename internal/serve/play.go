@@ -173,7 +173,7 @@ func readSession(w http.ResponseWriter, r *http.Request, f *file) (request playR
 	v = f.now()
 	switch {
 	case !v.usable():
-		fail(w, http.StatusConflict, "a specification with errors cannot be stepped through")
+		fail(w, http.StatusConflict, "the specification has errors; fix them to step through it")
 		return request, v, false
 	case len(request.Steps) > maxSteps:
 		fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the session has %d steps; at most %d are played", len(request.Steps), maxSteps))

@@ -103,7 +103,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		},
 		"a late worker": {
 			[]string{enqueue, claim, step("start", "r1", 1, "00:02", `"request": "c", "actor": "w1"`)}, "stale", "start",
-			[]string{"the record is at revision 2, the call was decided on revision 1: read it again, then decide again"},
+			[]string{"the record is at revision 2, but the call expects revision 1: read the record again"},
 		},
 		"nothing to do": {
 			[]string{enqueue, claim, step("claim_next", "", 0, "00:02", `"request": "c", "actor": "w2", "inputs": {"lease": "2026-01-01T09:01:01Z"}`)}, "nothing_to_do", "claim_next",
@@ -111,7 +111,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		},
 		"the end": {
 			[]string{enqueue, claim, start, step("complete", "r1", 3, "00:03", `"request": "d", "actor": "w1", "inputs": {"result": "{}"}`), step("start", "r1", 4, "00:04", `"request": "e", "actor": "w1"`)},
-			"terminal", "start", []string{"succeeded is terminal: nothing leaves it, and the record stays as it is; make another record"},
+			"terminal", "start", []string{"succeeded is terminal: nothing leaves it; create another record"},
 		},
 		"an input": {
 			[]string{enqueue, step("claim_next", "", 0, "00:02", `"request": "c", "actor": "w2"`)}, "invalid_input", "input",
@@ -119,11 +119,11 @@ func TestRefusalsAreExplained(t *testing.T) {
 		},
 		"nobody": {
 			[]string{enqueue, step("claim_next", "", 0, "00:02", `"request": "c", "inputs": {"lease": "2026-01-01T09:01:01Z"}`)}, "actor_missing", "claim_next",
-			[]string{"say who calls: the operation depends on it"},
+			[]string{"name an actor: the operation needs one"},
 		},
 		"the request id again": {
 			[]string{enqueue, step("enqueue", "r2", 0, "00:02", `"request": "a"`)}, "request_reused", "enqueue",
-			[]string{"the same request id stands for the same request: take a new one for another operation, actor or input"},
+			[]string{"a request id belongs to one call: use a new one for another operation, actor or input"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -253,9 +253,9 @@ func TestSessionsThatCannotBePlayed(t *testing.T) {
 	for name, c := range map[string]struct{ step, want string }{
 		"operation":    {step("fly", "r1", 1, "00:00", ""), `no operation "fly"`},
 		"input":        {step("start", "r1", 1, "00:00", `"inputs": {"wing": "2"}`), `start has no input "wing"`},
-		"time":         {step("claim_next", "", 0, "00:00", `"inputs": {"lease": "soon"}`), `"soon" is no time`},
-		"kind":         {step("claim_next", "", 0, "00:00", `"inputs": {"lease": ["x"]}`), "expected a text"},
-		"its own time": {`{"operation": "start", "at": "tomorrow"}`, `"tomorrow" is no time`},
+		"time":         {step("claim_next", "", 0, "00:00", `"inputs": {"lease": "soon"}`), `"soon" is not a time`},
+		"kind":         {step("claim_next", "", 0, "00:00", `"inputs": {"lease": ["x"]}`), "expected a string"},
+		"its own time": {`{"operation": "start", "at": "tomorrow"}`, `"tomorrow" is not a time`},
 	} {
 		v := get[playView](t, h, "/api/machine/0/play", session("", enqueue, c.step, claim))
 		if len(v.Steps) != 1 || !strings.Contains(v.Stopped, "step 2: ") || !strings.Contains(v.Stopped, c.want) {

@@ -86,7 +86,7 @@ func TestSearchTakesOver(t *testing.T) {
 		}
 		if n := len(answers); n > 1 {
 			<-ended
-			if text := <-answers[n-2]; !strings.HasPrefix(text, "409 ") || !strings.Contains(text, "another search has taken the place of this one") {
+			if text := <-answers[n-2]; !strings.HasPrefix(text, "409 ") || !strings.Contains(text, "another search replaced this one") {
 				t.Errorf("search %d: %q", n-1, text)
 			}
 		}

@@ -108,12 +108,12 @@ func (s *Server) one(answer func(http.ResponseWriter, *http.Request, *file)) htt
 				continue
 			}
 			if err := f.refresh(); err != nil {
-				fail(w, http.StatusServiceUnavailable, "the specification cannot be read any more: "+err.Error())
+				fail(w, http.StatusServiceUnavailable, "the specification file is gone or unreadable: "+err.Error())
 				return
 			}
 			answer(w, r, f)
 			return
 		}
-		fail(w, http.StatusNotFound, fmt.Sprintf("there is no machine %q; there are %d", r.PathValue("n"), len(s.files)))
+		fail(w, http.StatusNotFound, fmt.Sprintf("no machine is named %q; the page has %d", r.PathValue("n"), len(s.files)))
 	}
 }

@@ -62,7 +62,7 @@ func parse(in *spec.Input, raw json.RawMessage) (interp.Value, error) {
 	if in.Type.Kind == spec.KindSet {
 		var members []string
 		if err := json.Unmarshal(raw, &members); err != nil {
-			return interp.Absent, fmt.Errorf("input %s: expected a list of texts", in.Name)
+			return interp.Absent, fmt.Errorf("input %s: expected a list of strings", in.Name)
 		}
 		return interp.Set(members...), nil
 	}
@@ -72,14 +72,14 @@ func parse(in *spec.Input, raw json.RawMessage) (interp.Value, error) {
 		case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindBool:
 			text = string(raw)
 		default:
-			return interp.Absent, fmt.Errorf("input %s: expected a text", in.Name)
+			return interp.Absent, fmt.Errorf("input %s: expected a string", in.Name)
 		}
 	}
 	switch in.Type.Kind {
 	case spec.KindInt, spec.KindCounter, spec.KindSequence:
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 		if err != nil {
-			return interp.Absent, fmt.Errorf("input %s: %q is no whole number", in.Name, text)
+			return interp.Absent, fmt.Errorf("input %s: %q is not a whole number", in.Name, text)
 		}
 		return interp.Int(n), nil
 	case spec.KindBool:
@@ -106,7 +106,7 @@ func parse(in *spec.Input, raw json.RawMessage) (interp.Value, error) {
 func parseTime(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is no time; expected one like 2026-01-01T09:00:00Z", text)
+		return time.Time{}, fmt.Errorf("%q is not a time; expected one like 2026-01-01T09:00:00Z", text)
 	}
 	return t.UTC(), nil
 }

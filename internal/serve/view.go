@@ -216,7 +216,7 @@ func (s *Server) machine(w http.ResponseWriter, _ *http.Request, f *file) {
 func (s *Server) picture(w http.ResponseWriter, _ *http.Request, f *file) {
 	v := f.now()
 	if !v.usable() {
-		fail(w, http.StatusConflict, "a specification with errors has no picture")
+		fail(w, http.StatusConflict, "the specification has errors; fix them to see the picture")
 		return
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")

@@ -155,7 +155,7 @@ func notesOf(o *spec.Operation) []string {
 		}
 	}
 	if o.OnRefusalRecordOnly && len(o.Require) > 0 {
-		list = append(list, "a guard that fails leaves a record-only event")
+		list = append(list, "a guard that fails is logged as a record-only event")
 	}
 	if o.Next != nil {
 		list = append(list, "the store may pick the record")

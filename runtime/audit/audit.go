@@ -64,7 +64,7 @@ type machine[R any] struct{ *inspect.Engine[R] }
 func of[R any](m *fsm.Machine[R]) *machine[R] { return &machine[R]{m.Engine()} }
 
 // errBrokenOff ends an audit whose reader has had enough.
-var errBrokenOff = errors.New("the audit was broken off by its reader")
+var errBrokenOff = errors.New("the reader stopped the audit")
 
 func (m *machine[R]) audit(ctx context.Context, o *Options[R], run *inspect.CheckRun, yield func(inspect.Finding) bool) error {
 	total, err := m.total(ctx)

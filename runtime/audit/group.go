@@ -173,7 +173,7 @@ func (f *follower[R]) tell(ctx context.Context, yield func(inspect.Finding) bool
 			continue
 		}
 		if g.more > 0 {
-			g.found.Message += fmt.Sprintf("; %d more steps of this group do the like", g.more)
+			g.found.Message += fmt.Sprintf("; %d more steps of this group do the same", g.more)
 		}
 		if !yield(*g.found) {
 			return errBrokenOff

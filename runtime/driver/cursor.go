@@ -18,4 +18,4 @@ func (e *Event) Ref() Ref { return Ref{e.ID, e.Rev} }
 
 // ErrCursor is what a cursor gets that is none of this log: it was made up, or
 // the log has been restored since in a place where it does not hold.
-var ErrCursor = errors.New("the cursor is none of this log; begin anew with an empty one")
+var ErrCursor = errors.New("the cursor is not of this log; start again with an empty one")

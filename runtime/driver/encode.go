@@ -113,7 +113,7 @@ func AppendValue(b []byte, k Kind, v any) ([]byte, error) {
 			return AppendText(b, v), nil
 		case KindJSON:
 			if !json.Valid([]byte(v)) {
-				return nil, fmt.Errorf("not a JSON text: %q", v)
+				return nil, fmt.Errorf("not JSON: %q", v)
 			}
 			if v == "null" || strings.HasPrefix(v, wrapped) {
 				b = append(b, wrapped...)

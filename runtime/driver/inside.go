@@ -9,7 +9,7 @@ import (
 
 // ErrInside is what a call gets that would wait for the transaction which it is
 // made in.
-var ErrInside = errors.New("the call is made within an atomic effect and would wait for the effect's own transaction for ever; " +
+var ErrInside = errors.New("the call is made within an atomic effect and would wait forever for the effect's own transaction; " +
 	"make it in that transaction (the form of the method that takes one), or after the effect")
 
 // Inside returns ErrInside when ctx is the context of an atomic effect that runs

@@ -16,7 +16,7 @@ type JSON struct{ text string }
 func ParseJSON(text string) (JSON, error) {
 	var b bytes.Buffer
 	if err := json.Compact(&b, []byte(text)); err != nil {
-		return JSON{}, fmt.Errorf("not a JSON text: %w", err)
+		return JSON{}, fmt.Errorf("not JSON: %w", err)
 	}
 	return JSON{b.String()}, nil
 }
@@ -79,7 +79,7 @@ func (j *JSON) Scan(src any) error {
 	case []byte:
 		return j.UnmarshalJSON(s)
 	}
-	return fmt.Errorf("cannot read a JSON text from %T", src)
+	return fmt.Errorf("cannot read JSON from %T", src)
 }
 
 // Value writes a text column.

@@ -227,8 +227,8 @@ var (
 	ErrNotFound = errors.New("no such record")
 	// ErrMoved: the record is not at the revision and state that the write was decided on.
 	ErrMoved = errors.New("the record is not at the revision the write was decided on")
-	// ErrRequestTaken: the request id stands in the log already.
-	ErrRequestTaken = errors.New("the request id stands in the log already")
+	// ErrRequestTaken: the log already has the request id.
+	ErrRequestTaken = errors.New("the log already has the request id")
 	// ErrClosed: the store was closed before the call.
 	ErrClosed = errors.New("the store is closed")
 	// ErrHeld: another writer has what was only to be tried.

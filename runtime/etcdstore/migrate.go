@@ -255,7 +255,7 @@ func (t *table) rebuild(ctx context.Context, mine []*pb.Compare) error {
 	for _, part := range []string{partState, partIndex, partGroup, partUnique} {
 		sp := below(t.keys.base + part)
 		if err := t.apply(ctx, mine, []*pb.RequestOp{drop(sp.from, sp.to)}); err != nil {
-			return fmt.Errorf("build the indexes anew: %w", err)
+			return fmt.Errorf("rebuild the indexes: %w", err)
 		}
 	}
 	return t.pages(ctx, func(list []driver.Row) error {
@@ -266,7 +266,7 @@ func (t *table) rebuild(ctx context.Context, mine []*pb.Compare) error {
 		}
 		for ops := range slices.Chunk(b.ops(), maxReads) {
 			if err := t.apply(ctx, mine, ops); err != nil {
-				return fmt.Errorf("build the indexes anew: %w", err)
+				return fmt.Errorf("rebuild the indexes: %w", err)
 			}
 		}
 		return nil

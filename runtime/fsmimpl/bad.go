@@ -78,7 +78,7 @@ func BadOptionalJSON(o driver.Optional[driver.JSON]) string {
 	case !ok:
 		return ""
 	case j.IsZero():
-		return "it is no JSON text"
+		return "it is not JSON"
 	}
 	return problem(driver.CheckText(j.String()))
 }

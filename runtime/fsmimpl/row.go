@@ -129,7 +129,7 @@ func (r *Reading) text(read func(any) error, must bool) bool {
 	text, ok := v.(string)
 	if !ok {
 		if must || v != nil {
-			r.wrong(" holds %T, expected a text", v)
+			r.wrong(" holds %T, expected a string", v)
 		}
 		return false
 	}

@@ -21,7 +21,7 @@ func Name[T word](words []string, v T, typ string) string {
 // Text is MarshalText of such a type; the noun says what a value is.
 func Text[T word](words []string, v T, noun string) ([]byte, error) {
 	if v == 0 || int(v) >= len(words) {
-		return nil, fmt.Errorf("%d is no %s", v, noun)
+		return nil, fmt.Errorf("%d is not a %s", v, noun)
 	}
 	return []byte(words[v]), nil
 }

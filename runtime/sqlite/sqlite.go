@@ -130,7 +130,7 @@ func optionsFor(path string, opts []Option) (options, error) {
 		opt(&o)
 	}
 	if path == "" || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "file:") {
-		return o, fmt.Errorf("sqlite: %q is no path of a file; expected one like jobs.db (use memstore for a store in memory)", path)
+		return o, fmt.Errorf("sqlite: %q is not the path of a file; expected one like jobs.db (use memstore for a store in memory)", path)
 	}
 	if o.busy < time.Millisecond {
 		return o, fmt.Errorf("sqlite: a busy timeout of %s; expected at least 1ms", o.busy)

@@ -69,18 +69,18 @@ const (
 
 // ErrLost stands in the cause of the end of a work's context when the record is not the
 // worker's any more. The cause is a *LostError.
-var ErrLost = errors.New("the record is not this worker's any more")
+var ErrLost = errors.New("the worker no longer holds the record")
 
 // Why a record was lost: one of them stands in each *LostError.
 var (
 	// ErrMoved: it has left the states that the worker keeps alive; it was cancelled, or
 	// the sweeper took it.
-	ErrMoved = errors.New("it has left the state in which it was worked on")
+	ErrMoved = errors.New("it has left the state of the work")
 	// ErrTaken: it is in such a state, but not as this worker left it. Another
 	// worker has it, or somebody changed it in place.
 	ErrTaken = errors.New("somebody else has taken or changed it")
 	// ErrLeaseOver: nobody is known to have it, but the time of the lease is over.
-	ErrLeaseOver = errors.New("its lease was over before a heartbeat was answered")
+	ErrLeaseOver = errors.New("its lease ended before a heartbeat was answered")
 )
 
 // LostError says that a record is not the worker's any more, and who has moved it.
@@ -118,7 +118,7 @@ var ErrStopping = errors.New("the worker is stopping")
 
 // ErrUnfinished is the failure of work that returned no error and left the
 // record in a state that the worker has to keep alive.
-var ErrUnfinished = errors.New("the work returned and did not end the record's stay with the worker")
+var ErrUnfinished = errors.New("the work returned, but the record is still with the worker")
 
 // Funcs are what a worker does; a generated New fills them in.
 type Funcs[R any] struct {
@@ -366,7 +366,7 @@ func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 				end(Lost, w.lost(after, id, failed))
 				return
 			case failed != nil:
-				log.ErrorContext(ctx, "the failure was not written down", "error", failed)
+				log.ErrorContext(ctx, "the failure was not recorded", "error", failed)
 			}
 		}
 		log.WarnContext(ctx, "the work failed", "error", err)

@@ -65,7 +65,7 @@ const tests = {
     await run1(page, "start", { "f-actor": "worker-2" });
     await eventually(async () => assert.equal(await outcome(page), "refused"));
     const why = await text(page, "#result .refusal");
-    for (const want of [/A guard says no/, /not_owner/, /owner == actor/, /actor would have to be "worker-1", not "worker-2"/, /specs\/lifecycle\.yaml:78:3/, /owner_only/]) assert.match(why, want);
+    for (const want of [/Refused by a guard/, /not_owner/, /owner == actor/, /actor would have to be "worker-1", not "worker-2"/, /specs\/lifecycle\.yaml:78:3/, /owner_only/]) assert.match(why, want);
     await shot(page, "light-refused");
     await page.click("#result .place");
     await eventually(async () => assert.equal(await page.locator("#tab-source").getAttribute("aria-selected"), "true"));
@@ -189,11 +189,11 @@ const tests = {
     await run1(page, "enqueue");
     await run1(page, "claim_next");
     await page.click("#copy-session");
-    await announced(page, /the session is on the clipboard/);
+    await announced(page, /the session was copied/);
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     assert.equal(JSON.parse(copied).steps.length, 2);
     await page.click("#copy-session-test");
-    await announced(page, /a Go test of 2 steps is on the clipboard/);
+    await announced(page, /a Go test of 2 steps was copied/);
     const test = await page.evaluate(() => navigator.clipboard.readText());
     assert.match(test, /^package lifecycle\n[\s\S]*func TestSession\(t \*testing\.T\)[\s\S]*Do: "claim_next"[\s\S]*Leads: "accepted", Is: map\[string\]string\{"r1": "claimed@2"\}/);
     for (const scheme of ["light", "dark"]) {
@@ -500,9 +500,9 @@ const tests = {
       assert.equal(await page.evaluate(() => window.hacked), undefined);
       await page.fill("#db-id", "nobody");
       await page.click("#db-history");
-      await eventually(async () => assert.match(await text(page, "#panel-database"), /There is no record "nobody"/), "no such record");
+      await eventually(async () => assert.match(await text(page, "#panel-database"), /No record has the id "nobody"/), "no such record");
       await page.click("#db-refresh");
-      await announced(page, /The database was read/);
+      await announced(page, /Refreshed/);
       await page.setViewportSize({ width: 360, height: 740 });
       await noScroll(page, "the database at 360");
       await shot(page, scheme + "-narrow-database");

@@ -48,14 +48,14 @@ func Parse(text string) (Address, error) {
 		}
 	case isURL:
 		if !scheme.MatchString(head + ":") {
-			return Address{}, errors.New("the address is none of a database; " + expected)
+			return Address{}, errors.New("the address does not name a database; " + expected)
 		}
-		return Address{}, fmt.Errorf("there is no database behind %s://; %s", strings.ToLower(head), expected)
+		return Address{}, fmt.Errorf("no database has addresses with %s://; %s", strings.ToLower(head), expected)
 	case strings.HasPrefix(strings.ToLower(text), "file:"), strings.HasPrefix(text, ":"):
-		return Address{}, errors.New("the address is no path of a file; " + expected)
+		return Address{}, errors.New("the address is not the path of a file; " + expected)
 	case strings.Contains(text, "@"), strings.Contains(strings.ToLower(text), "password"):
 		// Not a file that there is, and perhaps an address without its scheme: it is not repeated.
-		return Address{}, errors.New("there is no such file; " + expected)
+		return Address{}, errors.New("the file does not exist; " + expected)
 	default:
 		return a, nil
 	}
@@ -109,7 +109,7 @@ func CheckFile(path string) error {
 	case n == 0:
 		return fmt.Errorf("%s is empty; expected a SQLite database", path)
 	case err != nil || string(head) != magic:
-		return fmt.Errorf("%s is no SQLite database", path)
+		return fmt.Errorf("%s is not a SQLite database", path)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func count(ctx context.Context, db *sql.DB, machine string) (ts []chart.Traffic,
 		` GROUP BY "operation", "from_state", "to_state", "n" > 0 ORDER BY 1, 2, 3, 4`)
 	if err != nil {
 		if text := err.Error(); strings.Contains(text, "no such table") || strings.Contains(text, "42P01") {
-			return nil, fmt.Errorf("the database has no log of the machine %q: there is no table %s; is it another database, or another machine", machine, table)
+			return nil, fmt.Errorf("the database has no log of the machine %q: the table %s is missing; is it another database, or another machine", machine, table)
 		}
 		return nil, err
 	}

@@ -96,7 +96,7 @@ async function draw() {
   byId("facts").textContent = m ? [m.entity, plural(m.states.length, "state"), plural(m.operations.length, "operation"), "version " + m.version, file.file].join(" · ") : file.file;
   const notes = byId("notes");
   notes.hidden = !m || file.findings.length === 0;
-  byId("notes-summary").textContent = plural(file.findings.length, "remark") + " of fsmgen check";
+  byId("notes-summary").textContent = plural(file.findings.length, "warning") + " from fsmgen check";
   show(byId("notes-list"), m ? file.findings.map((f) => finding(app, f)) : []);
   byId("findings").hidden = !!m;
   const kept = !m && picture.stale(app.n);

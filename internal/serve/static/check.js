@@ -60,11 +60,11 @@ export class Checker {
   render() {
     const r = this.result;
     show(this.panel, el("h2", {}, "Check"),
-      el("p", { class: "muted" }, "Tries everything that a few records can do when any worker sends anything at any time, effects are performed again, time passes, and everything may stop after each step."),
+      el("p", { class: "muted" }, "Explores every interleaving of a few records, with crashes, retries and late calls."),
       el("form", { class: "form bounds", novalidate: true, onsubmit: (e) => { e.preventDefault(); this.run(); } },
         bounds.map(([name, label, most]) => el("div", { class: "field" }, el("label", { for: "b-" + name }, label),
           el("input", { type: "number", min: "1", max: String(most), id: "b-" + name, value: String(this.bounds[name]), onchange: (e) => { this.bounds[name] = Number(e.target.value) || 0; } }))),
-        el("div", { class: "buttons" }, el("button", { type: "submit", class: "primary", id: "check-run", }, this.running ? "Search anew" : "Search"),
+        el("div", { class: "buttons" }, el("button", { type: "submit", class: "primary", id: "check-run", }, this.running ? "Search again" : "Search"),
           this.running && el("button", { type: "button", class: "plain", id: "check-stop", onclick: () => this.running?.abort() }, "Stop"),
           this.running && el("span", { class: "muted" }, "Searching…"))),
       r && this.found(r));
@@ -75,7 +75,7 @@ export class Checker {
       el("h3", {}, el("span", { class: "mark " + (r.what ? "refused" : "accepted") }, r.what ? "broken" : "holds"), " ",
         r.what || "Every promise holds within the bounds"),
       el("p", { class: "muted" }, r.summary),
-      r.limits.length > 0 && el("p", {}, "Not looked at: " + r.limits.join(", ")),
+      r.limits.length > 0 && el("p", {}, "Not explored: " + r.limits.join(", ")),
       r.place && el("p", {}, "It is about ", place(this.app, r.place)),
       r.trace.length > 0 && this.trace(r));
   }

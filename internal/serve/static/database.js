@@ -31,7 +31,7 @@ export class Database {
     this.render();
   }
 
-  refresh() { return this.ask("database", (v) => { this.view = v; }, () => "The database was read"); }
+  refresh() { return this.ask("database", (v) => { this.view = v; }, () => "Refreshed"); }
   history(id) { this.id = id; return this.ask("history?id=" + encodeURIComponent(id), (v) => { this.log = v; }, (v) => plural(v.events.length, "event")); }
   audit() { return this.ask("audit", (v) => { this.found = v; }, (v) => `The audit has ${plural(v.findings.length, "finding")}`); }
 
@@ -43,16 +43,16 @@ export class Database {
     const active = document.activeElement?.id;
     const v = this.view;
     show(this.panel, el("h2", {}, "Database"),
-      el("p", { class: "muted" }, this.app.database, " · read, never written"),
+      el("p", { class: "muted" }, this.app.database, " · read-only"),
       el("div", { class: "buttons" },
-        el("button", { type: "button", class: "primary", id: "db-refresh", onclick: () => this.refresh() }, "Read again"),
+        el("button", { type: "button", class: "primary", id: "db-refresh", onclick: () => this.refresh() }, "Refresh"),
         el("button", { type: "button", class: "plain", id: "db-audit", onclick: () => this.audit() }, "Audit")),
       this.problem && el("p", { class: "problem", role: "alert" }, this.problem),
       this.found && this.findings(this.found),
       v && [this.counts(v), this.overdue(v)],
       this.lookup(), this.log && this.timeline(this.log),
-      v && v.recent.length > 0 && [el("h3", {}, "Changed last"),
-        table("Records that changed last", ["record", "state", "revision", "changed"], v.recent.map((r) => [[this.link(r.id), this.broken(r)], badge(r.state, this.app.role(r.state)), String(r.rev), clockText(r.updated)]))]);
+      v && v.recent.length > 0 && [el("h3", {}, "Recently changed"),
+        table("Recently changed records", ["record", "state", "revision", "changed"], v.recent.map((r) => [[this.link(r.id), this.broken(r)], badge(r.state, this.app.role(r.state)), String(r.rev), clockText(r.updated)]))]);
     if (active && document.activeElement === document.body) this.panel.querySelector("#" + CSS.escape(active))?.focus({ preventScroll: true });
   }
 
@@ -79,7 +79,7 @@ export class Database {
   }
 
   timeline(log) {
-    if (!log.record && log.events.length === 0) return el("p", { class: "problem" }, `There is no record ${JSON.stringify(this.id)}.`);
+    if (!log.record && log.events.length === 0) return el("p", { class: "problem" }, `No record has the id ${JSON.stringify(this.id)}.`);
     return el("section", { id: "timeline", tabindex: "-1", "aria-label": "History of " + this.id },
       el("h3", {}, this.id, " ", log.record && badge(log.record.state, this.app.role(log.record.state)), log.record && el("span", { class: "muted" }, ` revision ${log.record.rev}`)),
       log.fields.length > 0 && el("dl", { class: "fields" }, log.fields.map((f) => [el("dt", {}, f.name), el("dd", {}, f.text)])),
@@ -95,7 +95,7 @@ export class Database {
     return el("section", { "aria-label": "Audit", class: "outcome " + (a.findings.length ? "refused" : "accepted") },
       el("h3", {}, el("span", { class: "mark " + (a.findings.length ? "refused" : "accepted") }, a.findings.length ? "broken" : "holds"), " ",
         a.findings.length ? plural(a.findings.length, "finding") : "Nothing breaks a rule"),
-      el("p", { class: "muted" }, `${plural(a.records, "record")} and their logs were looked at`),
+      el("p", { class: "muted" }, `${plural(a.records, "record")} and their logs were checked`),
       a.findings.length > 0 && table("Findings of the audit", ["record", "rule", "what"], a.findings.map((f) => [f.id ? this.link(f.id) : "", [f.rule, !f.must && " (should)"], f.text])),
       a.more && el("p", { class: "muted" }, "There are more."));
   }

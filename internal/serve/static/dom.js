@@ -52,9 +52,9 @@ export async function api(path, body, signal) {
 export async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
-    announce(`${what} is on the clipboard`);
+    announce(`${what} was copied`);
   } catch {
-    announce("the browser does not let this page use the clipboard");
+    announce("the browser blocks the clipboard for this page");
   }
 }
 

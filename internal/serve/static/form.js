@@ -59,14 +59,14 @@ export function form(o, machine, given, run, cancel) {
   let actor, reason, request, record, rev, pick;
   if (o.by !== "system") {
     actor = text("actor", o.by === "operator" ? "operator" : given.actor);
-    rows.push(row("Actor", "f-actor", actor, { note: o.actor || o.by === "operator" ? "who calls; it matters here" : "who calls" }));
+    rows.push(row("Actor", "f-actor", actor, { note: o.actor || o.by === "operator" ? "checked by a guard" : "who calls" }));
   }
   if (o.by === "operator") {
     reason = text("reason", "by hand");
     rows.push(row("Reason", "f-reason", reason));
   }
   if (o.picks) {
-    pick = el("select", { id: "f-pick" }, el("option", { value: "" }, "the one that the store picks"),
+    pick = el("select", { id: "f-pick" }, el("option", { value: "" }, "picked by the store"),
       given.record && el("option", { value: given.record }, given.record));
     rows.push(row("Record", "f-pick", pick));
   }

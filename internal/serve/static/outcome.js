@@ -45,7 +45,7 @@ function refusal(app, r) {
     r.causes.length > 0 && el("ul", { class: "causes" }, r.causes.map((c) => el("li", { class: c.holds ? "holds" : "fails" },
       el("span", { class: "sign" }, c.holds ? "holds" : "fails"), " ", el("code", {}, c.fact),
       el("span", { class: "muted" }, ` (${c.left}${c.right ? ", " + c.right : ""})`)))),
-    r.needed.length > 0 && [el("p", {}, el("b", {}, "What would be needed")), el("ul", { class: "needed" }, r.needed.map((n) => el("li", {}, n)))],
+    r.needed.length > 0 && [el("p", {}, el("b", {}, "To be accepted")), el("ul", { class: "needed" }, r.needed.map((n) => el("li", {}, n)))],
     r.records.length > 0 && el("p", {}, "In the way: ", r.records.join(", ")),
     r.place && excerpt(app, r.place));
 }

@@ -12,7 +12,7 @@ export function states(app, panel) {
       s.doc && el("p", {}, s.doc),
       s.rules.length > 0 && el("ul", { class: "rules" }, s.rules.map((r) => el("li", {},
         el("span", { class: r.must ? "must" : "should" }, r.must ? "must" : "should"), " ", el("code", {}, r.text)))),
-      el("p", { class: "muted" }, "Leaves by: ", leaving(app, s.name)),
+      el("p", { class: "muted" }, "Operations out: ", leaving(app, s.name)),
       el("p", {}, place(app, s.place)))),
     m.forbidden.length > 0 && [
       el("h3", {}, "Never possible"),

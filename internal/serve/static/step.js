@@ -34,7 +34,7 @@ export class Session {
       await this.play();
       announce(`Kept ${good} of ${plural(kept.length, "step")}: ${why}`);
     } else if (kept.length > 0) {
-      announce(`The session was played again: ${plural(kept.length, "step")}`);
+      announce(`Replayed ${plural(kept.length, "step")} with the new file`);
     }
   }
 
@@ -214,7 +214,7 @@ export class Session {
           onclick: () => { s.record = r.id; store(this.key, s); this.render(); } }, r.id, " ", badge(r.state, app.role(r.state)))),
         makers.map((o) => el("button", { type: "button", class: view.records.length ? "plain small" : "primary", id: "new-" + o.name, onclick: () => this.openForm(o.name) },
           makers.length > 1 || view.records.length === 0 ? `New record: ${o.name}` : "New record"))),
-      view.records.length === 0 && el("p", { class: "muted" }, "There is no record yet. Make one, then click what is to happen to it."),
+      view.records.length === 0 && el("p", { class: "muted" }, "No records yet. Create one, then choose an operation."),
       now && el("div", { class: "record card" },
         el("h3", {}, now.id, " ", badge(now.state, app.role(now.state)), el("span", { class: "muted" }, ` revision ${now.rev}`)),
         now.fields.length > 0 && el("dl", { class: "fields" }, now.fields.map((f) => [
