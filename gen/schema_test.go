@@ -39,7 +39,7 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ dialect, level, want string }{
-		{"oracle", "full", `there is no schema for "oracle"; expected sqlite or postgres`},
+		{"oracle", "full", `no schema for "oracle"; expected sqlite or postgres`},
 		{"sqlite", "some", `unknown enforcement level "some"; expected none, checks or full`},
 	} {
 		if _, err := gen.Schema(m, c.dialect, c.level); err == nil || err.Error() != c.want {
