@@ -97,7 +97,7 @@ const tests = {
     await run1(page, "enqueue");
     await run1(page, "claim_next");
     await run1(page, "start", { "f-rev": "1" });
-    await eventually(async () => assert.match(await text(page, "#result .refusal"), /stale[\s\S]*the record is at revision 2, the call was decided on revision 1/));
+    await eventually(async () => assert.match(await text(page, "#result .refusal"), /stale[\s\S]*the record is at revision 2, but the call expects revision 1/));
     await page.click("text=Cancel");
     await run1(page, "start", { "f-request": "once" });
     await run1(page, "start", { "f-request": "once" });
