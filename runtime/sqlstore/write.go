@@ -449,7 +449,7 @@ func (b *builder) putCreation(c *cells) {
 		b.put("w AS (INSERT INTO ", t.name, " (", columns, ") VALUES (", row, ") ON CONFLICT DO NOTHING RETURNING 1)")
 		return
 	}
-	b.put("w AS MATERIALIZED (SELECT * FROM ")
+	b.put("f AS MATERIALIZED (SELECT * FROM ")
 	b.putBatch()
 	b.put(" WHERE NOT EXISTS (SELECT 1 FROM ", t.name, ` AS r WHERE r."id" = i."id" OFFSET 0)`)
 	if !b.key.words.record { // else the requests are their records' own
@@ -464,7 +464,9 @@ func (b *builder) putCreation(c *cells) {
 		b.put(" AND (SELECT bool_and(pg_try_advisory_xact_lock", placeLock(t.name),
 			`) FROM unnest(`, c.places, `::int[]) AS n(k)) IS NOT FALSE`)
 	}
-	b.put("), r AS (INSERT INTO ", t.name, " (", columns, ") SELECT ", row, " FROM w AS i)")
+	// Only a row that is there gets its event: a trigger of the users' may suppress one.
+	b.put("), r AS (INSERT INTO ", t.name, " (", columns, ") SELECT ", row, ` FROM f AS i RETURNING "id"), `,
+		`w AS (SELECT i.* FROM f AS i JOIN r ON r."id" = i."id")`)
 }
 
 // putFree writes the condition that nobody has the place of a new row under a rule.
