@@ -108,7 +108,8 @@ func (db *DB) missing(list []Installed) error {
 		return fmt.Errorf("%s holds no machine of fsmgen; is it another cluster, or another prefix", db.Address.Shown)
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("%s holds no machine of fsmgen: the table fsm_meta is missing or empty; is it another database, or another schema", db.Address.Shown)
+		return fmt.Errorf("%s holds no machine of fsmgen: the table fsm_meta is missing or empty; "+
+			"is it another database, or another schema", db.Address.Shown)
 	}
 	var names []string
 	for _, x := range list {

@@ -6,7 +6,7 @@
 // races are in it). An instant that a record compares with the clock may pass at
 // any time. A delivered effect outside the transaction may be performed again,
 // since the worker may die between the work and its record; everything may stop
-// for ever after each step.
+// after each step and stay so.
 //
 // What is looked at in each step ([FSM801]): invariants, that terminal records
 // do not move and counters do not fall, `unique`, that an atomic effect happens

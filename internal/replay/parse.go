@@ -162,7 +162,8 @@ func (c *checker) history(r *record) {
 		before, follows = r.last, e.Rev == r.rev && e.N == r.n+1
 	}
 	if want := driver.Chained(before, e); e.Chain != 0 && follows && e.Chain != want && (before != 0 || r.rev == 0) {
-		c.say(RuleHistory, "the chain of checksums is %d here, but the event says %d: an event was altered and given a new checksum", want, e.Chain)
+		c.say(RuleHistory, "the chain of checksums is %d here, but the event says %d: an event was altered and "+
+			"given a new checksum", want, e.Chain)
 		c.found = false
 	}
 	r.last = e.Chain

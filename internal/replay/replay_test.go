@@ -198,7 +198,7 @@ func TestFindings(t *testing.T) {
 		{"a seat taken twice", []string{draw("a", "q", 1), serve("a", "s1"), inspect("a"), draw("b", "p", 1), serve("b", "s1")},
 			[]string{`5 b unique: the unique rule one_seat allows one record, and "a" has the same values since line 3`, "5 b then: serve is followed by inspect in the same transaction; the log ends without it"}},
 		{"without what follows", []string{a[0], a[1], `{"id":"a","rev":3,"operation":"leave","from":"served","to":"gone","at":"2026-01-01T00:03:00Z"}`}, []string{
-			`3 a then: serve of line 2 is followed by inspect in the same transaction; but this is "leave"`}},
+			`3 a then: serve of line 2 is followed by inspect in the same transaction, but this is "leave"`}},
 		{"the end without what follows", a[:2], []string{"2 a then: serve is followed by inspect in the same transaction; the log ends without it"}},
 		{"a cause that was not", append(a[:3:3], with(back, `"inputs"`, `"cause":"serve","inputs"`)), []string{`4 a then: its cause is "serve", which is not the step before it`}},
 		{"somebody instead of the system", []string{a[0], a[1], with(a[2], `"system"`, `"eve"`)}, []string{`3 a decision: operation inspect is the system's, but the event names "eve"`}},

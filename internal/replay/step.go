@@ -205,7 +205,8 @@ func (c *checker) then(r *record) {
 	e := &c.event
 	switch {
 	case r.pending && (e.Operation != r.op.Then.Operation.Stored() || e.Cause == "" && e.RequestID != ""):
-		c.say(RuleThen, "%s of line %d is followed by %s in the same transaction; but this is %q", r.op.Name, r.line, r.op.Then.Operation.Name, e.Operation)
+		c.say(RuleThen, "%s of line %d is followed by %s in the same transaction, but this is %q",
+			r.op.Name, r.line, r.op.Then.Operation.Name, e.Operation)
 	case e.Cause == "" || e.Version != c.m.Version:
 	case r.op == nil || r.op.Stored() != e.Cause:
 		c.say(RuleThen, "its cause is %q, which is not the step before it", e.Cause)
@@ -321,7 +322,8 @@ func (c *checker) decide(r *record, o *spec.Operation, p parsed, after interp.Re
 func explained(r *interp.Refusal) string {
 	text := map[string]string{
 		interp.CodeWrongState: "it is not possible in state " + r.State, interp.CodeTerminal: "nothing is possible in state " + r.State,
-		interp.CodeInvalidInput: "the input " + r.Name + " is invalid", interp.CodeActorMissing: "it has no actor", interp.CodeReasonMissing: "it has no reason",
+		interp.CodeInvalidInput: "the input " + r.Name + " is invalid",
+		interp.CodeActorMissing: "it has no actor", interp.CodeReasonMissing: "it has no reason",
 		interp.CodeGuard: "the guard " + r.Guard + " does not hold", interp.CodeInvariant: "the record would break a rule: " + r.Name,
 		interp.CodeOverflow: r.Name + " cannot hold its new value",
 	}[r.Code]

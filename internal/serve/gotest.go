@@ -55,7 +55,8 @@ func tell(m *spec.Machine, steps []stepRequest) ([]model.Told, error) {
 		var told model.Told
 		if step.Deliver {
 			if at.Before(latest) {
-				return nil, fmt.Errorf("step %d: the clock was turned back before the effect ran, and a test of the generated package cannot do that; repeat the step at a later time", i+1)
+				return nil, fmt.Errorf("step %d: the clock was turned back before the effect ran, and a test of the generated package "+
+					"cannot do that; repeat the step at a later time", i+1)
 			}
 			told, w, err = deliverAll(m, w, at)
 		} else {
@@ -110,7 +111,8 @@ func deliverAll(m *spec.Machine, w interp.World, at time.Time) (model.Told, inte
 		}
 		_, next, refusal := interp.Deliver(m, w, d, at)
 		if refusal != nil {
-			return told, w, fmt.Errorf("what follows effect %s of %s is refused (%s), and a test of the generated package would retry forever; undo the step", d.Op.Effect.Name, d.ID, refusal.Code)
+			return told, w, fmt.Errorf("what follows effect %s of %s is refused (%s), and a test of the generated package "+
+				"would retry forever; undo the step", d.Op.Effect.Name, d.ID, refusal.Code)
 		}
 		w = next
 		told.Is[d.ID] = standing(w.Records[d.ID])

@@ -35,7 +35,9 @@ func Join[M any](in func(context.Context, fsm.Joined) (*M, error)) func(context.
 }
 
 // Batch adapts the method Batch of a machine.
-func Batch[M, R any](batch func(context.Context, func(*M) error) ([]fsm.Outcome[R], error)) func(context.Context, func(any) error) ([]fsm.Outcome[R], error) {
+func Batch[M, R any](
+	batch func(context.Context, func(*M) error) ([]fsm.Outcome[R], error),
+) func(context.Context, func(any) error) ([]fsm.Outcome[R], error) {
 	return func(ctx context.Context, collect func(any) error) ([]fsm.Outcome[R], error) {
 		return batch(ctx, func(m *M) error { return collect(m) })
 	}

@@ -62,7 +62,10 @@ func Ends[S interface {
 }
 
 // Opened makes what a test file's Open returns: the machine whose operations call calls.
-func Opened[M, R any](core func(M) *fsm.Machine[R], call func(context.Context, M, string, fsm.Target, Call) (fsm.Outcome[R], error)) func(M, error) (*Durable[R], error) {
+func Opened[M, R any](
+	core func(M) *fsm.Machine[R],
+	call func(context.Context, M, string, fsm.Target, Call) (fsm.Outcome[R], error),
+) func(M, error) (*Durable[R], error) {
 	return func(m M, err error) (*Durable[R], error) {
 		if err != nil {
 			return nil, err

@@ -100,7 +100,8 @@ func TestPurgePassesOverWhatUsersKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, err := audit.Purge(t.Context(), m, audit.PurgeOptions{Before: time.Now().Add(time.Hour), Actor: "root", Reason: "too old"})
-	if n != 1 || !errors.Is(err, fsm.ErrInvariant) || !errors.Is(err, fsm.ErrDenied) || !strings.Contains(err.Error(), `"p1"`) || !strings.Contains(err.Error(), `"p2"`) {
+	if n != 1 || !errors.Is(err, fsm.ErrInvariant) || !errors.Is(err, fsm.ErrDenied) ||
+		!strings.Contains(err.Error(), `"p1"`) || !strings.Contains(err.Error(), `"p2"`) {
 		t.Errorf("purged %d, %v; want p3 removed, p1 and p2 reported", n, err)
 	}
 	var r *fsm.Refusal

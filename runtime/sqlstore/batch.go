@@ -12,8 +12,8 @@ import (
 
 // commitTogether commits a batch in one transaction, where one session writes
 // (SQLite). At first the writes follow each other without savepoints: one that
-// is refused before it changed anything costs the others nothing. Is one refused
-// half done, the transaction begins anew with a savepoint before each write. One
+// is refused before it changed anything costs the others nothing. If one is refused
+// half done, the transaction starts again with a savepoint before each write. One
 // that ends the transaction, by a trigger with RAISE(ROLLBACK), is left out then.
 func (s *Store) commitTogether(on *session, batch []*job) (broken bool) {
 	all := batch

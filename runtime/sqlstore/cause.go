@@ -93,11 +93,12 @@ func (x *txn) unmoved(w *driver.Write) (bool, error) {
 	if err != nil || w.Old == nil {
 		return err == nil, err
 	}
-	return row.CreatedAt.Equal(w.Old.CreatedAt) && row.UpdatedAt.Equal(w.Old.UpdatedAt) && slices.EqualFunc(row.Values, w.Old.Values, func(a, b any) bool {
-		at, isTime := a.(time.Time)
-		was, wasTime := b.(time.Time)
-		return isTime && wasTime && at.Equal(was) || a == b
-	}), nil
+	return row.CreatedAt.Equal(w.Old.CreatedAt) && row.UpdatedAt.Equal(w.Old.UpdatedAt) &&
+		slices.EqualFunc(row.Values, w.Old.Values, func(a, b any) bool {
+			at, isTime := a.(time.Time)
+			was, wasTime := b.(time.Time)
+			return isTime && wasTime && at.Equal(was) || a == b
+		}), nil
 }
 
 // against returns what stands against a creation that nothing explains: ON CONFLICT
