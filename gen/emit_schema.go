@@ -25,6 +25,7 @@ type schemaText struct {
 	enforce string
 	d       sqlDialect
 	names   map[string]bool // names of constraints that are taken
+	abouts  []string        // see about
 }
 
 // sqlDialect holds the words in which the databases differ.
@@ -39,6 +40,7 @@ type sqlDialect struct {
 	tableEnd    string // what ends a table
 	recordEnd   string // what ends the table of the records
 	computes    bool   // indexes name columns that the database works out of a row: see computed
+	catalog     bool   // its catalog says what tables and columns are
 	maxName     int    // bytes an identifier may have; 0: any number
 	setsInCheck bool   // a CHECK can look into a set
 	oneCheck    bool   // the rules of a state are one CHECK: the server reads the text of each one for every statement
@@ -108,16 +110,6 @@ func (s *schemaText) table(suffix string) string { return quoteName(s.m.Name + s
 func (s *schemaText) object(parts ...string) string {
 	name := strings.Join(append([]string{s.m.Name}, parts...), "_")
 	return quoteName(cutName(name, s.d.maxName))
-}
-
-// constraint returns the quoted name of a CHECK, unique in its table.
-func (s *schemaText) constraint(text string) string {
-	name := cutName(text, s.d.maxName)
-	for n := 2; s.names[name]; n++ {
-		name = cutName(fmt.Sprintf("%s (%d)", text, n), s.d.maxName)
-	}
-	s.names[name] = true
-	return quoteName(name)
 }
 
 func cutName(name string, most int) string {
@@ -225,8 +217,12 @@ func (s *schemaText) constantOf(f *spec.Field) string {
 	}
 }
 
-// sqlCheck is one CHECK: the rule in the words of the specification and in SQL.
-type sqlCheck struct{ rule, sql string }
+// sqlCheck is one CHECK: the rule in the words of the specification and in SQL. parts are
+// the rule, where several stand together.
+type sqlCheck struct {
+	rule, sql string
+	parts     []string
+}
 
 // fieldChecks returns the rules that follow from the type of a field. An absent
 // value passes: a CHECK that yields NULL does not refuse.
@@ -234,7 +230,7 @@ func (s *schemaText) fieldChecks(f *spec.Field) []sqlCheck {
 	col := column(f)
 	var checks []sqlCheck
 	add := func(rule, sql string) {
-		checks = append(checks, sqlCheck{f.Name + " " + rule, sql})
+		checks = append(checks, sqlCheck{rule: f.Name + " " + rule, sql: sql})
 	}
 	switch t := &f.Type; t.Kind {
 	case spec.KindEnum:
@@ -276,6 +272,7 @@ type stateRule struct {
 	rule  string
 	sql   func(row string) string // the rule; row is "" or "NEW."
 	sets  bool                    // it looks into a set
+	parts []string                // of its rule, where several stand together
 }
 
 // stateRules returns presence and invariants. `should` is left out: the
@@ -284,7 +281,7 @@ func (s *schemaText) stateRules() []stateRule {
 	var rules []stateRule
 	facts := func(st *spec.State, list []*spec.Fact) {
 		for _, f := range list {
-			rules = append(rules, stateRule{st, f.Text, func(row string) string { return s.fact(f, row) }, looksIntoSet(f)})
+			rules = append(rules, stateRule{state: st, rule: f.Text, sql: func(row string) string { return s.fact(f, row) }, sets: looksIntoSet(f)})
 		}
 	}
 	facts(nil, s.m.Invariant)
@@ -309,6 +306,15 @@ func (r *stateRule) name() string {
 	return r.state.Name + ": " + r.rule
 }
 
+// check returns the rule as a CHECK.
+func (r *stateRule) check() sqlCheck {
+	c := sqlCheck{rule: r.name(), sql: r.holds(""), parts: slices.Clone(r.parts)}
+	if len(c.parts) > 0 {
+		c.parts[0] = r.state.Name + ": " + c.parts[0]
+	}
+	return c
+}
+
 // holds returns the condition that must be true of every row.
 func (r *stateRule) holds(row string) string {
 	if r.state == nil {
@@ -331,7 +337,8 @@ func together(rules []stateRule) []stateRule {
 			list = append(list, of[0])
 			continue
 		}
-		list = append(list, stateRule{state: of[0].state, rule: wordsOf(of), sql: func(row string) string {
+		words := wordsOf(of)
+		list = append(list, stateRule{state: of[0].state, rule: strings.Join(words, ""), parts: words, sql: func(row string) string {
 			parts := make([]string, len(of))
 			for i := range of {
 				parts[i] = of[i].sql(row)
@@ -342,8 +349,8 @@ func together(rules []stateRule) []stateRule {
 	return list
 }
 
-// wordsOf names rules in few words.
-func wordsOf(rules []stateRule) string {
+// wordsOf names rules in few words, each with what divides it from the one before.
+func wordsOf(rules []stateRule) []string {
 	var present, absent, words []string
 	for _, r := range rules {
 		if name, ok := strings.CutSuffix(r.rule, " is present"); ok {
@@ -354,15 +361,22 @@ func wordsOf(rules []stateRule) string {
 			words = append(words, r.rule)
 		}
 	}
-	for _, kind := range []struct {
-		word  string
-		names []string
-	}{{"absent ", absent}, {"present ", present}} {
-		if len(kind.names) > 0 {
-			words = slices.Insert(words, 0, kind.word+strings.Join(kind.names, ", "))
+	var list []string
+	add := func(begin, between string, names []string) {
+		for i, name := range names {
+			switch {
+			case i > 0:
+				begin = between
+			case len(list) > 0:
+				begin = "; " + begin
+			}
+			list = append(list, begin+name)
 		}
 	}
-	return strings.Join(words, "; ")
+	add("present ", ", ", present)
+	add("absent ", ", ", absent)
+	add("", "; ", words)
+	return list
 }
 
 func looksIntoSet(f *spec.Fact) bool {

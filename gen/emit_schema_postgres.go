@@ -11,7 +11,8 @@ import (
 func postgresDialect() sqlDialect {
 	return sqlDialect{
 		name: "postgres", text: `text COLLATE "C"`, integer: "bigint", boolean: "boolean", time: "timestamptz", document: "json",
-		yes: "true", no: "false", tableEnd: ");", recordEnd: ") WITH (fillfactor = 70);", computes: true, maxName: 63, setsInCheck: true, oneCheck: true, sparse: true,
+		yes: "true", no: "false", tableEnd: ");", recordEnd: ") WITH (fillfactor = 70);", computes: true, maxName: 63,
+		catalog: true, setsInCheck: true, oneCheck: true, sparse: true,
 		present:    func(c string) string { return "(json_array_length(" + c + ") > 0)" },
 		has:        func(set, item string) string { return "(" + set + "::jsonb ? " + item + ")" },
 		covers:     func(set, part string) string { return "(" + set + "::jsonb @> " + part + "::jsonb)" },
@@ -63,6 +64,7 @@ func postgresSchema(m *spec.Machine, enforce string) []byte {
 	s.parkingTriggers()
 	s.keepComputed()
 	s.postgresUnchained()
+	s.catalogComments()
 	if s.checks() {
 		s.section("checks", "The log is append-only.")
 		s.function("events_keep", nil, s.postgresKeepEvents())

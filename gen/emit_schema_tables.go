@@ -12,8 +12,7 @@ import (
 // database was made for.
 func (s *schemaText) metaTable() {
 	s.line("")
-	s.comment("", "Which specification each machine's tables were made for.")
-	s.line("CREATE TABLE IF NOT EXISTS \"fsm_meta\" (")
+	s.begin(`"fsm_meta"`, "Which specification each machine's tables were made for.")
 	s.line("    \"machine\" %s NOT NULL PRIMARY KEY,", s.d.text)
 	s.line("    \"version\" %s NOT NULL,", s.d.integer)
 	s.line("    \"hash\" %s NOT NULL,", s.d.text)
@@ -37,9 +36,7 @@ func (s *schemaText) metaRow(insert, conflict string) {
 
 func (s *schemaText) recordTable() {
 	s.line("")
-	s.comment("", "One row per "+s.m.Entity+".")
-	s.comment("", s.stateList())
-	s.line("CREATE TABLE IF NOT EXISTS %s (", s.table(""))
+	s.begin(s.table(""), "One row per "+s.m.Entity+".\n"+s.stateList())
 	items := []tableItem{
 		{text: fmt.Sprintf("\"id\" %s NOT NULL PRIMARY KEY", s.d.text)},
 		{text: fmt.Sprintf("\"state\" %s NOT NULL", s.d.text)},
@@ -61,9 +58,9 @@ func (s *schemaText) recordTable() {
 	}
 	if s.checks() {
 		checks := []sqlCheck{
-			{"id is not empty", `"id" <> ''`},
-			{"state is known", `"state" IN (` + stateWords(s.m.States) + ")"},
-			{"rev is at least 1", `"rev" >= 1`},
+			{rule: "id is not empty", sql: `"id" <> ''`},
+			{rule: "state is known", sql: `"state" IN (` + stateWords(s.m.States) + ")"},
+			{rule: "rev is at least 1", sql: `"rev" >= 1`},
 		}
 		for _, f := range s.m.Fields {
 			checks = append(checks, s.fieldChecks(f)...)
@@ -74,12 +71,12 @@ func (s *schemaText) recordTable() {
 		}
 		for _, r := range rules {
 			if !r.sets || s.d.setsInCheck {
-				checks = append(checks, sqlCheck{r.name(), r.holds("")})
+				checks = append(checks, r.check())
 			}
 		}
 		items = append(items, s.checkItems(checks)...)
 	}
-	s.tableItems(items)
+	s.tableItems(s.table(""), items)
 	s.line("%s", s.d.recordEnd)
 }
 
@@ -99,11 +96,19 @@ func (s *schemaText) stateList() string {
 	return text + "."
 }
 
+// begin begins a table that is what the text says.
+func (s *schemaText) begin(table, text string) {
+	s.comment("", text)
+	s.about("TABLE "+table, text)
+	s.line("CREATE TABLE IF NOT EXISTS %s (", table)
+}
+
 // tableItem is a column or a constraint, with a comment above it.
 type tableItem struct{ comment, text string }
 
-func (s *schemaText) tableItems(items []tableItem) {
+func (s *schemaText) tableItems(table string, items []tableItem) {
 	for i, item := range items {
+		s.aboutItem(table, item)
 		s.comment("    ", item.comment)
 		end := ","
 		if i == len(items)-1 {
@@ -117,7 +122,8 @@ func (s *schemaText) checkItems(checks []sqlCheck) []tableItem {
 	s.names = map[string]bool{}
 	var items []tableItem
 	for _, c := range checks {
-		items = append(items, tableItem{text: fmt.Sprintf("CONSTRAINT %s CHECK (%s)", s.constraint(c.rule), c.sql)})
+		name, comment := s.constraint(c)
+		items = append(items, tableItem{comment, fmt.Sprintf("CONSTRAINT %s CHECK (%s)", name, c.sql)})
 	}
 	return items
 }
@@ -126,8 +132,8 @@ func (s *schemaText) checkItems(checks []sqlCheck) []tableItem {
 // the dialect's own.
 func (s *schemaText) eventTable(first, firstDoc, end string) {
 	s.line("")
-	s.comment("", "The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.")
-	s.line("CREATE TABLE IF NOT EXISTS %s (", s.table("_events"))
+	s.begin(s.table("_events"), "The log, append-only: one event per revision (n = 0), and the calls that were recorded only "+
+		"(n = 1, 2, ...) at the revision they found.")
 	text, integer := s.d.text, s.d.integer
 	document := "TEXT"
 	if s.d.name != "sqlite" {
@@ -162,18 +168,18 @@ func (s *schemaText) eventTable(first, firstDoc, end string) {
 	if s.checks() {
 		var checks []sqlCheck
 		if s.d.name == "sqlite" { // -1 stands for a place that is not chosen yet
-			checks = append(checks, sqlCheck{"seq is at least 1", `"seq" >= 1`})
+			checks = append(checks, sqlCheck{rule: "seq is at least 1", sql: `"seq" >= 1`})
 		}
 		items = append(items, s.checkItems(append(checks, []sqlCheck{
-			{"rev is at least 1", `"rev" >= 1`},
-			{"n is a count", `"n" >= 0`},
-			{"revision 1 is the creation", `"n" > 0 OR ("rev" = 1) = ("from_state" IS NULL)`},
-			{"a recorded call moves nothing", `"n" = 0 OR "from_state" IS NOT NULL AND "from_state" = "to_state"`},
-			{"request_id is not empty", `"request_id" <> ''`},
-			{"request_n is an index", `"request_n" >= -1`},
+			{rule: "rev is at least 1", sql: `"rev" >= 1`},
+			{rule: "n is a count", sql: `"n" >= 0`},
+			{rule: "revision 1 is the creation", sql: `"n" > 0 OR ("rev" = 1) = ("from_state" IS NULL)`},
+			{rule: "a recorded call moves nothing", sql: `"n" = 0 OR "from_state" IS NOT NULL AND "from_state" = "to_state"`},
+			{rule: "request_id is not empty", sql: `"request_id" <> ''`},
+			{rule: "request_n is an index", sql: `"request_n" >= -1`},
 		}...))...)
 	}
-	s.tableItems(items)
+	s.tableItems(s.table("_events"), items)
 	s.line("%s", end)
 	s.line("")
 	s.comment("", "A request id is used once: in its record, or in the machine.")
@@ -189,8 +195,7 @@ func (s *schemaText) eventTable(first, firstDoc, end string) {
 func (s *schemaText) sideTables() {
 	text, integer := s.d.text, s.d.integer
 	s.line("")
-	s.comment("", "Effects that wait for being performed.")
-	s.line("CREATE TABLE IF NOT EXISTS %s (", s.table("_outbox"))
+	s.begin(s.table("_outbox"), "Effects that wait for being performed.")
 	items := []tableItem{
 		{"", `"id" ` + text + " NOT NULL"},
 		{"the revision whose commit asked for it", `"rev" ` + integer + " NOT NULL"},
@@ -202,15 +207,15 @@ func (s *schemaText) sideTables() {
 		{"", `PRIMARY KEY ("id", "rev")`},
 	}
 	if s.checks() {
-		items = append(items, s.checkItems([]sqlCheck{{"attempts is a count", `"attempts" >= 0`}})...)
+		items = append(items, s.checkItems([]sqlCheck{{rule: "attempts is a count", sql: `"attempts" >= 0`}})...)
 	}
-	s.tableItems(items)
+	s.tableItems(s.table("_outbox"), items)
 	s.line("%s", s.d.tableEnd)
 	s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"due\", \"id\", \"rev\");", s.object("outbox", "due"), s.table("_outbox"))
 	s.line("")
-	s.comment("", "One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.")
-	s.line("CREATE TABLE IF NOT EXISTS %s (", s.table("_groups"))
-	s.tableItems([]tableItem{
+	s.begin(s.table("_groups"), "One row per group of records that a rule looks at together: it is locked while the rule "+
+		"is decided, and holds the last number of a sequence.")
+	s.tableItems(s.table("_groups"), []tableItem{
 		{"of the guard or the sequence", `"name" ` + text + " NOT NULL"},
 		{"the group's values as a JSON array", `"key" ` + text + " NOT NULL"},
 		{"", `"number" ` + integer + " NOT NULL"},

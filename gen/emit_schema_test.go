@@ -84,3 +84,26 @@ func TestSchemaLevels(t *testing.T) {
 		}
 	}
 }
+
+// A rule whose name is too long for the database ends behind one of its parts or a word, and
+// is told whole in a comment. No two have one name.
+func TestConstraintNames(t *testing.T) {
+	t.Parallel()
+	long := "invariant: " + strings.Repeat("very_long_field >= 1 ", 4)
+	parts := []string{"held: present owner", ", lease_of_the_owner", "; absent result", ", error_of_the_worker", "; attempt >= 1"}
+	s := &schemaText{d: postgresDialect(), names: map[string]bool{}}
+	for _, c := range []struct {
+		check         sqlCheck
+		name, comment string
+	}{
+		{sqlCheck{rule: "rev is at least 1"}, `"rev is at least 1"`, ""},
+		{sqlCheck{rule: strings.Join(parts, ""), parts: parts}, `"held: present owner, lease_of_the_owner; absent result; 2 more"`, strings.Join(parts, "")},
+		{sqlCheck{rule: strings.Join(parts, ""), parts: parts}, `"held: present owner, lease_of_the_owner; 3 more (2)"`, strings.Join(parts, "") + " (2)"},
+		{sqlCheck{rule: long}, `"invariant: very_long_field >= 1 very_long_field >= 1..."`, long},
+		{sqlCheck{rule: strings.Repeat("é", 40)}, `"` + strings.Repeat("é", 30) + `..."`, strings.Repeat("é", 40)},
+	} {
+		if name, comment := s.constraint(c.check); name != c.name || comment != c.comment {
+			t.Errorf("%s: %s, %q, want %s, %q", c.check.rule, name, comment, c.name, c.comment)
+		}
+	}
+}

@@ -110,5 +110,20 @@ func TestColumnsGetNames(t *testing.T) {
 		}, []string{`DROP TRIGGER mine_notes ON lifecycle_events`, `DROP FUNCTION mine_notes`,
 			strings.Replace(notes, "%s", "to_state", 1), strings.Replace(trigger, `"from"`, `"request_n"`, 1)},
 			"function", "mine_notes()", "42703", catalog)
+		const rules = `SELECT conname, coalesce(obj_description(oid, 'pg_constraint'), '') FROM pg_constraint WHERE conname LIKE 'claimed:%' OR conname LIKE 'queued:%' ORDER BY 1`
+		want := []string{"claimed: present owner, lease; absent result, error; 1 more | claimed: present owner, lease; absent result, error; attempt >= 1",
+			"queued: absent owner, lease, result, error | "}
+		if diff := cmp.Diff(want, rowsOf(t, db, rules)); diff != "" {
+			t.Errorf("the rules (-want +got):\n%s", diff)
+		}
+		// A user's comment stays.
+		const said = `SELECT obj_description('lifecycle'::regclass), col_description('lifecycle'::regclass, 8), obj_description('lifecycle_outbox'::regclass)`
+		execute(t, db, `COMMENT ON TABLE lifecycle IS 'ours'; COMMENT ON TABLE lifecycle_outbox IS NULL`)
+		if err := lifecycle.Migrate(t.Context(), store); err != nil {
+			t.Fatal(err)
+		}
+		if got := rowsOf(t, db, said); got[0] != "ours | The worker that is responsible for the job. | Effects that wait for being performed." {
+			t.Errorf("the comments are %s", got[0])
+		}
 	})
 }

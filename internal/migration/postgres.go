@@ -73,7 +73,7 @@ func (p *plan) postgres() {
 	}
 	added := p.alterations()
 	p.line("")
-	p.line("%s", p.next.script())
+	p.line("%s", p.uncommented())
 	p.meta()
 	p.line("COMMIT;")
 	if len(added) > 0 {
@@ -86,6 +86,18 @@ func (p *plan) postgres() {
 	if len(p.moved) > 0 {
 		p.line("DROP FUNCTION pg_temp.fsm_sum(text[]);")
 	}
+}
+
+// uncommented returns the script of the new version without the comments that the old one
+// had: somebody may have written others.
+func (p *plan) uncommented() string {
+	var b strings.Builder
+	for line := range strings.Lines(p.next.script()) {
+		if !strings.HasPrefix(line, "COMMENT ON ") || !strings.Contains(p.old.sections["tables"], line) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 // computedNames returns the columns that the server works out, of both versions.

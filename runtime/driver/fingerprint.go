@@ -2,6 +2,7 @@ package driver
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"hash/crc32"
@@ -11,12 +12,31 @@ import (
 	"sync"
 )
 
-// fingerprintVersion stands before every fingerprint, so that another way of
-// making them can be told from this one.
-const fingerprintVersion = "v1:"
+// A version stands before every fingerprint. Those of the first one, which older programs
+// wrote, have the whole digest in hexadecimal.
+const (
+	fingerprintVersion = "v2:"
+	firstVersion       = "v1:"
+	fingerprintBytes   = 12
+)
+
+// SameRequest reports whether a stored fingerprint is that of a call.
+func SameRequest(stored, fingerprint string) bool {
+	if digest, first := strings.CutPrefix(stored, firstVersion); first {
+		sum, err := hex.DecodeString(digest)
+		return err == nil && len(sum) == sha256.Size && fingerprintOf(sum) == fingerprint
+	}
+	return stored == fingerprint
+}
+
+func fingerprintOf(sum []byte) string {
+	var text [len(fingerprintVersion) + fingerprintBytes/3*4]byte
+	base64.RawURLEncoding.Encode(text[copy(text[:], fingerprintVersion):], sum[:fingerprintBytes])
+	return string(text[:])
+}
 
 // Fingerprint says whether two calls with one request id are the same request.
-// It is "v1:" and the hex SHA-256 of the canonical JSON
+// It is "v2:" and, in URL-safe base64, the first 12 bytes of the SHA-256 of the canonical JSON
 //
 //	{"actor":…,"inputs":{…},"operation":…,"reason":…}
 //
@@ -46,9 +66,7 @@ func Fingerprint(operation, actor, reason string, inputs []Input) (string, error
 	b = AppendText(b, reason)
 	b = append(b, '}')
 	sum := sha256.Sum256(b)
-	var text [len(fingerprintVersion) + 2*sha256.Size]byte
-	hex.Encode(text[copy(text[:], fingerprintVersion):], sum[:])
-	return string(text[:]), nil
+	return fingerprintOf(sum[:]), nil
 }
 
 // chainFactor spreads an old difference over the whole chain (the prime of FNV-1).

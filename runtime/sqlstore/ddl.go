@@ -106,9 +106,9 @@ func canonical(list []token) string {
 
 // piece is one statement of a schema.
 type piece struct {
-	kind   string // table, index, trigger, view, function; drop for a name that must not be there
-	name   string
-	table  string // of an index or a trigger
+	kind   string // table, index, trigger, view, function, comment; drop for a name that must not be there
+	name   string // of a comment: what it is about, in the words of the statement
+	table  string // of an index, a trigger or a comment
 	text   string // the statement as it stands, with its semicolon
 	is     string // canonical, from the name on
 	pinned bool   // a function that looks into its own schema only
@@ -129,7 +129,7 @@ func pieces(schema string) ([]piece, error) {
 				list[i].pinned = list[i].pinned || list[i].kind == "function" && strings.Contains(p.text, "."+quote(list[i].name)+"()")
 			}
 		} else if !strings.HasPrefix(p.text, "DROP TRIGGER ") { // the trigger follows
-			return nil, fmt.Errorf("this statement is neither CREATE nor DROP INDEX: %.100s", p.text)
+			return nil, fmt.Errorf("this statement is neither CREATE nor DROP INDEX nor COMMENT: %.100s", p.text)
 		}
 		begin = end
 	}
@@ -158,6 +158,8 @@ func pieceOf(list []token) piece {
 	switch {
 	case len(list) < 3:
 		return p
+	case list[0].is("COMMENT"):
+		return comment(list)
 	case list[0].is("DROP") && list[1].is("INDEX"):
 		p.kind = "drop"
 		i = 2

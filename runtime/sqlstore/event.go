@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -39,7 +40,7 @@ var eventColumns = []eventColumn{
 	textColumn("fingerprint", func(e *driver.Event) *string { return &e.Fingerprint }).edited(),
 	eventColumn{name: "labels", kind: driver.KindJSON, value: labelText,
 		into: func(e *driver.Event) any { return (*labels)(&e.Labels) }}.leaves("NULL").edited(),
-	documentColumn("inputs", func(e *driver.Event) *driver.JSON { return &e.Inputs }),
+	inputsColumn(),
 	documentColumn("changes", func(e *driver.Event) *driver.JSON { return &e.Changes }),
 	documentColumn("image", func(e *driver.Event) *driver.JSON { return &e.Image }),
 	{name: "version", kind: driver.KindInt, value: func(e *driver.Event) any { return e.Version },
@@ -51,6 +52,7 @@ var eventColumns = []eventColumn{
 }
 
 var (
+	atInputs      = slices.IndexFunc(eventColumns, func(c eventColumn) bool { return c.name == "inputs" })
 	eventNames    = namesOf(eventColumns)
 	insertedEvent = quoted(eventNames) + `, "chain"` // what a write fills in, and what eventOf reads
 )
@@ -118,6 +120,9 @@ func (t *table) eventOf(rows Rows, more ...any) (driver.Event, error) {
 	}
 	if err := rows.Scan(append(append(targets, &e.Chain), more...)...); err != nil {
 		return e, fmt.Errorf("sqlstore: read an event of %s: %w", t.schema.Table, err)
+	}
+	if column := e.Inputs.String(); column != "" && column[0] == '[' {
+		e.Inputs = driver.RawJSON(fullInputs(column, e.Changes.String()))
 	}
 	return e, nil
 }

@@ -56,7 +56,7 @@ func executed(texts []string) (steps []stage) {
 
 // catalog returns what the schema holds, by kind and name, with its text as far as
 // it can be compared: the body of a function, what pg_get_triggerdef says, the table
-// of an index and what pg_get_indexdef says.
+// of an index and what pg_get_indexdef says, the text of a comment.
 func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string]string, error) {
 	functions := `SELECT 'function', proname::text, concat_ws('; ', prosrc, array_to_string(proconfig, '; ')) FROM pg_proc WHERE pronamespace = ` + p.namespace() + ` AND (proname LIKE $1 OR proname = 'fsm_is_set')`
 	triggers := `UNION ALL SELECT 'trigger', tgname::text,
@@ -68,7 +68,7 @@ func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string
 			coalesce((SELECT x.indrelid::regclass::text || E'\n' || CASE WHEN NOT x.indisvalid THEN 'INVALID'
 				WHEN x.indrelid IN (SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL AND pid <> pg_backend_pid()) THEN '' -- it would wait
 				ELSE pg_get_indexdef(x.indexrelid) END FROM pg_index AS x WHERE x.indexrelid = pg_class.oid), '')
-		FROM pg_class WHERE relnamespace = `+p.namespace()+` AND (relname LIKE $1 OR relname = 'fsm_meta')`,
+		FROM pg_class WHERE relnamespace = `+p.namespace()+` AND (relname LIKE $1 OR relname = 'fsm_meta') `+p.comments(),
 		likeForm.Replace(t.schema.Table)+"%")
 	if err != nil {
 		return nil, err
@@ -96,6 +96,8 @@ func (p *postgres) compare(ctx context.Context, q querier, t *table, w piece, ha
 			return []string{w.text}, nil
 		}
 		return nil, nil
+	case "comment":
+		return commented(w, have), nil
 	case "function":
 		wanted := w.text
 		if schema := p.place.chosen(); w.pinned && schema != "" {

@@ -1,6 +1,10 @@
 package sqlstore
 
-import "github.com/fsmgen/fsmgen/runtime/driver"
+import (
+	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
 
 // wording is what stands in a text instead of cells: what comes out of the
 // specification, and what is nearly always the same. Each cell costs client and server.
@@ -8,19 +12,26 @@ type wording struct {
 	operation, name string
 	to              string
 	version         int
-	at              bool // the event is of the row's updated_at
-	born            bool // a creation's created_at is its updated_at
-	silent          bool // no reason
-	record          bool // the request belongs to the record
-	echo            bool // the changes are the inputs
+	at              bool   // the event is of the row's updated_at
+	born            bool   // a creation's created_at is its updated_at
+	silent          bool   // no reason
+	record          bool   // the request belongs to the record
+	given           string // the names of the inputs, where all their values stand in the changes: see briefInputs
 }
 
-func wordingOf(w *driver.Write) wording {
-	e := &w.Event
+// wordingOf returns that of a write, whose event has these columns, if any.
+func wordingOf(w *driver.Write, columns []any) wording {
+	e, given := &w.Event, ""
+	if columns != nil {
+		given, _ = columns[atInputs].(string)
+	}
+	if !strings.HasPrefix(given, "[") || strings.HasSuffix(given, "}]") {
+		given = ""
+	}
 	return wording{
 		operation: e.Operation, name: e.Name, to: w.Row.State, version: e.Version,
 		at: e.At.Equal(w.Row.UpdatedAt), born: w.Prev.Rev == 0 && w.Row.CreatedAt.Equal(w.Row.UpdatedAt),
-		silent: e.Reason == "", record: e.RequestN == -1, echo: !e.Inputs.IsZero() && e.Inputs == e.Changes,
+		silent: e.Reason == "", record: e.RequestN == -1, given: given,
 	}
 }
 
@@ -35,7 +46,9 @@ func (w *wording) meet(o *wording) (mixed uint8) {
 		mixed |= mixedVersion
 	}
 	w.at, w.born, w.silent = w.at && o.at, w.born && o.born, w.silent && o.silent
-	w.record, w.echo = w.record && o.record, w.echo && o.echo
+	if w.record = w.record && o.record; w.given != o.given {
+		w.given = ""
+	}
 	return mixed
 }
 

@@ -71,7 +71,7 @@ const maxTexts = 256
 func (b *builder) shapeOf(how extent) shape {
 	first := b.writes[0]
 	s := shape{extent: how, many: len(b.writes) > 1, create: first.Prev.Rev == 0, each: true,
-		absent: 1<<len(eventColumns) - 1, words: wordingOf(first)}
+		absent: 1<<len(eventColumns) - 1, words: wordingOf(first, b.events[0])}
 	if s.extent == behind && b.t.order.behind == "" {
 		s.extent = whole
 	}
@@ -83,7 +83,7 @@ func (b *builder) shapeOf(how extent) shape {
 	}
 	for i, w := range b.writes {
 		if i > 0 {
-			words := wordingOf(w)
+			words := wordingOf(w, b.events[i])
 			s.mixed |= s.words.meet(&words)
 		}
 		s.state, s.each = s.state || w.Row.State != w.PrevState, s.each && w.Old != nil
@@ -333,8 +333,8 @@ func (b *builder) said(j int, c *cells) bool {
 		*text = "''"
 	case name == "request_n" && k.words.record:
 		*text = "-1"
-	case name == "changes" && k.words.echo:
-		*text = c.event[j-1] // the inputs
+	case j == atInputs && k.words.given != "":
+		*text = literal(k.words.given) + "::json"
 	}
 	return *text != ""
 }

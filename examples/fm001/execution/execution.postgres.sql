@@ -216,6 +216,39 @@ $fsm$;
 CREATE OR REPLACE TRIGGER "execution_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "execution_unchained"();
 
+-- What the catalog says, for tools that show it.
+COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were made for.';
+COMMENT ON TABLE "execution" IS 'One row per Execution. States: leased, in_progress, committed; terminal: done, aborted.';
+COMMENT ON COLUMN "execution"."payload" IS 'The work of the job, as the attempt got it.';
+COMMENT ON COLUMN "execution"."output" IS 'What the work yielded.';
+COMMENT ON COLUMN "execution"."job_id" IS 'The job that this execution is an attempt at.';
+COMMENT ON COLUMN "execution"."attempt" IS 'The number of this attempt among those of its job, from 1.';
+COMMENT ON COLUMN "execution"."lease_owner" IS 'The worker that leased the execution.';
+COMMENT ON COLUMN "execution"."lease_expires_at" IS 'The instant from which the worker may not go on and recovery may step in.';
+COMMENT ON COLUMN "execution"."started_at" IS 'When the worker began the work.';
+COMMENT ON COLUMN "execution"."finished_at" IS 'When the execution was done or aborted.';
+COMMENT ON COLUMN "execution"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
+COMMENT ON COLUMN "execution"."_open" IS 'for indexes: whether it is in these states; a trigger keeps it right';
+COMMENT ON COLUMN "execution"."_minute_lease_expires_at" IS 'for indexes: the minute of lease_expires_at, which a heartbeat seldom changes';
+COMMENT ON TABLE "execution_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
+COMMENT ON COLUMN "execution_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
+COMMENT ON COLUMN "execution_events"."from_state" IS 'null: the creation';
+COMMENT ON COLUMN "execution_events"."request_id" IS 'null: a call without one, or a step that another operation leads to';
+COMMENT ON COLUMN "execution_events"."request_n" IS '-1: the request belongs to the record; else to the machine, and this is its index in a batch';
+COMMENT ON COLUMN "execution_events"."changes" IS 'the new values of the changed fields; of a set, the added members';
+COMMENT ON COLUMN "execution_events"."image" IS 'all fields, at revision 1 and every 64th';
+COMMENT ON COLUMN "execution_events"."version" IS 'of the specification';
+COMMENT ON COLUMN "execution_events"."cause" IS 'the operation that led to this one';
+COMMENT ON COLUMN "execution_events"."guard" IS 'the guard that failed, when the call was recorded only for that';
+COMMENT ON COLUMN "execution_events"."checksum" IS 'CRC-32C over the event';
+COMMENT ON COLUMN "execution_events"."chain" IS 'over the sums of this event and all before it; see Event.Chain';
+COMMENT ON TABLE "execution_outbox" IS 'Effects that wait for being performed.';
+COMMENT ON COLUMN "execution_outbox"."rev" IS 'the revision whose commit asked for it';
+COMMENT ON COLUMN "execution_outbox"."key" IS 'the effect''s idempotency key';
+COMMENT ON TABLE "execution_groups" IS 'One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.';
+COMMENT ON COLUMN "execution_groups"."name" IS 'of the guard or the sequence';
+COMMENT ON COLUMN "execution_groups"."key" IS 'the group''s values as a JSON array';
+
 -- section: checks
 -- The log is append-only.
 

@@ -87,12 +87,23 @@ CREATE TABLE IF NOT EXISTS "batchjob" (
     CONSTRAINT "attempts is from 1 to 10" CHECK ("attempts" BETWEEN 1 AND 10),
     CONSTRAINT "attempt is a count" CHECK ("attempt" >= 0),
     CONSTRAINT "invariant: attempt <= attempts" CHECK ("attempt" <= "attempts"),
-    CONSTRAINT "submitted: absent stopped_at, timeout_at, satisfied; a_230a8019" CHECK ("state" <> 'submitted' OR ("stopped_at" IS NULL AND "timeout_at" IS NULL AND NOT (json_array_length("satisfied") > 0) AND "attempt" < "attempts")),
-    CONSTRAINT "pending: present depends_on; absent stopped_at, timeou_daa9bdba" CHECK ("state" <> 'pending' OR ((json_array_length("depends_on") > 0) AND "stopped_at" IS NULL AND "timeout_at" IS NULL AND "attempt" < "attempts")),
-    CONSTRAINT "runnable: absent stopped_at, timeout_at; attempt < att_40106f3c" CHECK ("state" <> 'runnable' OR ("stopped_at" IS NULL AND "timeout_at" IS NULL AND "attempt" < "attempts" AND ("satisfied"::jsonb @> "depends_on"::jsonb))),
-    CONSTRAINT "starting: absent stopped_at, timeout_at; attempt < att_8ff846a1" CHECK ("state" <> 'starting' OR ("stopped_at" IS NULL AND "timeout_at" IS NULL AND "attempt" < "attempts" AND ("satisfied"::jsonb @> "depends_on"::jsonb))),
-    CONSTRAINT "running: present started_at; absent stopped_at; attemp_c213cb64" CHECK ("state" <> 'running' OR ("started_at" IS NOT NULL AND "stopped_at" IS NULL AND "attempt" >= 1 AND ("satisfied"::jsonb @> "depends_on"::jsonb))),
-    CONSTRAINT "succeeded: present stopped_at, started_at, exit_code; _0d14b75b" CHECK ("state" <> 'succeeded' OR ("stopped_at" IS NOT NULL AND "started_at" IS NOT NULL AND "exit_code" IS NOT NULL AND "timeout_at" IS NULL AND ("exit_code" IS NOT NULL AND "exit_code" = 0) AND "attempt" >= 1)),
+    -- submitted: absent stopped_at, timeout_at, satisfied; attempt < attempts
+    CONSTRAINT "submitted: absent stopped_at, timeout_at, satisfied; 1 more" CHECK ("state" <> 'submitted' OR ("stopped_at" IS NULL AND "timeout_at" IS NULL AND NOT (json_array_length("satisfied") > 0) AND "attempt" < "attempts")),
+    -- pending: present depends_on; absent stopped_at, timeout_at; attempt <
+    -- attempts
+    CONSTRAINT "pending: present depends_on; absent stopped_at; 2 more" CHECK ("state" <> 'pending' OR ((json_array_length("depends_on") > 0) AND "stopped_at" IS NULL AND "timeout_at" IS NULL AND "attempt" < "attempts")),
+    -- runnable: absent stopped_at, timeout_at; attempt < attempts; satisfied
+    -- covers depends_on
+    CONSTRAINT "runnable: absent stopped_at, timeout_at; 2 more" CHECK ("state" <> 'runnable' OR ("stopped_at" IS NULL AND "timeout_at" IS NULL AND "attempt" < "attempts" AND ("satisfied"::jsonb @> "depends_on"::jsonb))),
+    -- starting: absent stopped_at, timeout_at; attempt < attempts; satisfied
+    -- covers depends_on
+    CONSTRAINT "starting: absent stopped_at, timeout_at; 2 more" CHECK ("state" <> 'starting' OR ("stopped_at" IS NULL AND "timeout_at" IS NULL AND "attempt" < "attempts" AND ("satisfied"::jsonb @> "depends_on"::jsonb))),
+    -- running: present started_at; absent stopped_at; attempt >= 1; satisfied
+    -- covers depends_on
+    CONSTRAINT "running: present started_at; absent stopped_at; 2 more" CHECK ("state" <> 'running' OR ("started_at" IS NOT NULL AND "stopped_at" IS NULL AND "attempt" >= 1 AND ("satisfied"::jsonb @> "depends_on"::jsonb))),
+    -- succeeded: present stopped_at, started_at, exit_code; absent
+    -- timeout_at; exit_code == 0; attempt >= 1
+    CONSTRAINT "succeeded: present stopped_at, started_at, exit_code; 3 more" CHECK ("state" <> 'succeeded' OR ("stopped_at" IS NOT NULL AND "started_at" IS NOT NULL AND "exit_code" IS NOT NULL AND "timeout_at" IS NULL AND ("exit_code" IS NOT NULL AND "exit_code" = 0) AND "attempt" >= 1)),
     CONSTRAINT "failed: present stopped_at; absent timeout_at" CHECK ("state" <> 'failed' OR ("stopped_at" IS NOT NULL AND "timeout_at" IS NULL))
 ) WITH (fillfactor = 70);
 
@@ -234,6 +245,48 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "batchjob_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_queue", "array_job", "depends_on", "satisfied", "attempts", "attempt", "timeout_at", "exit_code", "status_reason", "started_at", "stopped_at" ON "batchjob"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "batchjob_unchained"();
+
+-- What the catalog says, for tools that show it.
+COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were made for.';
+COMMENT ON TABLE "batchjob" IS 'One row per Job. States: submitted, pending, runnable, starting, running; terminal: succeeded, failed.';
+COMMENT ON COLUMN "batchjob"."job_queue" IS 'The queue that it was submitted to.';
+COMMENT ON COLUMN "batchjob"."array_job" IS 'The array job that it is a child of; its own name for a job that is none.';
+COMMENT ON COLUMN "batchjob"."depends_on" IS 'The jobs that must succeed first.';
+COMMENT ON COLUMN "batchjob"."satisfied" IS 'Those that have.';
+COMMENT ON COLUMN "batchjob"."attempts" IS 'How often the retry strategy lets it run.';
+COMMENT ON COLUMN "batchjob"."attempt" IS 'How often it was RUNNING.';
+COMMENT ON COLUMN "batchjob"."timeout_at" IS 'The instant at which the attempt is killed.';
+COMMENT ON COLUMN "batchjob"."exit_code" IS 'The exit code of the last attempt.';
+COMMENT ON COLUMN "batchjob"."status_reason" IS 'Why the job is as it is.';
+COMMENT ON COLUMN "batchjob"."started_at" IS 'When the last attempt began to run.';
+COMMENT ON COLUMN "batchjob"."stopped_at" IS 'When the job ended.';
+COMMENT ON COLUMN "batchjob"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
+COMMENT ON COLUMN "batchjob"."_open" IS 'for indexes: whether it is in these states; a trigger keeps it right';
+COMMENT ON COLUMN "batchjob"."_minute_timeout_at" IS 'for indexes: the minute of timeout_at, which a heartbeat seldom changes';
+COMMENT ON CONSTRAINT "submitted: absent stopped_at, timeout_at, satisfied; 1 more" ON "batchjob" IS 'submitted: absent stopped_at, timeout_at, satisfied; attempt < attempts';
+COMMENT ON CONSTRAINT "pending: present depends_on; absent stopped_at; 2 more" ON "batchjob" IS 'pending: present depends_on; absent stopped_at, timeout_at; attempt < attempts';
+COMMENT ON CONSTRAINT "runnable: absent stopped_at, timeout_at; 2 more" ON "batchjob" IS 'runnable: absent stopped_at, timeout_at; attempt < attempts; satisfied covers depends_on';
+COMMENT ON CONSTRAINT "starting: absent stopped_at, timeout_at; 2 more" ON "batchjob" IS 'starting: absent stopped_at, timeout_at; attempt < attempts; satisfied covers depends_on';
+COMMENT ON CONSTRAINT "running: present started_at; absent stopped_at; 2 more" ON "batchjob" IS 'running: present started_at; absent stopped_at; attempt >= 1; satisfied covers depends_on';
+COMMENT ON CONSTRAINT "succeeded: present stopped_at, started_at, exit_code; 3 more" ON "batchjob" IS 'succeeded: present stopped_at, started_at, exit_code; absent timeout_at; exit_code == 0; attempt >= 1';
+COMMENT ON TABLE "batchjob_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
+COMMENT ON COLUMN "batchjob_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
+COMMENT ON COLUMN "batchjob_events"."from_state" IS 'null: the creation';
+COMMENT ON COLUMN "batchjob_events"."request_id" IS 'null: a call without one, or a step that another operation leads to';
+COMMENT ON COLUMN "batchjob_events"."request_n" IS '-1: the request belongs to the record; else to the machine, and this is its index in a batch';
+COMMENT ON COLUMN "batchjob_events"."changes" IS 'the new values of the changed fields; of a set, the added members';
+COMMENT ON COLUMN "batchjob_events"."image" IS 'all fields, at revision 1 and every 64th';
+COMMENT ON COLUMN "batchjob_events"."version" IS 'of the specification';
+COMMENT ON COLUMN "batchjob_events"."cause" IS 'the operation that led to this one';
+COMMENT ON COLUMN "batchjob_events"."guard" IS 'the guard that failed, when the call was recorded only for that';
+COMMENT ON COLUMN "batchjob_events"."checksum" IS 'CRC-32C over the event';
+COMMENT ON COLUMN "batchjob_events"."chain" IS 'over the sums of this event and all before it; see Event.Chain';
+COMMENT ON TABLE "batchjob_outbox" IS 'Effects that wait for being performed.';
+COMMENT ON COLUMN "batchjob_outbox"."rev" IS 'the revision whose commit asked for it';
+COMMENT ON COLUMN "batchjob_outbox"."key" IS 'the effect''s idempotency key';
+COMMENT ON TABLE "batchjob_groups" IS 'One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.';
+COMMENT ON COLUMN "batchjob_groups"."name" IS 'of the guard or the sequence';
+COMMENT ON COLUMN "batchjob_groups"."key" IS 'the group''s values as a JSON array';
 
 -- section: checks
 -- The log is append-only.

@@ -57,11 +57,18 @@ CREATE TABLE IF NOT EXISTS "checkrun" (
     CONSTRAINT "state is known" CHECK ("state" IN ('requested', 'waiting', 'pending', 'queued', 'in_progress', 'completed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "conclusion is a known word" CHECK ("conclusion" IN ('action_required', 'cancelled', 'failure', 'neutral', 'success', 'skipped', 'stale', 'startup_failure', 'timed_out')),
-    CONSTRAINT "requested: absent conclusion, completed_at, started_at_beba984e" CHECK ("state" <> 'requested' OR ("conclusion" IS NULL AND "completed_at" IS NULL AND "started_at" IS NULL AND "is_actions" = true)),
-    CONSTRAINT "waiting: absent conclusion, completed_at, started_at; _645bc85b" CHECK ("state" <> 'waiting' OR ("conclusion" IS NULL AND "completed_at" IS NULL AND "started_at" IS NULL AND "is_actions" = true)),
-    CONSTRAINT "pending: absent conclusion, completed_at, started_at; _fcdc3a69" CHECK ("state" <> 'pending' OR ("conclusion" IS NULL AND "completed_at" IS NULL AND "started_at" IS NULL AND "is_actions" = true)),
+    -- requested: absent conclusion, completed_at, started_at; is_actions ==
+    -- true
+    CONSTRAINT "requested: absent conclusion, completed_at, started_at; 1 more" CHECK ("state" <> 'requested' OR ("conclusion" IS NULL AND "completed_at" IS NULL AND "started_at" IS NULL AND "is_actions" = true)),
+    -- waiting: absent conclusion, completed_at, started_at; is_actions ==
+    -- true
+    CONSTRAINT "waiting: absent conclusion, completed_at, started_at; 1 more" CHECK ("state" <> 'waiting' OR ("conclusion" IS NULL AND "completed_at" IS NULL AND "started_at" IS NULL AND "is_actions" = true)),
+    -- pending: absent conclusion, completed_at, started_at; is_actions ==
+    -- true
+    CONSTRAINT "pending: absent conclusion, completed_at, started_at; 1 more" CHECK ("state" <> 'pending' OR ("conclusion" IS NULL AND "completed_at" IS NULL AND "started_at" IS NULL AND "is_actions" = true)),
     CONSTRAINT "queued: absent conclusion, completed_at, started_at" CHECK ("state" <> 'queued' OR ("conclusion" IS NULL AND "completed_at" IS NULL AND "started_at" IS NULL)),
-    CONSTRAINT "in_progress: present started_at; absent conclusion, co_2ecbacfd" CHECK ("state" <> 'in_progress' OR ("started_at" IS NOT NULL AND "conclusion" IS NULL AND "completed_at" IS NULL)),
+    -- in_progress: present started_at; absent conclusion, completed_at
+    CONSTRAINT "in_progress: present started_at; absent conclusion; 1 more" CHECK ("state" <> 'in_progress' OR ("started_at" IS NOT NULL AND "conclusion" IS NULL AND "completed_at" IS NULL)),
     CONSTRAINT "completed: present conclusion, completed_at" CHECK ("state" <> 'completed' OR ("conclusion" IS NOT NULL AND "completed_at" IS NOT NULL))
 ) WITH (fillfactor = 70);
 
@@ -197,6 +204,44 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "checkrun_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "suite", "app", "name", "head_sha", "is_actions", "output", "conclusion", "started_at", "completed_at" ON "checkrun"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "checkrun_unchained"();
+
+-- What the catalog says, for tools that show it.
+COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were made for.';
+COMMENT ON TABLE "checkrun" IS 'One row per CheckRun. States: requested, waiting, pending, queued, in_progress, completed.';
+COMMENT ON COLUMN "checkrun"."suite" IS 'The check suite that it belongs to.';
+COMMENT ON COLUMN "checkrun"."app" IS 'The app that made it.';
+COMMENT ON COLUMN "checkrun"."name" IS 'The name of the check.';
+COMMENT ON COLUMN "checkrun"."head_sha" IS 'The commit.';
+COMMENT ON COLUMN "checkrun"."is_actions" IS 'Whether the app is GitHub Actions.';
+COMMENT ON COLUMN "checkrun"."output" IS 'Title, summary and annotations.';
+COMMENT ON COLUMN "checkrun"."conclusion" IS 'How it ended.';
+COMMENT ON COLUMN "checkrun"."started_at" IS 'When the work began.';
+COMMENT ON COLUMN "checkrun"."completed_at" IS 'When it ended.';
+COMMENT ON COLUMN "checkrun"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
+COMMENT ON COLUMN "checkrun"."_in_requested_or_waiting_or_pending_or_queued_or_in_progress" IS 'for indexes: whether it is in these states; a trigger keeps it right';
+COMMENT ON COLUMN "checkrun"."_minute_created_at" IS 'for indexes: the minute of created_at, which a heartbeat seldom changes';
+COMMENT ON CONSTRAINT "requested: absent conclusion, completed_at, started_at; 1 more" ON "checkrun" IS 'requested: absent conclusion, completed_at, started_at; is_actions == true';
+COMMENT ON CONSTRAINT "waiting: absent conclusion, completed_at, started_at; 1 more" ON "checkrun" IS 'waiting: absent conclusion, completed_at, started_at; is_actions == true';
+COMMENT ON CONSTRAINT "pending: absent conclusion, completed_at, started_at; 1 more" ON "checkrun" IS 'pending: absent conclusion, completed_at, started_at; is_actions == true';
+COMMENT ON CONSTRAINT "in_progress: present started_at; absent conclusion; 1 more" ON "checkrun" IS 'in_progress: present started_at; absent conclusion, completed_at';
+COMMENT ON TABLE "checkrun_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
+COMMENT ON COLUMN "checkrun_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
+COMMENT ON COLUMN "checkrun_events"."from_state" IS 'null: the creation';
+COMMENT ON COLUMN "checkrun_events"."request_id" IS 'null: a call without one, or a step that another operation leads to';
+COMMENT ON COLUMN "checkrun_events"."request_n" IS '-1: the request belongs to the record; else to the machine, and this is its index in a batch';
+COMMENT ON COLUMN "checkrun_events"."changes" IS 'the new values of the changed fields; of a set, the added members';
+COMMENT ON COLUMN "checkrun_events"."image" IS 'all fields, at revision 1 and every 64th';
+COMMENT ON COLUMN "checkrun_events"."version" IS 'of the specification';
+COMMENT ON COLUMN "checkrun_events"."cause" IS 'the operation that led to this one';
+COMMENT ON COLUMN "checkrun_events"."guard" IS 'the guard that failed, when the call was recorded only for that';
+COMMENT ON COLUMN "checkrun_events"."checksum" IS 'CRC-32C over the event';
+COMMENT ON COLUMN "checkrun_events"."chain" IS 'over the sums of this event and all before it; see Event.Chain';
+COMMENT ON TABLE "checkrun_outbox" IS 'Effects that wait for being performed.';
+COMMENT ON COLUMN "checkrun_outbox"."rev" IS 'the revision whose commit asked for it';
+COMMENT ON COLUMN "checkrun_outbox"."key" IS 'the effect''s idempotency key';
+COMMENT ON TABLE "checkrun_groups" IS 'One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.';
+COMMENT ON COLUMN "checkrun_groups"."name" IS 'of the guard or the sequence';
+COMMENT ON COLUMN "checkrun_groups"."key" IS 'the group''s values as a JSON array';
 
 -- section: checks
 -- The log is append-only.

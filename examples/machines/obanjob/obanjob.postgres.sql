@@ -79,13 +79,25 @@ CREATE TABLE IF NOT EXISTS "obanjob" (
     CONSTRAINT "attempt is a count" CHECK ("attempt" >= 0),
     CONSTRAINT "invariant: attempt <= max_attempts" CHECK ("attempt" <= "max_attempts"),
     CONSTRAINT "invariant: max_attempts >= 1" CHECK ("max_attempts" >= 1),
-    CONSTRAINT "scheduled: absent completed_at, cancelled_at, discarde_7cf55c18" CHECK ("state" <> 'scheduled' OR ("completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" < "max_attempts")),
-    CONSTRAINT "available: absent completed_at, cancelled_at, discarde_495edc37" CHECK ("state" <> 'available' OR ("completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" < "max_attempts")),
-    CONSTRAINT "executing: present attempted_at, attempted_by; absent _745fe864" CHECK ("state" <> 'executing' OR ("attempted_at" IS NOT NULL AND "attempted_by" IS NOT NULL AND "completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" >= 1)),
-    CONSTRAINT "retryable: present attempted_at, error; absent complet_34b08125" CHECK ("state" <> 'retryable' OR ("attempted_at" IS NOT NULL AND "error" IS NOT NULL AND "completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" >= 1 AND "attempt" < "max_attempts")),
-    CONSTRAINT "completed: present attempted_at, completed_at; absent _aa6c9729" CHECK ("state" <> 'completed' OR ("attempted_at" IS NOT NULL AND "completed_at" IS NOT NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL)),
-    CONSTRAINT "cancelled: present cancelled_at; absent completed_at, _58bb06dc" CHECK ("state" <> 'cancelled' OR ("cancelled_at" IS NOT NULL AND "completed_at" IS NULL AND "discarded_at" IS NULL)),
-    CONSTRAINT "discarded: present discarded_at; absent completed_at, _b8765248" CHECK ("state" <> 'discarded' OR ("discarded_at" IS NOT NULL AND "completed_at" IS NULL AND "cancelled_at" IS NULL))
+    -- scheduled: absent completed_at, cancelled_at, discarded_at; attempt <
+    -- max_attempts
+    CONSTRAINT "scheduled: absent completed_at, cancelled_at; 2 more" CHECK ("state" <> 'scheduled' OR ("completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" < "max_attempts")),
+    -- available: absent completed_at, cancelled_at, discarded_at; attempt <
+    -- max_attempts
+    CONSTRAINT "available: absent completed_at, cancelled_at; 2 more" CHECK ("state" <> 'available' OR ("completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" < "max_attempts")),
+    -- executing: present attempted_at, attempted_by; absent completed_at,
+    -- cancelled_at, discarded_at; attempt >= 1
+    CONSTRAINT "executing: present attempted_at, attempted_by; 4 more" CHECK ("state" <> 'executing' OR ("attempted_at" IS NOT NULL AND "attempted_by" IS NOT NULL AND "completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" >= 1)),
+    -- retryable: present attempted_at, error; absent completed_at,
+    -- cancelled_at, discarded_at; attempt >= 1; attempt < max_attempts
+    CONSTRAINT "retryable: present attempted_at, error; 5 more" CHECK ("state" <> 'retryable' OR ("attempted_at" IS NOT NULL AND "error" IS NOT NULL AND "completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" >= 1 AND "attempt" < "max_attempts")),
+    -- completed: present attempted_at, completed_at; absent cancelled_at,
+    -- discarded_at
+    CONSTRAINT "completed: present attempted_at, completed_at; 2 more" CHECK ("state" <> 'completed' OR ("attempted_at" IS NOT NULL AND "completed_at" IS NOT NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL)),
+    -- cancelled: present cancelled_at; absent completed_at, discarded_at
+    CONSTRAINT "cancelled: present cancelled_at; absent completed_at; 1 more" CHECK ("state" <> 'cancelled' OR ("cancelled_at" IS NOT NULL AND "completed_at" IS NULL AND "discarded_at" IS NULL)),
+    -- discarded: present discarded_at; absent completed_at, cancelled_at
+    CONSTRAINT "discarded: present discarded_at; absent completed_at; 1 more" CHECK ("state" <> 'discarded' OR ("discarded_at" IS NOT NULL AND "completed_at" IS NULL AND "cancelled_at" IS NULL))
 ) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -230,6 +242,53 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "obanjob_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" ON "obanjob"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "obanjob_unchained"();
+
+-- What the catalog says, for tools that show it.
+COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were made for.';
+COMMENT ON TABLE "obanjob" IS 'One row per Job. States: scheduled, available, executing, retryable, completed, cancelled, discarded.';
+COMMENT ON COLUMN "obanjob"."worker" IS 'The module that does the work.';
+COMMENT ON COLUMN "obanjob"."queue" IS 'The queue that it waits in.';
+COMMENT ON COLUMN "obanjob"."args" IS 'What the worker is to do.';
+COMMENT ON COLUMN "obanjob"."priority" IS '0 goes first.';
+COMMENT ON COLUMN "obanjob"."max_attempts" IS 'How often the job may be tried.';
+COMMENT ON COLUMN "obanjob"."attempt" IS 'How often it was tried.';
+COMMENT ON COLUMN "obanjob"."scheduled_at" IS 'The instant from which the job may run.';
+COMMENT ON COLUMN "obanjob"."attempted_at" IS 'When the last attempt began.';
+COMMENT ON COLUMN "obanjob"."attempted_by" IS 'The node of the last attempt.';
+COMMENT ON COLUMN "obanjob"."error" IS 'How the last attempt failed; the ones before are in the log.';
+COMMENT ON COLUMN "obanjob"."completed_at" IS 'When the work was done.';
+COMMENT ON COLUMN "obanjob"."cancelled_at" IS 'When it was stopped.';
+COMMENT ON COLUMN "obanjob"."discarded_at" IS 'When it was given up.';
+COMMENT ON COLUMN "obanjob"."_parked_fetch" IS 'null: fetch looks at it; else not before that time, or not before others make room';
+COMMENT ON COLUMN "obanjob"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
+COMMENT ON COLUMN "obanjob"."_in_available" IS 'for indexes: whether it is in these states; a trigger keeps it right';
+COMMENT ON COLUMN "obanjob"."_minute_scheduled_at" IS 'for indexes: the minute of scheduled_at, which a heartbeat seldom changes';
+COMMENT ON COLUMN "obanjob"."_minute_attempted_at" IS 'for indexes: the minute of attempted_at, which a heartbeat seldom changes';
+COMMENT ON CONSTRAINT "scheduled: absent completed_at, cancelled_at; 2 more" ON "obanjob" IS 'scheduled: absent completed_at, cancelled_at, discarded_at; attempt < max_attempts';
+COMMENT ON CONSTRAINT "available: absent completed_at, cancelled_at; 2 more" ON "obanjob" IS 'available: absent completed_at, cancelled_at, discarded_at; attempt < max_attempts';
+COMMENT ON CONSTRAINT "executing: present attempted_at, attempted_by; 4 more" ON "obanjob" IS 'executing: present attempted_at, attempted_by; absent completed_at, cancelled_at, discarded_at; attempt >= 1';
+COMMENT ON CONSTRAINT "retryable: present attempted_at, error; 5 more" ON "obanjob" IS 'retryable: present attempted_at, error; absent completed_at, cancelled_at, discarded_at; attempt >= 1; attempt < max_attempts';
+COMMENT ON CONSTRAINT "completed: present attempted_at, completed_at; 2 more" ON "obanjob" IS 'completed: present attempted_at, completed_at; absent cancelled_at, discarded_at';
+COMMENT ON CONSTRAINT "cancelled: present cancelled_at; absent completed_at; 1 more" ON "obanjob" IS 'cancelled: present cancelled_at; absent completed_at, discarded_at';
+COMMENT ON CONSTRAINT "discarded: present discarded_at; absent completed_at; 1 more" ON "obanjob" IS 'discarded: present discarded_at; absent completed_at, cancelled_at';
+COMMENT ON TABLE "obanjob_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
+COMMENT ON COLUMN "obanjob_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
+COMMENT ON COLUMN "obanjob_events"."from_state" IS 'null: the creation';
+COMMENT ON COLUMN "obanjob_events"."request_id" IS 'null: a call without one, or a step that another operation leads to';
+COMMENT ON COLUMN "obanjob_events"."request_n" IS '-1: the request belongs to the record; else to the machine, and this is its index in a batch';
+COMMENT ON COLUMN "obanjob_events"."changes" IS 'the new values of the changed fields; of a set, the added members';
+COMMENT ON COLUMN "obanjob_events"."image" IS 'all fields, at revision 1 and every 64th';
+COMMENT ON COLUMN "obanjob_events"."version" IS 'of the specification';
+COMMENT ON COLUMN "obanjob_events"."cause" IS 'the operation that led to this one';
+COMMENT ON COLUMN "obanjob_events"."guard" IS 'the guard that failed, when the call was recorded only for that';
+COMMENT ON COLUMN "obanjob_events"."checksum" IS 'CRC-32C over the event';
+COMMENT ON COLUMN "obanjob_events"."chain" IS 'over the sums of this event and all before it; see Event.Chain';
+COMMENT ON TABLE "obanjob_outbox" IS 'Effects that wait for being performed.';
+COMMENT ON COLUMN "obanjob_outbox"."rev" IS 'the revision whose commit asked for it';
+COMMENT ON COLUMN "obanjob_outbox"."key" IS 'the effect''s idempotency key';
+COMMENT ON TABLE "obanjob_groups" IS 'One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.';
+COMMENT ON COLUMN "obanjob_groups"."name" IS 'of the guard or the sequence';
+COMMENT ON COLUMN "obanjob_groups"."key" IS 'the group''s values as a JSON array';
 
 -- section: checks
 -- The log is append-only.

@@ -76,13 +76,30 @@ CREATE TABLE IF NOT EXISTS "paymentintent" (
     CONSTRAINT "cancellation_reason is a known word" CHECK ("cancellation_reason" IN ('duplicate', 'fraudulent', 'requested_by_customer', 'abandoned', 'automatic')),
     CONSTRAINT "invariant: amount_received <= amount" CHECK ("amount_received" <= "amount"),
     CONSTRAINT "invariant: amount_capturable <= amount" CHECK ("amount_capturable" <= "amount"),
-    CONSTRAINT "requires_payment_method: absent payment_method, next_a_066851ef" CHECK ("state" <> 'requires_payment_method' OR ("payment_method" IS NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0)),
-    CONSTRAINT "requires_confirmation: present payment_method; absent _8bc0e69a" CHECK ("state" <> 'requires_confirmation' OR ("payment_method" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0)),
-    CONSTRAINT "requires_action: present payment_method, next_action; _a2c417f7" CHECK ("state" <> 'requires_action' OR ("payment_method" IS NOT NULL AND "next_action" IS NOT NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0)),
-    CONSTRAINT "processing: present payment_method; absent next_action_0baef3aa" CHECK ("state" <> 'processing' OR ("payment_method" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" = 0)),
-    CONSTRAINT "requires_capture: present payment_method, capture_befo_b7cbae05" CHECK ("state" <> 'requires_capture' OR ("payment_method" IS NOT NULL AND "capture_before" IS NOT NULL AND "next_action" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" >= 1 AND "amount_received" = 0)),
-    CONSTRAINT "succeeded: present payment_method; absent next_action,_2348b758" CHECK ("state" <> 'succeeded' OR ("payment_method" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_received" >= 1 AND "amount_capturable" = 0)),
-    CONSTRAINT "canceled: present canceled_at, cancellation_reason; ab_3efbc479" CHECK ("state" <> 'canceled' OR ("canceled_at" IS NOT NULL AND "cancellation_reason" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0))
+    -- requires_payment_method: absent payment_method, next_action,
+    -- capture_before, canceled_at; amount_capturable == 0; amount_received ==
+    -- 0
+    CONSTRAINT "requires_payment_method: absent payment_method; 5 more" CHECK ("state" <> 'requires_payment_method' OR ("payment_method" IS NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0)),
+    -- requires_confirmation: present payment_method; absent next_action,
+    -- capture_before, canceled_at; amount_capturable == 0; amount_received ==
+    -- 0
+    CONSTRAINT "requires_confirmation: present payment_method; 5 more" CHECK ("state" <> 'requires_confirmation' OR ("payment_method" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0)),
+    -- requires_action: present payment_method, next_action; absent
+    -- capture_before, canceled_at; amount_capturable == 0; amount_received ==
+    -- 0
+    CONSTRAINT "requires_action: present payment_method, next_action; 4 more" CHECK ("state" <> 'requires_action' OR ("payment_method" IS NOT NULL AND "next_action" IS NOT NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0)),
+    -- processing: present payment_method; absent next_action, capture_before,
+    -- canceled_at; amount_capturable == 0
+    CONSTRAINT "processing: present payment_method; absent next_action; 3 more" CHECK ("state" <> 'processing' OR ("payment_method" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" = 0)),
+    -- requires_capture: present payment_method, capture_before; absent
+    -- next_action, canceled_at; amount_capturable >= 1; amount_received == 0
+    CONSTRAINT "requires_capture: present payment_method; 5 more" CHECK ("state" <> 'requires_capture' OR ("payment_method" IS NOT NULL AND "capture_before" IS NOT NULL AND "next_action" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" >= 1 AND "amount_received" = 0)),
+    -- succeeded: present payment_method; absent next_action, capture_before,
+    -- canceled_at; amount_received >= 1; amount_capturable == 0
+    CONSTRAINT "succeeded: present payment_method; absent next_action; 4 more" CHECK ("state" <> 'succeeded' OR ("payment_method" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_received" >= 1 AND "amount_capturable" = 0)),
+    -- canceled: present canceled_at, cancellation_reason; absent next_action,
+    -- capture_before; amount_capturable == 0; amount_received == 0
+    CONSTRAINT "canceled: present canceled_at, cancellation_reason; 4 more" CHECK ("state" <> 'canceled' OR ("canceled_at" IS NOT NULL AND "cancellation_reason" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0))
 ) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -200,6 +217,51 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "paymentintent_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "amount", "currency", "capture_method", "confirmation_method", "payment_method", "next_action", "amount_capturable", "capture_before", "amount_received", "last_payment_error", "confirmations", "canceled_at", "cancellation_reason" ON "paymentintent"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "paymentintent_unchained"();
+
+-- What the catalog says, for tools that show it.
+COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were made for.';
+COMMENT ON TABLE "paymentintent" IS 'One row per PaymentIntent. States: requires_payment_method, requires_confirmation, requires_action, processing, requires_capture; terminal: succeeded, canceled.';
+COMMENT ON COLUMN "paymentintent"."amount" IS 'What is to be paid, in the smallest unit of the currency.';
+COMMENT ON COLUMN "paymentintent"."currency" IS 'Three letters.';
+COMMENT ON COLUMN "paymentintent"."capture_method" IS 'Whether an approved payment is captured at once.';
+COMMENT ON COLUMN "paymentintent"."confirmation_method" IS 'Whether the client may go on by itself after an action of the customer.';
+COMMENT ON COLUMN "paymentintent"."payment_method" IS 'What is to be charged.';
+COMMENT ON COLUMN "paymentintent"."next_action" IS 'What the customer has to do.';
+COMMENT ON COLUMN "paymentintent"."amount_capturable" IS 'What is authorized and not captured yet.';
+COMMENT ON COLUMN "paymentintent"."capture_before" IS 'When the authorization ends.';
+COMMENT ON COLUMN "paymentintent"."amount_received" IS 'What was captured.';
+COMMENT ON COLUMN "paymentintent"."last_payment_error" IS 'Why the last try failed.';
+COMMENT ON COLUMN "paymentintent"."confirmations" IS 'How often it was tried.';
+COMMENT ON COLUMN "paymentintent"."canceled_at" IS 'When it was canceled.';
+COMMENT ON COLUMN "paymentintent"."cancellation_reason" IS 'Why it was canceled.';
+COMMENT ON COLUMN "paymentintent"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
+COMMENT ON COLUMN "paymentintent"."_open" IS 'for indexes: whether it is in these states; a trigger keeps it right';
+COMMENT ON COLUMN "paymentintent"."_minute_capture_before" IS 'for indexes: the minute of capture_before, which a heartbeat seldom changes';
+COMMENT ON CONSTRAINT "requires_payment_method: absent payment_method; 5 more" ON "paymentintent" IS 'requires_payment_method: absent payment_method, next_action, capture_before, canceled_at; amount_capturable == 0; amount_received == 0';
+COMMENT ON CONSTRAINT "requires_confirmation: present payment_method; 5 more" ON "paymentintent" IS 'requires_confirmation: present payment_method; absent next_action, capture_before, canceled_at; amount_capturable == 0; amount_received == 0';
+COMMENT ON CONSTRAINT "requires_action: present payment_method, next_action; 4 more" ON "paymentintent" IS 'requires_action: present payment_method, next_action; absent capture_before, canceled_at; amount_capturable == 0; amount_received == 0';
+COMMENT ON CONSTRAINT "processing: present payment_method; absent next_action; 3 more" ON "paymentintent" IS 'processing: present payment_method; absent next_action, capture_before, canceled_at; amount_capturable == 0';
+COMMENT ON CONSTRAINT "requires_capture: present payment_method; 5 more" ON "paymentintent" IS 'requires_capture: present payment_method, capture_before; absent next_action, canceled_at; amount_capturable >= 1; amount_received == 0';
+COMMENT ON CONSTRAINT "succeeded: present payment_method; absent next_action; 4 more" ON "paymentintent" IS 'succeeded: present payment_method; absent next_action, capture_before, canceled_at; amount_received >= 1; amount_capturable == 0';
+COMMENT ON CONSTRAINT "canceled: present canceled_at, cancellation_reason; 4 more" ON "paymentintent" IS 'canceled: present canceled_at, cancellation_reason; absent next_action, capture_before; amount_capturable == 0; amount_received == 0';
+COMMENT ON TABLE "paymentintent_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
+COMMENT ON COLUMN "paymentintent_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
+COMMENT ON COLUMN "paymentintent_events"."from_state" IS 'null: the creation';
+COMMENT ON COLUMN "paymentintent_events"."request_id" IS 'null: a call without one, or a step that another operation leads to';
+COMMENT ON COLUMN "paymentintent_events"."request_n" IS '-1: the request belongs to the record; else to the machine, and this is its index in a batch';
+COMMENT ON COLUMN "paymentintent_events"."changes" IS 'the new values of the changed fields; of a set, the added members';
+COMMENT ON COLUMN "paymentintent_events"."image" IS 'all fields, at revision 1 and every 64th';
+COMMENT ON COLUMN "paymentintent_events"."version" IS 'of the specification';
+COMMENT ON COLUMN "paymentintent_events"."cause" IS 'the operation that led to this one';
+COMMENT ON COLUMN "paymentintent_events"."guard" IS 'the guard that failed, when the call was recorded only for that';
+COMMENT ON COLUMN "paymentintent_events"."checksum" IS 'CRC-32C over the event';
+COMMENT ON COLUMN "paymentintent_events"."chain" IS 'over the sums of this event and all before it; see Event.Chain';
+COMMENT ON TABLE "paymentintent_outbox" IS 'Effects that wait for being performed.';
+COMMENT ON COLUMN "paymentintent_outbox"."rev" IS 'the revision whose commit asked for it';
+COMMENT ON COLUMN "paymentintent_outbox"."key" IS 'the effect''s idempotency key';
+COMMENT ON TABLE "paymentintent_groups" IS 'One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.';
+COMMENT ON COLUMN "paymentintent_groups"."name" IS 'of the guard or the sequence';
+COMMENT ON COLUMN "paymentintent_groups"."key" IS 'the group''s values as a JSON array';
 
 -- section: checks
 -- The log is append-only.

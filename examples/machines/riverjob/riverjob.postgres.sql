@@ -98,11 +98,21 @@ CREATE TABLE IF NOT EXISTS "riverjob" (
     CONSTRAINT "attempted_by is a set" CHECK ("fsm_is_set"("attempted_by")),
     CONSTRAINT "invariant: attempt <= max_attempts" CHECK ("attempt" <= "max_attempts"),
     CONSTRAINT "invariant: max_attempts >= 1" CHECK ("max_attempts" >= 1),
-    CONSTRAINT "pending: absent finalized_at, cancel_attempted_at; att_c2960915" CHECK ("state" <> 'pending' OR ("finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" < "max_attempts")),
-    CONSTRAINT "scheduled: absent finalized_at, cancel_attempted_at; a_7f0398c7" CHECK ("state" <> 'scheduled' OR ("finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" < "max_attempts")),
-    CONSTRAINT "available: absent finalized_at, cancel_attempted_at; a_2ffb39dc" CHECK ("state" <> 'available' OR ("finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" < "max_attempts")),
-    CONSTRAINT "running: present attempted_at, attempted_by; absent fi_bcc3b7fa" CHECK ("state" <> 'running' OR ("attempted_at" IS NOT NULL AND (json_array_length("attempted_by") > 0) AND "finalized_at" IS NULL AND "attempt" >= 1)),
-    CONSTRAINT "retryable: present error; absent finalized_at, cancel__7bcd60e0" CHECK ("state" <> 'retryable' OR ("error" IS NOT NULL AND "finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" >= 1 AND "attempt" < "max_attempts")),
+    -- pending: absent finalized_at, cancel_attempted_at; attempt <
+    -- max_attempts
+    CONSTRAINT "pending: absent finalized_at, cancel_attempted_at; 1 more" CHECK ("state" <> 'pending' OR ("finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" < "max_attempts")),
+    -- scheduled: absent finalized_at, cancel_attempted_at; attempt <
+    -- max_attempts
+    CONSTRAINT "scheduled: absent finalized_at, cancel_attempted_at; 1 more" CHECK ("state" <> 'scheduled' OR ("finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" < "max_attempts")),
+    -- available: absent finalized_at, cancel_attempted_at; attempt <
+    -- max_attempts
+    CONSTRAINT "available: absent finalized_at, cancel_attempted_at; 1 more" CHECK ("state" <> 'available' OR ("finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" < "max_attempts")),
+    -- running: present attempted_at, attempted_by; absent finalized_at;
+    -- attempt >= 1
+    CONSTRAINT "running: present attempted_at, attempted_by; 2 more" CHECK ("state" <> 'running' OR ("attempted_at" IS NOT NULL AND (json_array_length("attempted_by") > 0) AND "finalized_at" IS NULL AND "attempt" >= 1)),
+    -- retryable: present error; absent finalized_at, cancel_attempted_at;
+    -- attempt >= 1; attempt < max_attempts
+    CONSTRAINT "retryable: present error; absent finalized_at; 3 more" CHECK ("state" <> 'retryable' OR ("error" IS NOT NULL AND "finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" >= 1 AND "attempt" < "max_attempts")),
     CONSTRAINT "completed: present finalized_at, attempted_at" CHECK ("state" <> 'completed' OR ("finalized_at" IS NOT NULL AND "attempted_at" IS NOT NULL)),
     CONSTRAINT "cancelled: finalized_at is present" CHECK ("state" <> 'cancelled' OR "finalized_at" IS NOT NULL),
     CONSTRAINT "discarded: present finalized_at, error" CHECK ("state" <> 'discarded' OR ("finalized_at" IS NOT NULL AND "error" IS NOT NULL))
@@ -228,6 +238,50 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "riverjob_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "kind", "queue", "args", "priority", "unique_key", "max_attempts", "attempt", "attempted_at", "attempted_by", "scheduled_at", "cancel_attempted_at", "error", "finalized_at" ON "riverjob"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "riverjob_unchained"();
+
+-- What the catalog says, for tools that show it.
+COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were made for.';
+COMMENT ON TABLE "riverjob" IS 'One row per Job. States: pending, scheduled, available, running, retryable, completed, cancelled, discarded.';
+COMMENT ON COLUMN "riverjob"."kind" IS 'Which worker the job is for.';
+COMMENT ON COLUMN "riverjob"."queue" IS 'The queue that it waits in.';
+COMMENT ON COLUMN "riverjob"."args" IS 'What the worker is to do.';
+COMMENT ON COLUMN "riverjob"."priority" IS '1 goes first.';
+COMMENT ON COLUMN "riverjob"."unique_key" IS 'Two jobs with one key are one job, as long as the first is not cancelled or discarded.';
+COMMENT ON COLUMN "riverjob"."max_attempts" IS 'How often the job may be tried.';
+COMMENT ON COLUMN "riverjob"."attempt" IS 'How often it was tried.';
+COMMENT ON COLUMN "riverjob"."attempted_at" IS 'When the last attempt began.';
+COMMENT ON COLUMN "riverjob"."attempted_by" IS 'The clients that tried it.';
+COMMENT ON COLUMN "riverjob"."scheduled_at" IS 'The instant from which the job may run.';
+COMMENT ON COLUMN "riverjob"."cancel_attempted_at" IS 'When somebody asked to cancel the running job; it is not tried again.';
+COMMENT ON COLUMN "riverjob"."error" IS 'How the last attempt failed.';
+COMMENT ON COLUMN "riverjob"."finalized_at" IS 'When the job ended.';
+COMMENT ON COLUMN "riverjob"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
+COMMENT ON COLUMN "riverjob"."_in_pending_or_scheduled_or_available_or_running_or_re_c15bddf7" IS 'for indexes: whether it is in these states; a trigger keeps it right';
+COMMENT ON COLUMN "riverjob"."_minute_scheduled_at" IS 'for indexes: the minute of scheduled_at, which a heartbeat seldom changes';
+COMMENT ON COLUMN "riverjob"."_minute_attempted_at" IS 'for indexes: the minute of attempted_at, which a heartbeat seldom changes';
+COMMENT ON CONSTRAINT "pending: absent finalized_at, cancel_attempted_at; 1 more" ON "riverjob" IS 'pending: absent finalized_at, cancel_attempted_at; attempt < max_attempts';
+COMMENT ON CONSTRAINT "scheduled: absent finalized_at, cancel_attempted_at; 1 more" ON "riverjob" IS 'scheduled: absent finalized_at, cancel_attempted_at; attempt < max_attempts';
+COMMENT ON CONSTRAINT "available: absent finalized_at, cancel_attempted_at; 1 more" ON "riverjob" IS 'available: absent finalized_at, cancel_attempted_at; attempt < max_attempts';
+COMMENT ON CONSTRAINT "running: present attempted_at, attempted_by; 2 more" ON "riverjob" IS 'running: present attempted_at, attempted_by; absent finalized_at; attempt >= 1';
+COMMENT ON CONSTRAINT "retryable: present error; absent finalized_at; 3 more" ON "riverjob" IS 'retryable: present error; absent finalized_at, cancel_attempted_at; attempt >= 1; attempt < max_attempts';
+COMMENT ON TABLE "riverjob_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
+COMMENT ON COLUMN "riverjob_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
+COMMENT ON COLUMN "riverjob_events"."from_state" IS 'null: the creation';
+COMMENT ON COLUMN "riverjob_events"."request_id" IS 'null: a call without one, or a step that another operation leads to';
+COMMENT ON COLUMN "riverjob_events"."request_n" IS '-1: the request belongs to the record; else to the machine, and this is its index in a batch';
+COMMENT ON COLUMN "riverjob_events"."changes" IS 'the new values of the changed fields; of a set, the added members';
+COMMENT ON COLUMN "riverjob_events"."image" IS 'all fields, at revision 1 and every 64th';
+COMMENT ON COLUMN "riverjob_events"."version" IS 'of the specification';
+COMMENT ON COLUMN "riverjob_events"."cause" IS 'the operation that led to this one';
+COMMENT ON COLUMN "riverjob_events"."guard" IS 'the guard that failed, when the call was recorded only for that';
+COMMENT ON COLUMN "riverjob_events"."checksum" IS 'CRC-32C over the event';
+COMMENT ON COLUMN "riverjob_events"."chain" IS 'over the sums of this event and all before it; see Event.Chain';
+COMMENT ON TABLE "riverjob_outbox" IS 'Effects that wait for being performed.';
+COMMENT ON COLUMN "riverjob_outbox"."rev" IS 'the revision whose commit asked for it';
+COMMENT ON COLUMN "riverjob_outbox"."key" IS 'the effect''s idempotency key';
+COMMENT ON TABLE "riverjob_groups" IS 'One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.';
+COMMENT ON COLUMN "riverjob_groups"."name" IS 'of the guard or the sequence';
+COMMENT ON COLUMN "riverjob_groups"."key" IS 'the group''s values as a JSON array';
 
 -- section: checks
 -- The log is append-only.

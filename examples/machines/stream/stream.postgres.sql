@@ -52,8 +52,10 @@ CREATE TABLE IF NOT EXISTS "stream" (
     CONSTRAINT "closed_by is a known word" CHECK ("closed_by" IN ('end_stream', 'rst_sent', 'rst_received', 'skipped', 'connection_lost')),
     CONSTRAINT "error_code is from 0 to 4294967295" CHECK ("error_code" BETWEEN 0 AND 4294967295),
     CONSTRAINT "idle: absent closed_by, error_code" CHECK ("state" <> 'idle' OR ("closed_by" IS NULL AND "error_code" IS NULL)),
-    CONSTRAINT "reserved_local: absent closed_by, error_code; initiato_815fbe82" CHECK ("state" <> 'reserved_local' OR ("closed_by" IS NULL AND "error_code" IS NULL AND "initiator" = 'local')),
-    CONSTRAINT "reserved_remote: absent closed_by, error_code; initiat_d49b2aa4" CHECK ("state" <> 'reserved_remote' OR ("closed_by" IS NULL AND "error_code" IS NULL AND "initiator" = 'remote')),
+    -- reserved_local: absent closed_by, error_code; initiator == local
+    CONSTRAINT "reserved_local: absent closed_by, error_code; 1 more" CHECK ("state" <> 'reserved_local' OR ("closed_by" IS NULL AND "error_code" IS NULL AND "initiator" = 'local')),
+    -- reserved_remote: absent closed_by, error_code; initiator == remote
+    CONSTRAINT "reserved_remote: absent closed_by, error_code; 1 more" CHECK ("state" <> 'reserved_remote' OR ("closed_by" IS NULL AND "error_code" IS NULL AND "initiator" = 'remote')),
     CONSTRAINT "open: absent closed_by, error_code" CHECK ("state" <> 'open' OR ("closed_by" IS NULL AND "error_code" IS NULL)),
     CONSTRAINT "half_closed_local: absent closed_by, error_code" CHECK ("state" <> 'half_closed_local' OR ("closed_by" IS NULL AND "error_code" IS NULL)),
     CONSTRAINT "half_closed_remote: absent closed_by, error_code" CHECK ("state" <> 'half_closed_remote' OR ("closed_by" IS NULL AND "error_code" IS NULL)),
@@ -171,6 +173,37 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "stream_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "connection", "number", "initiator", "closed_by", "error_code" ON "stream"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "stream_unchained"();
+
+-- What the catalog says, for tools that show it.
+COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were made for.';
+COMMENT ON TABLE "stream" IS 'One row per Stream. States: idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed.';
+COMMENT ON COLUMN "stream"."connection" IS 'The connection.';
+COMMENT ON COLUMN "stream"."number" IS 'The identifier of the stream.';
+COMMENT ON COLUMN "stream"."initiator" IS 'Who may open it.';
+COMMENT ON COLUMN "stream"."closed_by" IS 'What closed it.';
+COMMENT ON COLUMN "stream"."error_code" IS 'The code of the RST_STREAM frame.';
+COMMENT ON COLUMN "stream"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
+COMMENT ON COLUMN "stream"."_in_open_or_half_closed_local_or_half_closed_remote" IS 'for indexes: whether it is in these states; a trigger keeps it right';
+COMMENT ON CONSTRAINT "reserved_local: absent closed_by, error_code; 1 more" ON "stream" IS 'reserved_local: absent closed_by, error_code; initiator == local';
+COMMENT ON CONSTRAINT "reserved_remote: absent closed_by, error_code; 1 more" ON "stream" IS 'reserved_remote: absent closed_by, error_code; initiator == remote';
+COMMENT ON TABLE "stream_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
+COMMENT ON COLUMN "stream_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
+COMMENT ON COLUMN "stream_events"."from_state" IS 'null: the creation';
+COMMENT ON COLUMN "stream_events"."request_id" IS 'null: a call without one, or a step that another operation leads to';
+COMMENT ON COLUMN "stream_events"."request_n" IS '-1: the request belongs to the record; else to the machine, and this is its index in a batch';
+COMMENT ON COLUMN "stream_events"."changes" IS 'the new values of the changed fields; of a set, the added members';
+COMMENT ON COLUMN "stream_events"."image" IS 'all fields, at revision 1 and every 64th';
+COMMENT ON COLUMN "stream_events"."version" IS 'of the specification';
+COMMENT ON COLUMN "stream_events"."cause" IS 'the operation that led to this one';
+COMMENT ON COLUMN "stream_events"."guard" IS 'the guard that failed, when the call was recorded only for that';
+COMMENT ON COLUMN "stream_events"."checksum" IS 'CRC-32C over the event';
+COMMENT ON COLUMN "stream_events"."chain" IS 'over the sums of this event and all before it; see Event.Chain';
+COMMENT ON TABLE "stream_outbox" IS 'Effects that wait for being performed.';
+COMMENT ON COLUMN "stream_outbox"."rev" IS 'the revision whose commit asked for it';
+COMMENT ON COLUMN "stream_outbox"."key" IS 'the effect''s idempotency key';
+COMMENT ON TABLE "stream_groups" IS 'One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.';
+COMMENT ON COLUMN "stream_groups"."name" IS 'of the guard or the sequence';
+COMMENT ON COLUMN "stream_groups"."key" IS 'the group''s values as a JSON array';
 
 -- section: checks
 -- The log is append-only.

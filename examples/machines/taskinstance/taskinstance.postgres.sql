@@ -89,10 +89,18 @@ CREATE TABLE IF NOT EXISTS "taskinstance" (
     CONSTRAINT "none: absent ended_at, trigger_ends_at" CHECK ("state" <> 'none' OR ("ended_at" IS NULL AND "trigger_ends_at" IS NULL)),
     CONSTRAINT "scheduled: absent ended_at, trigger_ends_at" CHECK ("state" <> 'scheduled' OR ("ended_at" IS NULL AND "trigger_ends_at" IS NULL)),
     CONSTRAINT "queued: present queued_at; absent ended_at, trigger_ends_at" CHECK ("state" <> 'queued' OR ("queued_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL)),
-    CONSTRAINT "running: present hostname, started_at, heartbeat_at; a_521b0032" CHECK ("state" <> 'running' OR ("hostname" IS NOT NULL AND "started_at" IS NOT NULL AND "heartbeat_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL AND "try_number" >= 1)),
-    CONSTRAINT "restarting: present started_at; absent ended_at, trigg_05a04cc8" CHECK ("state" <> 'restarting' OR ("started_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL AND "try_number" >= 1)),
-    CONSTRAINT "up_for_retry: present next_try_at; absent ended_at, tr_71355aa5" CHECK ("state" <> 'up_for_retry' OR ("next_try_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL AND "try_number" >= 1)),
-    CONSTRAINT "up_for_reschedule: present next_try_at; absent ended_a_d2989f1e" CHECK ("state" <> 'up_for_reschedule' OR ("next_try_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL)),
+    -- running: present hostname, started_at, heartbeat_at; absent ended_at,
+    -- trigger_ends_at; try_number >= 1
+    CONSTRAINT "running: present hostname, started_at, heartbeat_at; 3 more" CHECK ("state" <> 'running' OR ("hostname" IS NOT NULL AND "started_at" IS NOT NULL AND "heartbeat_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL AND "try_number" >= 1)),
+    -- restarting: present started_at; absent ended_at, trigger_ends_at;
+    -- try_number >= 1
+    CONSTRAINT "restarting: present started_at; absent ended_at; 2 more" CHECK ("state" <> 'restarting' OR ("started_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL AND "try_number" >= 1)),
+    -- up_for_retry: present next_try_at; absent ended_at, trigger_ends_at;
+    -- try_number >= 1
+    CONSTRAINT "up_for_retry: present next_try_at; absent ended_at; 2 more" CHECK ("state" <> 'up_for_retry' OR ("next_try_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL AND "try_number" >= 1)),
+    -- up_for_reschedule: present next_try_at; absent ended_at,
+    -- trigger_ends_at
+    CONSTRAINT "up_for_reschedule: present next_try_at; absent ended_at; 1 more" CHECK ("state" <> 'up_for_reschedule' OR ("next_try_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL)),
     CONSTRAINT "deferred: present next_method; absent ended_at" CHECK ("state" <> 'deferred' OR ("next_method" IS NOT NULL AND "ended_at" IS NULL)),
     CONSTRAINT "success: present ended_at; absent trigger_ends_at" CHECK ("state" <> 'success' OR ("ended_at" IS NOT NULL AND "trigger_ends_at" IS NULL)),
     CONSTRAINT "failed: present ended_at; absent trigger_ends_at" CHECK ("state" <> 'failed' OR ("ended_at" IS NOT NULL AND "trigger_ends_at" IS NULL)),
@@ -227,6 +235,53 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "taskinstance_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dag_id", "run_id", "task_id", "map_index", "try_number", "max_tries", "hostname", "queued_at", "heartbeat_at", "next_try_at", "trigger_ends_at", "next_method", "started_at", "ended_at", "note" ON "taskinstance"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "taskinstance_unchained"();
+
+-- What the catalog says, for tools that show it.
+COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were made for.';
+COMMENT ON TABLE "taskinstance" IS 'One row per TaskInstance. States: none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed, removed.';
+COMMENT ON COLUMN "taskinstance"."dag_id" IS 'The DAG.';
+COMMENT ON COLUMN "taskinstance"."run_id" IS 'The run of the DAG.';
+COMMENT ON COLUMN "taskinstance"."task_id" IS 'The task in the DAG.';
+COMMENT ON COLUMN "taskinstance"."map_index" IS 'Which of the mapped instances; -1 for a task that is not mapped.';
+COMMENT ON COLUMN "taskinstance"."try_number" IS 'How often it ran.';
+COMMENT ON COLUMN "taskinstance"."max_tries" IS 'How many of its failures are followed by another try.';
+COMMENT ON COLUMN "taskinstance"."hostname" IS 'The worker of the last try.';
+COMMENT ON COLUMN "taskinstance"."queued_at" IS 'When it was given to an executor.';
+COMMENT ON COLUMN "taskinstance"."heartbeat_at" IS 'When its worker was last heard of.';
+COMMENT ON COLUMN "taskinstance"."next_try_at" IS 'When it may be scheduled again.';
+COMMENT ON COLUMN "taskinstance"."trigger_ends_at" IS 'When its trigger is given up.';
+COMMENT ON COLUMN "taskinstance"."next_method" IS 'Where the task goes on after its trigger.';
+COMMENT ON COLUMN "taskinstance"."started_at" IS 'When the last try began.';
+COMMENT ON COLUMN "taskinstance"."ended_at" IS 'When it was finished.';
+COMMENT ON COLUMN "taskinstance"."note" IS 'What who marked it says.';
+COMMENT ON COLUMN "taskinstance"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
+COMMENT ON COLUMN "taskinstance"."_in_scheduled" IS 'for indexes: whether it is in these states; a trigger keeps it right';
+COMMENT ON COLUMN "taskinstance"."_minute_next_try_at" IS 'for indexes: the minute of next_try_at, which a heartbeat seldom changes';
+COMMENT ON COLUMN "taskinstance"."_minute_queued_at" IS 'for indexes: the minute of queued_at, which a heartbeat seldom changes';
+COMMENT ON COLUMN "taskinstance"."_minute_heartbeat_at" IS 'for indexes: the minute of heartbeat_at, which a heartbeat seldom changes';
+COMMENT ON COLUMN "taskinstance"."_minute_trigger_ends_at" IS 'for indexes: the minute of trigger_ends_at, which a heartbeat seldom changes';
+COMMENT ON CONSTRAINT "running: present hostname, started_at, heartbeat_at; 3 more" ON "taskinstance" IS 'running: present hostname, started_at, heartbeat_at; absent ended_at, trigger_ends_at; try_number >= 1';
+COMMENT ON CONSTRAINT "restarting: present started_at; absent ended_at; 2 more" ON "taskinstance" IS 'restarting: present started_at; absent ended_at, trigger_ends_at; try_number >= 1';
+COMMENT ON CONSTRAINT "up_for_retry: present next_try_at; absent ended_at; 2 more" ON "taskinstance" IS 'up_for_retry: present next_try_at; absent ended_at, trigger_ends_at; try_number >= 1';
+COMMENT ON CONSTRAINT "up_for_reschedule: present next_try_at; absent ended_at; 1 more" ON "taskinstance" IS 'up_for_reschedule: present next_try_at; absent ended_at, trigger_ends_at';
+COMMENT ON TABLE "taskinstance_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
+COMMENT ON COLUMN "taskinstance_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
+COMMENT ON COLUMN "taskinstance_events"."from_state" IS 'null: the creation';
+COMMENT ON COLUMN "taskinstance_events"."request_id" IS 'null: a call without one, or a step that another operation leads to';
+COMMENT ON COLUMN "taskinstance_events"."request_n" IS '-1: the request belongs to the record; else to the machine, and this is its index in a batch';
+COMMENT ON COLUMN "taskinstance_events"."changes" IS 'the new values of the changed fields; of a set, the added members';
+COMMENT ON COLUMN "taskinstance_events"."image" IS 'all fields, at revision 1 and every 64th';
+COMMENT ON COLUMN "taskinstance_events"."version" IS 'of the specification';
+COMMENT ON COLUMN "taskinstance_events"."cause" IS 'the operation that led to this one';
+COMMENT ON COLUMN "taskinstance_events"."guard" IS 'the guard that failed, when the call was recorded only for that';
+COMMENT ON COLUMN "taskinstance_events"."checksum" IS 'CRC-32C over the event';
+COMMENT ON COLUMN "taskinstance_events"."chain" IS 'over the sums of this event and all before it; see Event.Chain';
+COMMENT ON TABLE "taskinstance_outbox" IS 'Effects that wait for being performed.';
+COMMENT ON COLUMN "taskinstance_outbox"."rev" IS 'the revision whose commit asked for it';
+COMMENT ON COLUMN "taskinstance_outbox"."key" IS 'the effect''s idempotency key';
+COMMENT ON TABLE "taskinstance_groups" IS 'One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.';
+COMMENT ON COLUMN "taskinstance_groups"."name" IS 'of the guard or the sequence';
+COMMENT ON COLUMN "taskinstance_groups"."key" IS 'the group''s values as a JSON array';
 
 -- section: checks
 -- The log is append-only.

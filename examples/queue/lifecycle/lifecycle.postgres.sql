@@ -57,8 +57,10 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "attempt is a count" CHECK ("attempt" >= 0),
     CONSTRAINT "queued: absent owner, lease, result, error" CHECK ("state" <> 'queued' OR ("owner" IS NULL AND "lease" IS NULL AND "result" IS NULL AND "error" IS NULL)),
-    CONSTRAINT "claimed: present owner, lease; absent result, error; a_70518c4e" CHECK ("state" <> 'claimed' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "result" IS NULL AND "error" IS NULL AND "attempt" >= 1)),
-    CONSTRAINT "running: present owner, lease; absent result, error; a_8373039c" CHECK ("state" <> 'running' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "result" IS NULL AND "error" IS NULL AND "attempt" >= 1)),
+    -- claimed: present owner, lease; absent result, error; attempt >= 1
+    CONSTRAINT "claimed: present owner, lease; absent result, error; 1 more" CHECK ("state" <> 'claimed' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "result" IS NULL AND "error" IS NULL AND "attempt" >= 1)),
+    -- running: present owner, lease; absent result, error; attempt >= 1
+    CONSTRAINT "running: present owner, lease; absent result, error; 1 more" CHECK ("state" <> 'running' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "result" IS NULL AND "error" IS NULL AND "attempt" >= 1)),
     CONSTRAINT "succeeded: present result; absent error" CHECK ("state" <> 'succeeded' OR ("result" IS NOT NULL AND "error" IS NULL)),
     CONSTRAINT "failed: present error; absent result" CHECK ("state" <> 'failed' OR ("error" IS NOT NULL AND "result" IS NULL)),
     CONSTRAINT "stalled: absent owner, lease, result, error" CHECK ("state" <> 'stalled' OR ("owner" IS NULL AND "lease" IS NULL AND "result" IS NULL AND "error" IS NULL))
@@ -182,6 +184,40 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "lifecycle_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" ON "lifecycle"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "lifecycle_unchained"();
+
+-- What the catalog says, for tools that show it.
+COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were made for.';
+COMMENT ON TABLE "lifecycle" IS 'One row per Job. States: queued, claimed, running, stalled; terminal: succeeded, failed.';
+COMMENT ON COLUMN "lifecycle"."dedupe_key" IS 'Enqueueing the same key again returns the job that is there.';
+COMMENT ON COLUMN "lifecycle"."payload" IS 'The work to do.';
+COMMENT ON COLUMN "lifecycle"."owner" IS 'The worker that is responsible for the job.';
+COMMENT ON COLUMN "lifecycle"."lease" IS 'The instant at which the owner''s claim ends unless a heartbeat extends it.';
+COMMENT ON COLUMN "lifecycle"."result" IS 'What the work yielded.';
+COMMENT ON COLUMN "lifecycle"."error" IS 'Why the work failed.';
+COMMENT ON COLUMN "lifecycle"."attempt" IS 'How often the job was claimed.';
+COMMENT ON COLUMN "lifecycle"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
+COMMENT ON COLUMN "lifecycle"."_open" IS 'for indexes: whether it is in these states; a trigger keeps it right';
+COMMENT ON COLUMN "lifecycle"."_minute_lease" IS 'for indexes: the minute of lease, which a heartbeat seldom changes';
+COMMENT ON CONSTRAINT "claimed: present owner, lease; absent result, error; 1 more" ON "lifecycle" IS 'claimed: present owner, lease; absent result, error; attempt >= 1';
+COMMENT ON CONSTRAINT "running: present owner, lease; absent result, error; 1 more" ON "lifecycle" IS 'running: present owner, lease; absent result, error; attempt >= 1';
+COMMENT ON TABLE "lifecycle_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
+COMMENT ON COLUMN "lifecycle_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
+COMMENT ON COLUMN "lifecycle_events"."from_state" IS 'null: the creation';
+COMMENT ON COLUMN "lifecycle_events"."request_id" IS 'null: a call without one, or a step that another operation leads to';
+COMMENT ON COLUMN "lifecycle_events"."request_n" IS '-1: the request belongs to the record; else to the machine, and this is its index in a batch';
+COMMENT ON COLUMN "lifecycle_events"."changes" IS 'the new values of the changed fields; of a set, the added members';
+COMMENT ON COLUMN "lifecycle_events"."image" IS 'all fields, at revision 1 and every 64th';
+COMMENT ON COLUMN "lifecycle_events"."version" IS 'of the specification';
+COMMENT ON COLUMN "lifecycle_events"."cause" IS 'the operation that led to this one';
+COMMENT ON COLUMN "lifecycle_events"."guard" IS 'the guard that failed, when the call was recorded only for that';
+COMMENT ON COLUMN "lifecycle_events"."checksum" IS 'CRC-32C over the event';
+COMMENT ON COLUMN "lifecycle_events"."chain" IS 'over the sums of this event and all before it; see Event.Chain';
+COMMENT ON TABLE "lifecycle_outbox" IS 'Effects that wait for being performed.';
+COMMENT ON COLUMN "lifecycle_outbox"."rev" IS 'the revision whose commit asked for it';
+COMMENT ON COLUMN "lifecycle_outbox"."key" IS 'the effect''s idempotency key';
+COMMENT ON TABLE "lifecycle_groups" IS 'One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.';
+COMMENT ON COLUMN "lifecycle_groups"."name" IS 'of the guard or the sequence';
+COMMENT ON COLUMN "lifecycle_groups"."key" IS 'the group''s values as a JSON array';
 
 -- section: checks
 -- The log is append-only.

@@ -168,6 +168,35 @@ $fsm$;
 CREATE OR REPLACE TRIGGER "notice_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "topic", "number", "body", "give_up_at" ON "notice"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "notice_unchained"();
 
+-- What the catalog says, for tools that show it.
+COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were made for.';
+COMMENT ON TABLE "notice" IS 'One row per Notice. States: due, dead; terminal: delivered, dropped.';
+COMMENT ON COLUMN "notice"."topic" IS 'What the notice is about, such as an order''s number.';
+COMMENT ON COLUMN "notice"."number" IS 'The notice''s place among those of its topic, from 1.';
+COMMENT ON COLUMN "notice"."body" IS 'What is sent.';
+COMMENT ON COLUMN "notice"."give_up_at" IS 'When it becomes a dead letter.';
+COMMENT ON COLUMN "notice"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
+COMMENT ON COLUMN "notice"."_open" IS 'for indexes: whether it is in these states; a trigger keeps it right';
+COMMENT ON COLUMN "notice"."_minute_give_up_at" IS 'for indexes: the minute of give_up_at, which a heartbeat seldom changes';
+COMMENT ON TABLE "notice_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
+COMMENT ON COLUMN "notice_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
+COMMENT ON COLUMN "notice_events"."from_state" IS 'null: the creation';
+COMMENT ON COLUMN "notice_events"."request_id" IS 'null: a call without one, or a step that another operation leads to';
+COMMENT ON COLUMN "notice_events"."request_n" IS '-1: the request belongs to the record; else to the machine, and this is its index in a batch';
+COMMENT ON COLUMN "notice_events"."changes" IS 'the new values of the changed fields; of a set, the added members';
+COMMENT ON COLUMN "notice_events"."image" IS 'all fields, at revision 1 and every 64th';
+COMMENT ON COLUMN "notice_events"."version" IS 'of the specification';
+COMMENT ON COLUMN "notice_events"."cause" IS 'the operation that led to this one';
+COMMENT ON COLUMN "notice_events"."guard" IS 'the guard that failed, when the call was recorded only for that';
+COMMENT ON COLUMN "notice_events"."checksum" IS 'CRC-32C over the event';
+COMMENT ON COLUMN "notice_events"."chain" IS 'over the sums of this event and all before it; see Event.Chain';
+COMMENT ON TABLE "notice_outbox" IS 'Effects that wait for being performed.';
+COMMENT ON COLUMN "notice_outbox"."rev" IS 'the revision whose commit asked for it';
+COMMENT ON COLUMN "notice_outbox"."key" IS 'the effect''s idempotency key';
+COMMENT ON TABLE "notice_groups" IS 'One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.';
+COMMENT ON COLUMN "notice_groups"."name" IS 'of the guard or the sequence';
+COMMENT ON COLUMN "notice_groups"."key" IS 'the group''s values as a JSON array';
+
 -- section: checks
 -- The log is append-only.
 

@@ -430,6 +430,9 @@ $fsm$;
 CREATE OR REPLACE TRIGGER "ticket_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "weight", "loud", "kind", "desk", "since", "extra", "watchers", "reminders" ON "ticket"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "ticket_unchained"();
 
+-- What the catalog says, for tools that show it.
+COMMENT ON TABLE "ticket" IS 'One row per Ticket. States: open, held, parked; terminal: solved.';
+
 -- The log is append-only.
 
 CREATE OR REPLACE FUNCTION "ticket_events_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$

@@ -1,0 +1,80 @@
+package sqlstore
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode/utf8"
+)
+
+// comment reads COMMENT ON COLUMN "table"."column" IS 'text', or one about a table or a
+// constraint.
+func comment(list []token) piece {
+	p := piece{kind: "comment"}
+	for i, t := range list {
+		switch {
+		case i < 2:
+		case t.is("IS"):
+			text := list[i+1].text
+			p.is = strings.ReplaceAll(text[1:len(text)-1], "''", "'")
+			return p
+		case t.is("ON"):
+			p.name, p.table = p.name+" ON ", list[i+1].name()
+		default:
+			if i == 3 {
+				p.name, p.table = p.name+" ", t.name()
+			}
+			p.name += t.text
+		}
+	}
+	return piece{}
+}
+
+// comments is the part of the catalog's query for what is said of the machine's tables, and
+// for the rules that they have.
+func (p *postgres) comments() string {
+	const name = `'"' || replace(%::text, '"', '""') || '"'`
+	named := func(column string) string { return strings.Replace(name, "%", column, 1) }
+	tables := `c.relnamespace = ` + p.namespace() + ` AND (c.relname LIKE $1 OR c.relname = 'fsm_meta')`
+	rule := `'CONSTRAINT ' || ` + named("k.conname") + ` || ' ON ' || ` + named("c.relname")
+	return `UNION ALL SELECT 'comment', 'TABLE ' || ` + named("c.relname") + `, d.description FROM pg_description AS d
+			JOIN pg_class AS c ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = 0 WHERE ` + tables + `
+		UNION ALL SELECT 'comment', 'COLUMN ' || ` + named("c.relname") + ` || '.' || ` +
+		named("a.attname") + `, d.description FROM pg_description AS d
+			JOIN pg_class AS c ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid
+			JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = d.objsubid WHERE ` + tables + `
+		UNION ALL SELECT 'comment', ` + rule + `, d.description FROM pg_description AS d
+			JOIN pg_constraint AS k ON d.classoid = 'pg_constraint'::regclass AND d.objoid = k.oid
+			JOIN pg_class AS c ON c.oid = k.conrelid WHERE ` + tables + `
+		UNION ALL SELECT 'rule', ` + rule + `, '' FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid
+			WHERE k.contype = 'c' AND ` + tables
+}
+
+// commented returns what says of an object what it is, where nothing is said: what is there
+// may be a user's. A rule that an older fsmgen has named otherwise gets its name of today.
+func commented(w piece, have map[string]string) []string {
+	if _, there := have["comment "+w.name]; there {
+		return nil
+	}
+	rest, rule := strings.CutPrefix(w.name, "CONSTRAINT ")
+	_, table := have["table "+w.table]
+	if _, there := have["rule "+w.name]; there || !rule || !table {
+		return []string{w.text}
+	}
+	old, on := quote(formerName(w.is)), " ON "+quote(w.table)
+	if _, there := have["rule CONSTRAINT "+old+on]; !there {
+		return nil // somebody has dropped it
+	}
+	name := "ALTER TABLE " + quote(w.table) + " RENAME CONSTRAINT " + old + " TO " + strings.TrimSuffix(rest, on)
+	return []string{name, w.text}
+}
+
+// formerName is the name that a rule had which is longer than a name can be.
+func formerName(rule string) string {
+	sum := sha256.Sum256([]byte(rule))
+	keep := min(maxIdentifier-9, len(rule)-1)
+	for keep > 0 && !utf8.RuneStart(rule[keep]) {
+		keep--
+	}
+	return rule[:keep] + "_" + hex.EncodeToString(sum[:4])
+}
