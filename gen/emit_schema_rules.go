@@ -120,10 +120,11 @@ type lookup struct {
 	present []*spec.Field
 	parking *parking // of `next`; nil where it passes over nothing
 	due     bool     // the sweeper's
+	asked   bool     // of a `lookup`: its rows come by id in the end, and rows that lack a field are not asked for
 }
 
-// lookups returns the indexes for deadlines, `next`, groups and the
-// projection's key. An index that a unique rule already gives is left out.
+// lookups returns the indexes for deadlines, `next`, groups, the
+// projection's key and `lookup`. An index that a unique rule already gives is left out.
 func lookups(m *spec.Machine) []lookup {
 	var all []lookup
 	for _, o := range m.Operations {
@@ -175,6 +176,12 @@ func lookups(m *spec.Machine) []lookup {
 		})
 		if !known {
 			all = append(all, lookup{why: "the key of the projection", name: []string{"projection"}, fields: key})
+		}
+	}
+	for _, l := range m.Lookups {
+		if !m.OneRecord(l) {
+			all = append(all, lookup{why: "the look-up " + l.Name, name: []string{"lookup", l.Name},
+				fields: refFields(l.Fields), order: l.Order, states: lookupStates(m, l), asked: true})
 		}
 	}
 	return all

@@ -252,7 +252,7 @@ func (s *schemaText) indexes() {
 			for _, o := range l.order {
 				keys = append(keys, s.orderKeys(o, slices.Contains(l.present, o.Field))...)
 			}
-			if len(l.order) > 0 {
+			if len(l.order) > 0 || l.asked {
 				keys = append(keys, `"id"`)
 			}
 		}
@@ -261,8 +261,19 @@ func (s *schemaText) indexes() {
 			continue
 		}
 		s.line("-- %s", l.why)
-		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (%s)%s;", s.object(l.name...), t, strings.Join(keys, ", "), s.partial(l.states))
+		where := s.partial(l.states, s.lacking(&l)...)
+		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (%s)%s;", s.object(l.name...), t, strings.Join(keys, ", "), where)
 	}
+}
+
+// lacking returns the fields of a look-up that rows may lack: those need no place in its index.
+func (s *schemaText) lacking(l *lookup) (list []*spec.Field) {
+	for _, f := range l.fields {
+		if l.asked && f.Type.Optional && s.d.sparse {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // orderKeys returns the index keys of one key of an order: absent values come

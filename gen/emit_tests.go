@@ -315,19 +315,24 @@ func (e *testEmitter) given(o *spec.Operation) string {
 
 // inputValue takes an input out of an abstract call.
 func (e *testEmitter) inputValue(in *spec.Input) string {
+	return e.callValue(in.Name, in.Type, e.n.inputType(in))
+}
+
+// callValue takes a value of a type out of an abstract call.
+func (e *testEmitter) callValue(name string, t spec.Type, enum *enumNames) string {
 	method := map[spec.Kind]string{
 		spec.KindString: "Text", spec.KindInt: "Int", spec.KindCounter: "Int", spec.KindSequence: "Int", spec.KindBool: "Bool",
 		spec.KindTime: "Time", spec.KindJSON: "JSON", spec.KindSet: "Set",
-	}[in.Type.Kind]
-	if in.Type.Kind == spec.KindEnum {
-		word := "fsmtest.Word[" + e.n.inputType(in).Type + "]"
-		if isOptional(in.Type) {
-			return fmt.Sprintf("fsmtest.Opt(c, %q, %s)", in.Name, word)
+	}[t.Kind]
+	if t.Kind == spec.KindEnum {
+		word := "fsmtest.Word[" + enum.Type + "]"
+		if isOptional(t) {
+			return fmt.Sprintf("fsmtest.Opt(c, %q, %s)", name, word)
 		}
-		return fmt.Sprintf("%s(c, %q)", word, in.Name)
+		return fmt.Sprintf("%s(c, %q)", word, name)
 	}
-	if isOptional(in.Type) {
-		return fmt.Sprintf("fsmtest.Opt(c, %q, fsmtest.Call.%s)", in.Name, method)
+	if isOptional(t) {
+		return fmt.Sprintf("fsmtest.Opt(c, %q, fsmtest.Call.%s)", name, method)
 	}
-	return fmt.Sprintf("c.%s(%q)", method, in.Name)
+	return fmt.Sprintf("c.%s(%q)", method, name)
 }

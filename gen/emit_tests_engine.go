@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/format"
 	"slices"
+	"strings"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -41,8 +42,13 @@ func (e *engineEmitter) engine() {
 	record := e.n.Record
 	m := func(name string) string { return e.n.ours("machine", name) }
 	e.line("// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.")
-	e.line("func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }")
+	if len(e.m.Lookups) > 0 {
+		e.line("func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine, testLookups...) }")
+	} else {
+		e.line("func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }")
+	}
 	e.line("")
+	e.lookupTable()
 	e.line("// testEngine is what it reaches of an opened machine.")
 	e.line("func testEngine(machine any) *enginetest.Engine[%s] {", record)
 	e.line("m := machine.(*Machine)")
@@ -79,6 +85,7 @@ func (e *engineEmitter) engine() {
 	}
 	e.line("Batch: enginetest.Batch(m.%s),", m("Batch"))
 	e.line("Join: enginetest.Join(m.%s),", m("In"))
+	e.lookups()
 	e.bare()
 	e.handles()
 	e.line("Operations: map[string]enginetest.Ways[%s]{", record)
@@ -91,6 +98,52 @@ func (e *engineEmitter) engine() {
 	e.line("}")
 	e.line("}")
 	e.line("")
+}
+
+// lookupTable writes the look-ups in the specification's words.
+func (e *engineEmitter) lookupTable() {
+	if len(e.m.Lookups) == 0 {
+		return
+	}
+	e.line("var testLookups = []enginetest.Lookup{")
+	for _, l := range e.m.Lookups {
+		var order []string
+		for _, o := range l.Order {
+			order = append(order, map[bool]string{true: "-"}[o.Descending]+o.Field.Name)
+		}
+		text := entry("Name", l.Name, "Fields", refList(l.Fields), "In", stateList(l.In), "Order", strings.Join(order, ", "))
+		if e.m.OneRecord(l) {
+			text += ", One: true"
+		}
+		e.line("{%s},", text)
+	}
+	e.line("}")
+	e.line("")
+}
+
+// lookups writes the adapters to look-ups.
+func (e *engineEmitter) lookups() {
+	if len(e.m.Lookups) == 0 {
+		return
+	}
+	e.line("Lookups: map[string]enginetest.Find[%s]{", e.n.Record)
+	for _, l := range e.m.Lookups {
+		args := "ctx"
+		for _, r := range l.Fields {
+			t := r.Field.Type
+			t.Optional = false
+			args += ", " + e.callValue(r.Field.Name, t, e.n.fieldEnum(r.Field))
+		}
+		call, page := fmt.Sprintf("m.%s(%s, p)", spec.GoName(l.Name), args), "p"
+		if e.m.OneRecord(l) {
+			call, page = fmt.Sprintf("enginetest.OneRecord(m.%s(%s))", spec.GoName(l.Name), args), "_"
+		}
+		e.line("%q: func(ctx context.Context, c fsmtest.Call, %s fsm.Page) ([]%s, fsm.Page, error) {",
+			l.Name, page, e.n.Record)
+		e.line("return %s", call)
+		e.line("},")
+	}
+	e.line("},")
 }
 
 // bare writes how the machine is opened without its effects.

@@ -226,6 +226,11 @@ func TestQuarantine(t *testing.T) {
 	if n != 2 {
 		t.Errorf("listed %d records, want 2", n)
 	}
+	page, _, err := m.Page(t.Context(), &storetest.InLane, []any{"a"}, fsm.Page{Size: 5})
+	var refused *fsm.Refusal
+	if !errors.As(err, &refused) || refused.Code != fsm.ErrQuarantined || refused.ID != "p1" || len(page) != 1 || page[0].ID != good.Record.ID {
+		t.Errorf("a page has %d records beside %v, want the good one and ErrQuarantined of the other", len(page), err)
+	}
 	if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("", "")); !errors.Is(err, fsm.ErrQuarantined) {
 		t.Errorf("Apply: %v, want ErrQuarantined", err)
 	}

@@ -66,8 +66,8 @@ func Some[T any](v T) Optional[T] { return driver.Some(v) }
 var (
 	// ErrClosed is what a call gets after the store was closed.
 	ErrClosed = driver.ErrClosed
-	// ErrCursor is what a cursor gets that is none of this log: it was made up, or
-	// the log has been restored since in a place where it does not hold.
+	// ErrCursor is the error of a cursor that this log or look-up has not given. A log
+	// that was restored since may have lost it, too.
 	ErrCursor = driver.ErrCursor
 	// ErrInside is what a call gets that would wait for the transaction which it is
 	// made in.

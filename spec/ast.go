@@ -56,6 +56,7 @@ type astMachine struct {
 	invariant  []*astFact
 	guards     []*astGuard
 	unique     []*astUnique
+	lookups    []*astLookup
 	operations []*astOperation
 	forbidden  []*astForbidden
 	projection *astProjection
@@ -126,6 +127,11 @@ type astPeers struct {
 type astUnique struct {
 	name, err, message word
 	fields, in         list
+}
+
+type astLookup struct {
+	name, doc         word
+	fields, in, order list
 }
 
 type astOperation struct {

@@ -42,6 +42,10 @@ func meaning(m *Machine) string {
 	for _, u := range m.Unique {
 		line("unique %s error=%s fields=%s in=%s", u.Name, u.Error, refSet(u.Fields), stateSet(u.In))
 	}
+	for _, l := range m.Lookups {
+		line("lookup %s fields=%s in=%s order=%s",
+			l.Name, nameList(l.Fields, refName), stateSet(l.In), nameList(l.Order, orderName))
+	}
 	for _, o := range m.Operations {
 		line("operation %s", operationText(o))
 	}
@@ -76,6 +80,7 @@ func nameSet[T any](list []T, name func(T) string) string {
 
 func fieldName(f *Field) string             { return f.Name }
 func refName(f FieldRef) string             { return f.Field.Name }
+func orderName(o Order) string              { return map[bool]string{true: "-"}[o.Descending] + o.Field.Name }
 func stateName(s StateRef) string           { return s.State.Name }
 func refSet(list []FieldRef) string         { return nameSet(list, refName) }
 func stateSet(list []StateRef) string       { return nameSet(list, stateName) }

@@ -29,6 +29,7 @@ type Machine struct {
 	Invariant  []*Fact // MUST facts of every state
 	Guards     []*Guard
 	Unique     []*Unique
+	Lookups    []*Lookup
 	Operations []*Operation
 	Forbidden  []*Forbidden
 	Projection *Projection // nil when there is none
@@ -255,6 +256,16 @@ type Unique struct {
 	Error    string
 	ErrorPos Pos
 	Message  string
+}
+
+// Lookup is a question of the application: the records with the same values in the fields.
+type Lookup struct {
+	Pos    Pos
+	Name   string
+	Doc    string
+	Fields []FieldRef
+	In     []StateRef // nil: in any state
+	Order  []Order    // then by id
 }
 
 // Actor says who runs an operation.

@@ -7,7 +7,7 @@ const rootName = "the specification"
 
 var rootKeys = []string{
 	"fsm", "machine", "layers", "entity", "version", "doc", "requests", "otherwise", "allow", "fields", "states", "removed", "invariant",
-	"guards", "unique", "operations", "forbidden", "projection", "probes",
+	"guards", "unique", "lookup", "operations", "forbidden", "projection", "probes",
 }
 
 // Parse reads a specification. It returns the resolved machine, or nil when a
@@ -93,6 +93,7 @@ func (p *parser) machine(root *node) *astMachine {
 	p.removed(o, m)
 	p.guards(o, m)
 	p.uniques(o, m)
+	p.lookups(o, m)
 	p.operations(o, m)
 	m.forbidden = p.moves(o, "forbidden", true)
 	p.projection(o, m)
@@ -390,6 +391,24 @@ func (p *parser) uniques(o *object, m *astMachine) {
 		u.fields = uo.some("fields", uo.wordOrWords("fields"), "name at least one field")
 		u.in = uo.some("in", uo.words("in"), "list the states in which the fields are unique")
 		u.err, u.message = uo.name("error"), uo.word("message")
+	}
+}
+
+func (p *parser) lookups(o *object, m *astMachine) {
+	entries, _ := p.declarations(o, "lookup")
+	for _, e := range entries {
+		lo := p.object(e.value, "lookup "+e.name.text, "doc", "fields", "in", "order")
+		if lo == nil {
+			continue
+		}
+		lo.anchor = e.name
+		lo.require("fields")
+		m.lookups = append(m.lookups, &astLookup{
+			name: e.name, doc: lo.word("doc"),
+			fields: lo.some("fields", lo.wordOrWords("fields"), "name at least one field"),
+			in:     lo.some("in", lo.words("in"), "list the states whose records are found, or remove the key: all are"),
+			order:  lo.words("order"),
+		})
 	}
 }
 

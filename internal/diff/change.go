@@ -81,6 +81,7 @@ func Machines(old, next *spec.Machine) *Report {
 	c.operations()
 	c.invariants()
 	c.uniques()
+	c.lookups()
 	c.guards()
 	c.declarations()
 	c.projection()

@@ -75,15 +75,15 @@ func (c *comparison) picking(o, n *spec.Operation) {
 		if less := without(o.Next.Where, n.Next.Where); len(less) > 0 {
 			c.report("FSM705", where, "records that were passed over are now picked", "%s picks also where %s does not hold", n.Name, factTexts(less))
 		}
-		if a, b := orderWords(o.Next), orderWords(n.Next); !slices.Equal(a, b) {
+		if a, b := orderWords(o.Next.Order), orderWords(n.Next.Order); !slices.Equal(a, b) {
 			c.report("FSM710", where, "", "%s picks by %s, it picked by %s", n.Name, orNothing(b), orNothing(a))
 		}
 	}
 }
 
-func orderWords(x *spec.Next) []string {
+func orderWords(order []spec.Order) []string {
 	var words []string
-	for _, k := range x.Order {
+	for _, k := range order {
 		word := k.Field.Stored()
 		if k.Descending {
 			word = "-" + word

@@ -27,6 +27,7 @@ func Markdown(m *spec.Machine) ([]byte, error) {
 	p.states()
 	p.fields()
 	p.guards()
+	p.lookups()
 	p.operations()
 	p.matrix()
 	p.projection()
@@ -254,6 +255,37 @@ func (p *page) guards() {
 			states = append(states, s.State.Name)
 		}
 		p.line("| %s | no other record in %s has the same %s | %s | %s |", code(u.Name), text(strings.Join(states, ", ")), code(strings.Join(names, ", ")), code(u.Error), text(u.Message))
+	}
+}
+
+func (p *page) lookups() {
+	if len(p.m.Lookups) == 0 {
+		return
+	}
+	p.line("")
+	p.line("## Look-ups")
+	p.line("")
+	p.line("| name | finds by | in | in the order of | |")
+	p.line("|---|---|---|---|---|")
+	for _, l := range p.m.Lookups {
+		var fields, states, order []string
+		for _, f := range l.Fields {
+			fields = append(fields, f.Field.Name)
+		}
+		for _, s := range l.In {
+			states = append(states, s.State.Name)
+		}
+		for _, o := range l.Order {
+			order = append(order, map[bool]string{true: "-"}[o.Descending]+o.Field.Name)
+		}
+		in, by := "all states", code(strings.Join(append(order, "id"), ", "))
+		if len(states) > 0 {
+			in = text(strings.Join(states, ", "))
+		}
+		if p.m.OneRecord(l) {
+			by = "one record at most"
+		}
+		p.line("| %s | %s | %s | %s | %s |", code(l.Name), code(strings.Join(fields, ", ")), in, by, text(l.Doc))
 	}
 }
 

@@ -30,6 +30,7 @@ var edits = []struct {
 	{"the projection goes", "execution", []string{}},
 	{"only the version rises", "task", []string{"entity: Task", "entity: Task\nversion: 2"}},
 	{"names change", "task", []string{"pending", "waiting", "  waiting:  ", "  waiting:\n    was: pending  "}},
+	{"a look-up comes", "ingest", []string{"guards:\n", "lookup:\n  ready: {fields: attempts, in: [pending, failed], order: [-run_after]}\n  stalling: {fields: stalls_at}\n\nguards:\n"}},
 }
 
 func edited(t *testing.T, i int) (old, next *spec.Machine) {

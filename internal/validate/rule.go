@@ -28,7 +28,7 @@ type Rule struct {
 
 // Rules are all rules, by code.
 var Rules = slices.SortedFunc(
-	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, proofRules, counterRules, groupRules, projectionRules, usageRules, layerRules, callerRules, triggerRules, changeRules, modelRules)),
+	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, proofRules, counterRules, groupRules, projectionRules, usageRules, layerRules, lookupRules, callerRules, triggerRules, changeRules, modelRules)),
 	func(a, b Rule) int { return strings.Compare(a.Code, b.Code) },
 )
 

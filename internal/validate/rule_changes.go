@@ -21,7 +21,7 @@ enum. Old rows may not fit: ` + "`fsmgen diff --rows`" + ` prints the queries th
 	},
 	{
 		Code: "FSM703", Name: "Go interface changed", Severity: spec.Error, Changes: true,
-		Doc: `SOURCE. Something that callers name in Go is gone, is called otherwise, or has another type: an operation, an input, an
+		Doc: `SOURCE. Something that callers name in Go is gone, is called otherwise, or has another type: an operation, an input, a look-up, an
 error, a constant of a state or an event. Rows and events stay as they are, but no caller compiles before it is changed.`,
 	},
 	{
@@ -57,7 +57,7 @@ a record that holds it: bring the new version to all readers before a writer use
 	{
 		Code: "FSM710", Name: "transition does something else", Severity: spec.Error, Changes: true,
 		Doc: `BEHAVIOR. The same call has another result: another state, other fields, another step after it, another order of picks, or
-another trigger. Callers compile and succeed, and find that result.`,
+another trigger; or a look-up finds other records or sorts them otherwise. Callers compile and succeed, and find that result.`,
 	},
 	{
 		Code: "FSM711", Name: "projection changed", Severity: spec.Error, Changes: true,

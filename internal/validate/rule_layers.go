@@ -77,6 +77,9 @@ func storeNeeds(p *Pass) {
 	for _, u := range m.Unique {
 		report(u.Pos, u.Name, "take it out of the file", "`unique`: it would have to know the other records")
 	}
+	for _, l := range m.Lookups {
+		report(l.Pos, l.Name, "take it out of the file", "`lookup`: it would have to find records")
+	}
 	for _, probe := range m.Probes {
 		report(probe.Pos, probe.Name, "take it out of the file", "probes: it has no audit that would ask them")
 	}

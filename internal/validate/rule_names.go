@@ -136,6 +136,9 @@ func ofFile(m *spec.Machine) []identifier {
 	for _, e := range sentinels(m) {
 		add("package", "Err"+spec.GoName(e.name), "error", e.name, e.pos)
 	}
+	for _, l := range m.Lookups {
+		add("machine", spec.GoName(l.Name), "lookup", l.Name, l.Pos)
+	}
 	for _, probe := range m.Probes {
 		add("probes", spec.GoName(probe.Name), "probe", probe.Name, probe.Pos)
 	}

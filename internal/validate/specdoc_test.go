@@ -80,7 +80,7 @@ func docBlocks(t *testing.T, doc string) []docBlock {
 
 // merged are the sections whose declarations a fragment adds or replaces one
 // by one; any other section is replaced as a whole.
-var merged = []string{"fields", "states", "guards", "unique", "operations", "probes"}
+var merged = []string{"fields", "states", "guards", "unique", "lookup", "operations", "probes"}
 
 // complete puts the declarations of a fragment into a machine.
 func complete(base, fragment string) string {
@@ -205,6 +205,7 @@ func TestSpecDocNamesEveryKey(t *testing.T) {
 		{"none", "guards:\n  owner_only: {none: {same: queue, in: [open], qqqq: 1}, error: not_owner}\n", "## Guards"},
 		{"fewer", "guards:\n  owner_only: {fewer: {than: 2, same: queue, in: [open], qqqq: 1}, error: not_owner}\n", "## Guards"},
 		{"unique", "unique:\n  one: {fields: queue, in: [open], error: two, qqqq: 1}\n", "## Unique"},
+		{"lookup", "lookup:\n  of_queue: {fields: queue, qqqq: 1}\n", "## Look-ups"},
 		{"operation", "operations:\n  other: {from: open, to: same, qqqq: 1}\n", "## Operations"},
 		{"was of an operation", "operations:\n  other: {from: open, to: same, was: {qqqq: 1}}\n", "## Renames"},
 		{"input", "operations:\n  other: {from: open, to: same, input: {x: {type: string, qqqq: 1}}}\n", "### `input`"},

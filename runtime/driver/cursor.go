@@ -16,6 +16,6 @@ type Entry struct {
 // Ref returns the record and the revision at which the event stands.
 func (e *Event) Ref() Ref { return Ref{e.ID, e.Rev} }
 
-// ErrCursor is what a cursor gets that is none of this log: it was made up, or
-// the log has been restored since in a place where it does not hold.
-var ErrCursor = errors.New("the cursor is not of this log; start again with an empty one")
+// ErrCursor is the error of a cursor that this log or look-up has not given. A log
+// that was restored since may have lost it, too.
+var ErrCursor = errors.New("the cursor is not one of this list; begin again with an empty one")

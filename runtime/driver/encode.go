@@ -132,8 +132,8 @@ func AppendValue(b []byte, k Kind, v any) ([]byte, error) {
 	return nil, fmt.Errorf("a %T cannot be a value of kind %d", v, k)
 }
 
-// decodeValue is the reverse of AppendValue.
-func decodeValue(k Kind, raw json.RawMessage) (any, error) {
+// DecodeValue is the reverse of AppendValue.
+func DecodeValue(k Kind, raw json.RawMessage) (any, error) {
 	text := string(raw)
 	if text == "null" {
 		return nil, nil

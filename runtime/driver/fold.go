@@ -126,7 +126,7 @@ func (r *Row) FoldImage(s *Schema, e *Event) error {
 			}
 			return fmt.Errorf("image: no field is stored as %q", name)
 		}
-		v, err := decodeValue(kind, m[name])
+		v, err := DecodeValue(kind, m[name])
 		if err != nil {
 			return fmt.Errorf("image: %s: %w", name, err)
 		}
@@ -164,7 +164,7 @@ func applyChanges(s *Schema, row *Row, e *Event) error {
 			}
 			return fmt.Errorf("changes: no field is stored as %q", name)
 		}
-		v, err := decodeValue(s.Columns[i].Kind, m[name])
+		v, err := DecodeValue(s.Columns[i].Kind, m[name])
 		if err != nil {
 			return fmt.Errorf("changes: %s: %w", name, err)
 		}

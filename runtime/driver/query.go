@@ -7,7 +7,8 @@ type Query struct {
 	States []string // stored words; nil: all
 	Where  []Cond   // all must hold
 	Order  []Order  // ties by id, ascending
-	After  string   // only ids above this one; for paging in id order, without Order
+	After  string   // only rows behind this one: without Order, ids above this one
+	Behind []any    // with Order: what the row After holds of its columns, as in Row.Values
 	Limit  int      // 0: all
 	Lock   bool     // in a Tx: lock the rows, pass over those that another writer has locked
 

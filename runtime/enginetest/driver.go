@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -15,6 +16,10 @@ type (
 	Engine[R any] = oracle.Engine[R]
 	// Ways are further ways to call one operation.
 	Ways[R any] = oracle.Ways[R]
+	// Lookup is a question of the application.
+	Lookup = oracle.Lookup
+	// Find is how the suites reach a look-up.
+	Find[R any] = oracle.Find[R]
 	// Holding is what a handle shows of its record.
 	Holding[R any] = oracle.Holding[R]
 	// Working is how workers are made.
@@ -41,6 +46,14 @@ func Batch[M, R any](
 	return func(ctx context.Context, collect func(any) error) ([]fsm.Outcome[R], error) {
 		return batch(ctx, func(m *M) error { return collect(m) })
 	}
+}
+
+// OneRecord is what a look-up over unique fields answers, as one that has pages.
+func OneRecord[R any](r R, err error) ([]R, fsm.Page, error) {
+	if errors.Is(err, fsm.ErrNotFound) {
+		return nil, fsm.Page{}, nil
+	}
+	return []R{r}, fsm.Page{}, err
 }
 
 // All returns the values with these names.

@@ -9,13 +9,14 @@ import (
 )
 
 // Run runs what fsmtest.Run leaves out, over the same table and the same driver; engine
-// is what only these suites call.
-func Run[R any](t *testing.T, table fsmtest.Table, d fsmtest.Driver[R], engine func(machine any) *Engine[R]) {
+// is what only these suites call, and lookups are those of the specification.
+func Run[R any](t *testing.T, table fsmtest.Table, d fsmtest.Driver[R], engine func(machine any) *Engine[R], lookups ...Lookup) {
 	t.Helper()
 	m, err := oracle.Compile(table)
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.Lookups = lookups
 	d.Engine, d.Stores = engine, slices.Clone(d.Stores)
 	for i, st := range d.Stores {
 		d.Stores[i].Shared = shared[st.Name]

@@ -67,6 +67,9 @@ func durable[R any](s *oracle.Suite[R], st oracle.Store) func(*testing.T) {
 		t.Run("triggers", func(t *testing.T) { triggers(s, t, st) })
 		t.Run("startup", func(t *testing.T) { startup(s, t, st) })
 		t.Run("reading", func(t *testing.T) { reading(s, t, st) })
+		if len(s.M.Lookups) > 0 {
+			t.Run("lookups", func(t *testing.T) { s.Lookups(t, st) })
+		}
 		t.Run("handles", func(t *testing.T) { handles(s, t, st) })
 		t.Run("joined", func(t *testing.T) { joined(s, t, st) })
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // lookups compares the indexes that a store is told of with the queries that
-// the machine makes often: what is due, what `next` picks, the groups of guards
-// and the key of the projection.
+// the machine makes often: what is due, what `next` picks, the groups of guards,
+// the key of the projection and `lookup`.
 func lookups[R any](s *oracle.Suite[R], t *testing.T) {
 	var got []string
 	for _, x := range s.D.Descriptor.Schema.Indexes {
@@ -67,6 +67,21 @@ func lookupTexts(m *oracle.Model) []string {
 	}
 	if m.Projection != nil && !uniqueFrom(m, oracle.List(m.Projection.Key)) {
 		want = append(want, lookupText("projection", m.StoredNames(oracle.List(m.Projection.Key)...), nil, nil))
+	}
+	for _, l := range m.Lookups {
+		if l.One { // the index of the unique rule serves
+			continue
+		}
+		var order []string
+		for _, key := range oracle.List(l.Order) {
+			name, falls := strings.CutPrefix(key, "-")
+			order = append(order, map[bool]string{true: "-"}[falls]+m.StoredNames(name)[0])
+		}
+		in := storedStates(m, oracle.List(l.In))
+		if len(in) == len(m.StateOrder) {
+			in = nil
+		}
+		want = append(want, lookupText("lookup."+l.Name, m.StoredNames(oracle.List(l.Fields)...), order, in))
 	}
 	return want
 }

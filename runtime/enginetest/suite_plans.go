@@ -158,6 +158,18 @@ func plans[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 		}
 		demand(plans, "ORDER BY ", words.index, sorts, 1)
 	}
+	for _, l := range s.M.Lookups {
+		c := oracle.Call{Inputs: map[string]any{}}
+		for _, name := range oracle.List(l.Fields) {
+			f := s.M.FieldByName[name]
+			c.Inputs[name] = f.Zero()
+			if f.Kind == driver.KindEnum {
+				c.Inputs[name] = f.Names[0]
+			}
+		}
+		plans := ask(func() error { _, _, err := h.D.Lookups[l.Name](h.Ctx, c, fsm.Page{}); return err })
+		demand(plans, "ORDER BY ", words.index, words.sorts, 1)
+	}
 }
 
 // equals reports whether a query asks for one value of a column.

@@ -25,10 +25,12 @@ func (r *reader) find(q *driver.Query, f visit) error {
 		return r.each(q, p, f)
 	}
 	q2 := *q
-	q2.Order = nil
+	q2.Order, q2.After = nil, ""
 	var list []driver.Row
 	err = r.each(&q2, p, func(row *driver.Row) (bool, error) {
-		list = append(list, *row)
+		if rows.Behind(r.t.schema, row, q) {
+			list = append(list, *row)
+		}
 		return true, nil
 	})
 	if err != nil {
@@ -127,10 +129,16 @@ func (r *reader) planIndex(q *driver.Query, x *driver.Index, values []any) (plan
 	prefix := r.t.keys.base + partIndex + x.Name + "\x00" + joined(values)
 	p := plan{span: below(prefix)}
 	n := 4 * len(x.Columns)
-	if len(q.Order) > 0 && len(q.Order) <= len(x.Order) && slices.Equal(q.Order, x.Order[:len(q.Order)]) &&
-		len(q.Order) == len(x.Order) { // a longer one would break ties otherwise than by id
+	if slices.Equal(q.Order, x.Order) { // a longer one would break ties otherwise than by id
 		p.sorted = true
-		n += 2
+		n += min(2, len(q.Order)*2)
+		if q.After != "" {
+			at := []byte(prefix)
+			for i, o := range q.Order {
+				at = appendValue(at, q.Behind[i], o.Descending)
+			}
+			p.span.from = next(string(at) + q.After)
+		}
 	}
 	if len(x.Order) > 0 && !x.Order[0].Descending {
 		for _, c := range q.Where {
@@ -204,7 +212,7 @@ func (r *reader) each(q *driver.Query, p plan, f visit) error {
 
 // byID offers rows by their ids, which are sorted, some at a time.
 func (r *reader) byID(q *driver.Query, ids []string, f visit) error {
-	if q.After != "" {
+	if q.After != "" && len(q.Order) == 0 {
 		i, found := slices.BinarySearch(ids, q.After)
 		if found {
 			i++
@@ -251,7 +259,7 @@ func (r *reader) some(q *driver.Query, ids []string, f visit) (more bool, err er
 // offer gives a row to f if it fits.
 func (r *reader) offer(q *driver.Query, id string, value []byte, f visit) (more bool, err error) {
 	row := r.t.rowAsItIs(id, value)
-	if !rows.Fit(r.t.schema, &row, q) {
+	if !rows.Fit(r.t.schema, &row, q) || !rows.Behind(r.t.schema, &row, q) {
 		return true, nil
 	}
 	return f(&row)

@@ -66,7 +66,7 @@ func (v *view) find(q driver.Query) ([]driver.Row, error) {
 		return nil, fmt.Errorf("memstore: %w", err)
 	}
 	start := 0
-	if q.After != "" {
+	if q.After != "" && len(q.Order) == 0 {
 		i, found := slices.BinarySearch(v.table.ids, q.After)
 		if found {
 			i++
@@ -76,7 +76,7 @@ func (v *view) find(q driver.Query) ([]driver.Row, error) {
 	var list []driver.Row
 	for _, id := range v.table.ids[start:] {
 		row := v.table.rows[id]
-		if !rows.Fit(v.schema, &row, &q) {
+		if !rows.Fit(v.schema, &row, &q) || !rows.Behind(v.schema, &row, &q) {
 			continue
 		}
 		list = append(list, row)

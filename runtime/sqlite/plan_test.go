@@ -177,6 +177,17 @@ func TestPlans(t *testing.T) {
 		{"dedupe", parcels, func(tx fsm.Tx) error {
 			return drain(tx, driver.Query{Where: []driver.Cond{{Column: "label", Op: driver.OpEq, Value: "l"}}, Limit: 1})
 		}, "parcel_unique_dedupe_register", false},
+		{"a page", parcels, func(tx fsm.Tx) error {
+			return drain(tx, driver.Query{States: storetest.InLane.States, Where: []driver.Cond{{Column: "lane", Op: driver.OpEq, Value: "a"}},
+				Order: storetest.InLane.Order, Limit: 10})
+		}, "parcel_lookup_in_lane", false},
+		{"the next page", parcels, func(tx fsm.Tx) error {
+			return drain(tx, driver.Query{States: storetest.InLane.States, Where: []driver.Cond{{Column: "lane", Op: driver.OpEq, Value: "a"}},
+				Order: storetest.InLane.Order, After: "x", Behind: []any{now, "l"}, Limit: 10})
+		}, "parcel_lookup_in_lane", false},
+		{"the next page by id", parcels, func(tx fsm.Tx) error {
+			return drain(tx, driver.Query{Where: []driver.Cond{{Column: "size", Op: driver.OpEq, Value: "small"}}, After: "x", Limit: 10})
+		}, "parcel_lookup_of_size", false},
 		{"a group of a guard", parcels, func(tx fsm.Tx) error {
 			_, err := tx.Peers(driver.PeerQuery{Name: "lane_open", Columns: []string{"lane"}, Values: []any{"a"}, States: []string{"shelved"}, Except: "p"})
 			return err

@@ -47,7 +47,9 @@ func indexForm(text string) string {
 		return text
 	}
 	text = text[m[2]:m[3]] + text[m[1]:]
-	return strings.Join(strings.Fields(indexWords.ReplaceAllString(text, " ")), " ")
+	text = strings.Join(strings.Fields(indexWords.ReplaceAllString(text, " ")), " ")
+	text = strings.ReplaceAll(text, "DESC NULLS LAST", "DESC LAST")
+	return strings.ReplaceAll(text, " NULLS LAST", "") // as usual, of which the catalog says nothing
 }
 
 // indexAgain makes an index again unless PostgreSQL, when it makes the wanted one over

@@ -239,7 +239,14 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 		parts = append(parts, quote(q.Park.Column)+" IS NULL")
 	}
 	parts = append(parts, more...)
-	if q.After != "" {
+	switch {
+	case q.After != "" && len(q.Order) > 0:
+		behind, err := t.behind(b, q, 0)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, behind)
+	case q.After != "":
 		parts = append(parts, `"id" > `+b.arg(q.After))
 	}
 	if len(q.States) > 0 && first != "" && !ranged {
@@ -255,6 +262,38 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 		b.WriteString(" WHERE " + strings.Join(parts, " AND "))
 	}
 	return nil
+}
+
+// behind is the condition that a row stands behind the place where a query with an order
+// begins: its first key is beyond, or it is equal and the rest is beyond, and so on to the id.
+func (t *table) behind(b *text, q *driver.Query, i int) (string, error) {
+	if len(q.Behind) != len(q.Order) {
+		return "", fmt.Errorf("sqlstore: a query of %s by %d columns begins behind %d values",
+			t.schema.Machine, len(q.Order), len(q.Behind))
+	}
+	if i == len(q.Order) {
+		return `"id" > ` + b.arg(q.After), nil
+	}
+	o, value := q.Order[i], q.Behind[i]
+	kind, err := t.kind(o.Column)
+	if err != nil {
+		return "", err
+	}
+	column := t.dialect.operand(quote(o.Column), kind)
+	if value == nil { // absent values are the last
+		rest, err := t.behind(b, q, i+1)
+		return column + " IS NULL AND " + rest, err
+	}
+	sign := map[bool]string{true: " < ", false: " > "}[o.Descending]
+	condition := ""
+	if t.mayLack(o.Column, q) {
+		condition = "(" + column + " IS NULL OR "
+	} else { // the range, which an index can begin with
+		condition = column + strings.TrimSuffix(sign, " ") + "= " + b.arg(t.bind(value)) + " AND ("
+	}
+	condition += column + sign + b.arg(t.bind(value)) + " OR " + column + " = " + b.arg(t.bind(value)) + " AND "
+	rest, err := t.behind(b, q, i+1)
+	return condition + rest + ")", err
 }
 
 // selectRows returns the statement of a query, for the columns of a row and more.

@@ -9,6 +9,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Spec is the specification of the suite's machine, for a generator.
@@ -96,9 +97,21 @@ func Schema() *driver.Schema {
 			{Name: "next.hold", Columns: []string{"lane"}, Order: []driver.Order{{Column: "weight", Descending: true}}, States: []string{"waiting"}},
 			{Name: "due.release", Order: []driver.Order{{Column: "due"}}, States: []string{"held"}},
 			{Name: "peers.lane_open", Columns: []string{"lane"}, States: []string{"shelved"}},
+			{Name: "lookup.in_lane", Columns: []string{"lane"}, Order: InLane.Order, States: InLane.States},
+			{Name: "lookup.of_size", Columns: OfSize.Columns},
 		},
 	}
 }
+
+// The look-ups of the machine.
+var (
+	InLane = fsmimpl.Lookup{
+		Name: "in_lane", Columns: []string{"lane"}, States: []string{"waiting", "held"},
+		Order: []driver.Order{{Column: "created_at", Descending: true}, {Column: "label"}},
+	}
+	OfSize  = fsmimpl.Lookup{Name: "of_size", Columns: []string{"size"}}
+	ByLabel = fsmimpl.Lookup{Name: "by_label", Columns: []string{"label"}}
+)
 
 // column makes a row's value of an optional field.
 func column[T any](o fsm.Optional[T]) any {

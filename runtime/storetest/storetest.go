@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"request", requestTests},
 		{"unique", uniqueTests},
 		{"query", queryTests},
+		{"lookup", lookupTests},
 		{"inspect", inspectTests},
 		{"lock", lockTests},
 		{"log", logTests},

@@ -155,6 +155,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "stream_unique_one_per_number" ON "stream" ("c
 -- What queries look for.
 -- the group of guard room
 CREATE INDEX IF NOT EXISTS "stream_peers_room" ON "stream" ("connection", "initiator") WHERE "_in_open_or_half_closed_local_or_half_closed_remote";
+-- the look-up of_connection
+CREATE INDEX IF NOT EXISTS "stream_lookup_of_connection" ON "stream" ("connection", "number", "id") WHERE "_in_open_or_half_closed_local_or_half_closed_remote";
 
 CREATE OR REPLACE FUNCTION "stream_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -522,5 +524,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('stream', 1, '96a614f2090d0509362ff81efad5944eeea34e41db8ae4578b50084d190baf71', 'full', 'postgres')
+VALUES ('stream', 1, '1718af4409776f40754edc636342ef8b3139bbe20b0b59a40819b49dd7b79dda', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -156,6 +156,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "stream_unique_one_per_number" ON "stream" ("c
 CREATE INDEX IF NOT EXISTS "stream_state" ON "stream" ("state", "id");
 -- the group of guard room
 CREATE INDEX IF NOT EXISTS "stream_peers_room" ON "stream" ("connection", "initiator") WHERE "state" IN ('open', 'half_closed_local', 'half_closed_remote');
+-- the look-up of_connection
+CREATE INDEX IF NOT EXISTS "stream_lookup_of_connection" ON "stream" ("connection", "number", "id") WHERE "state" IN ('open', 'half_closed_local', 'half_closed_remote');
 
 CREATE TRIGGER IF NOT EXISTS "stream_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "connection", "number", "initiator", "closed_by", "error_code" ON "stream"
 WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
@@ -412,9 +414,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'stream', '96a614f2090d0509362ff81efad5944eeea34e41db8ae4578b50084d190baf71', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'stream', '1718af4409776f40754edc636342ef8b3139bbe20b0b59a40819b49dd7b79dda', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('stream', 'stream_events', 'stream_outbox', 'stream_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'stream');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('stream', 1, '96a614f2090d0509362ff81efad5944eeea34e41db8ae4578b50084d190baf71', 'full', 'sqlite');
+VALUES ('stream', 1, '1718af4409776f40754edc636342ef8b3139bbe20b0b59a40819b49dd7b79dda', 'full', 'sqlite');

@@ -14,7 +14,12 @@ import (
 )
 
 // TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine, testLookups...) }
+
+var testLookups = []enginetest.Lookup{
+	{Name: "of_connection", Fields: "connection", In: "open, half_closed_local, half_closed_remote", Order: "number"},
+	{Name: "by_number", Fields: "connection, number", One: true},
+}
 
 // testEngine is what it reaches of an opened machine.
 func testEngine(machine any) *enginetest.Engine[Stream] {
@@ -33,6 +38,14 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 		},
 		Batch: enginetest.Batch(m.Batch),
 		Join:  enginetest.Join(m.In),
+		Lookups: map[string]enginetest.Find[Stream]{
+			"of_connection": func(ctx context.Context, c fsmtest.Call, p fsm.Page) ([]Stream, fsm.Page, error) {
+				return m.OfConnection(ctx, c.Text("connection"), p)
+			},
+			"by_number": func(ctx context.Context, c fsmtest.Call, _ fsm.Page) ([]Stream, fsm.Page, error) {
+				return enginetest.OneRecord(m.ByNumber(ctx, c.Text("connection"), c.Int("number")))
+			},
+		},
 		Hold: func(r Stream, actor string) (got enginetest.Holding[Stream]) {
 			j, err := Hold(m, r, actor)
 			if err != nil {

@@ -40,7 +40,7 @@ close_connection   | .       | -> closed         | -> closed         | -> closed
 var testTable = fsmtest.Table{
 	Machine: "stream", Entity: "Stream", Version: 1,
 	Spec:    "../stream.yaml",
-	Hash:    "96a614f2090d0509362ff81efad5944eeea34e41db8ae4578b50084d190baf71",
+	Hash:    "1718af4409776f40754edc636342ef8b3139bbe20b0b59a40819b49dd7b79dda",
 	Enforce: "full", RequestID: "none", ExpectedRev: "optional",
 	Matrix: testMatrix,
 	Fields: []fsmtest.Field{

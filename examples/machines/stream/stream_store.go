@@ -25,7 +25,7 @@ var schema = &driver.Schema{
 	Machine:     "stream",
 	Entity:      "Stream",
 	Version:     1,
-	Hash:        "96a614f2090d0509362ff81efad5944eeea34e41db8ae4578b50084d190baf71",
+	Hash:        "1718af4409776f40754edc636342ef8b3139bbe20b0b59a40819b49dd7b79dda",
 	Table:       "stream",
 	Enforce:     "full",
 	RequestID:   driver.Never,
@@ -51,6 +51,7 @@ var schema = &driver.Schema{
 	},
 	Indexes: []driver.Index{
 		{Name: "peers.room", Columns: []string{"connection", "initiator"}, States: []string{"open", "half_closed_local", "half_closed_remote"}},
+		{Name: "lookup.of_connection", Columns: []string{"connection"}, Order: []driver.Order{{Column: "number"}}, States: []string{"open", "half_closed_local", "half_closed_remote"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -220,6 +221,31 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 		states = States()
 	}
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
+}
+
+// OfConnection returns a page of the records in state open, half_closed_local
+// or half_closed_remote that have this connection, by number and id, and the
+// page behind it. A record that breaks a rule is left out; the error names it.
+//
+// What ends with the connection.
+func (m *Machine) OfConnection(ctx context.Context, connection string, page fsm.Page) ([]Stream, fsm.Page, error) {
+	l := fsmimpl.Lookup{
+		Name:    "of_connection",
+		Columns: []string{"connection"},
+		States:  []string{"open", "half_closed_local", "half_closed_remote"},
+		Order:   []driver.Order{{Column: "number"}},
+	}
+	return m.core.Page(ctx, &l, []any{connection}, page)
+}
+
+// ByNumber returns the Stream that has this connection and number, or
+// fsm.ErrNotFound.
+func (m *Machine) ByNumber(ctx context.Context, connection string, number int64) (Stream, error) {
+	l := fsmimpl.Lookup{
+		Name:    "by_number",
+		Columns: []string{"connection", "number"},
+	}
+	return m.core.Find(ctx, &l, []any{connection, number})
 }
 
 // In returns the machine within a transaction of the caller's own, which

@@ -68,6 +68,7 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     "_in_held" boolean NOT NULL DEFAULT false,
     -- for indexes: the minute of due, which a heartbeat seldom changes
     "_minute_due" timestamptz,
+    "_in_waiting_or_held" boolean NOT NULL DEFAULT false,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('waiting', 'held', 'shelved', 'sent')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -180,6 +181,10 @@ CREATE INDEX IF NOT EXISTS "parcel_next_hold" ON "parcel" ("lane", "weight" DESC
 CREATE INDEX IF NOT EXISTS "parcel_due_release" ON "parcel" ("_minute_due") WHERE "_in_held";
 -- the group of guard lane_open
 CREATE INDEX IF NOT EXISTS "parcel_peers_lane_open" ON "parcel" ("lane") WHERE "_in_shelved";
+-- the look-up in_lane
+CREATE INDEX IF NOT EXISTS "parcel_lookup_in_lane" ON "parcel" ("lane", "created_at" DESC, "label" NULLS LAST, "id") WHERE "_in_waiting_or_held";
+-- the look-up of_size
+CREATE INDEX IF NOT EXISTS "parcel_lookup_of_size" ON "parcel" ("size", "id") WHERE "size" IS NOT NULL;
 
 CREATE OR REPLACE FUNCTION "parcel_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -188,11 +193,12 @@ BEGIN
     NEW."_in_waiting" := NEW."state" IN ('waiting');
     NEW."_in_held" := NEW."state" IN ('held');
     NEW."_minute_due" := date_trunc('minute', NEW."due");
+    NEW."_in_waiting_or_held" := NEW."state" IN ('waiting', 'held');
     RETURN NEW;
 END
 $fsm$;
 CREATE OR REPLACE TRIGGER "parcel_computed" BEFORE INSERT OR UPDATE ON "parcel"
-    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('waiting', 'held', 'shelved')) OR NEW."_in_shelved" IS DISTINCT FROM (NEW."state" IN ('shelved')) OR NEW."_in_waiting" IS DISTINCT FROM (NEW."state" IN ('waiting')) OR NEW."_in_held" IS DISTINCT FROM (NEW."state" IN ('held')) OR NEW."_minute_due" IS DISTINCT FROM (date_trunc('minute', NEW."due"))) EXECUTE FUNCTION "parcel_computed"();
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('waiting', 'held', 'shelved')) OR NEW."_in_shelved" IS DISTINCT FROM (NEW."state" IN ('shelved')) OR NEW."_in_waiting" IS DISTINCT FROM (NEW."state" IN ('waiting')) OR NEW."_in_held" IS DISTINCT FROM (NEW."state" IN ('held')) OR NEW."_minute_due" IS DISTINCT FROM (date_trunc('minute', NEW."due")) OR NEW."_in_waiting_or_held" IS DISTINCT FROM (NEW."state" IN ('waiting', 'held'))) EXECUTE FUNCTION "parcel_computed"();
 
 CREATE OR REPLACE FUNCTION "parcel_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -526,5 +532,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('parcel', 1, '4ca7dd2d6b35e618f2e73fa48c9263699af8ce551e22e8dac28636f9f94ac6f5', 'full', 'postgres')
+VALUES ('parcel', 1, '635238c47dff1033c2e251523a78169de3aafa6b1173e71dd93e8bea4061eca6', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -156,6 +156,10 @@ CREATE INDEX IF NOT EXISTS "parcel_next_hold" ON "parcel" ("lane", "weight" IS N
 CREATE INDEX IF NOT EXISTS "parcel_due_release" ON "parcel" ("due", "id") WHERE "state" IN ('held');
 -- the group of guard lane_open
 CREATE INDEX IF NOT EXISTS "parcel_peers_lane_open" ON "parcel" ("lane") WHERE "state" IN ('shelved');
+-- the look-up in_lane
+CREATE INDEX IF NOT EXISTS "parcel_lookup_in_lane" ON "parcel" ("lane", "created_at" DESC, "label" IS NULL, "label", "id") WHERE "state" IN ('waiting', 'held');
+-- the look-up of_size
+CREATE INDEX IF NOT EXISTS "parcel_lookup_of_size" ON "parcel" ("size", "id");
 
 CREATE TRIGGER IF NOT EXISTS "parcel_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves" ON "parcel"
 WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
@@ -417,9 +421,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'parcel', '4ca7dd2d6b35e618f2e73fa48c9263699af8ce551e22e8dac28636f9f94ac6f5', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'parcel', '635238c47dff1033c2e251523a78169de3aafa6b1173e71dd93e8bea4061eca6', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('parcel', 'parcel_events', 'parcel_outbox', 'parcel_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'parcel');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('parcel', 1, '4ca7dd2d6b35e618f2e73fa48c9263699af8ce551e22e8dac28636f9f94ac6f5', 'full', 'sqlite');
+VALUES ('parcel', 1, '635238c47dff1033c2e251523a78169de3aafa6b1173e71dd93e8bea4061eca6', 'full', 'sqlite');

@@ -73,6 +73,7 @@ type Engine[R any] struct {
 	Sweep      func(ctx context.Context) (int, error) // nil when no trigger waits for a time
 	Startup    func(ctx context.Context) (int, error) // nil when nothing runs at startup
 	Deliver    func(ctx context.Context) (int, error) // nil without effects that are delivered
+	Lookups    map[string]Find[R]                     // by name
 	// Batch makes the calls that collect makes, all or none.
 	Batch func(ctx context.Context, collect func(machine any) error) ([]fsm.Outcome[R], error)
 	// Join is the machine within a transaction of the caller's own.

@@ -14,6 +14,7 @@ import (
 // Model is a table taken apart, with every name bound.
 type Model struct {
 	Table
+	Lookups     []Lookup // of which enginetest tells
 	Short       bool     // fewer cases are enough
 	spec        []string // the lines of the specification, once read
 	Order       []string // field names as in the table

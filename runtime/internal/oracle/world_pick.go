@@ -62,11 +62,21 @@ func (w *World) fitting(o *Op, c Call) []string {
 			fit = append(fit, r)
 		}
 	}
-	slices.SortStableFunc(fit, func(a, b driver.Row) int {
-		for _, key := range List(o.Order) {
+	w.M.sortRows(fit, o.Order)
+	var ids []string
+	for _, r := range fit {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// sortRows sorts rows by an order of the table, absent values last, then by id.
+func (m *Model) sortRows(list []driver.Row, order string) {
+	slices.SortStableFunc(list, func(a, b driver.Row) int {
+		for _, key := range List(order) {
 			name, descending := strings.CutPrefix(key, "-")
 			t := Term{Field: name}
-			x, y := w.M.termValue(t, o, a, c), w.M.termValue(t, o, b, c)
+			x, y := m.termValue(t, nil, a, Call{}), m.termValue(t, nil, b, Call{})
 			d := 0
 			switch {
 			case x == nil || y == nil: // absent values come last, whatever the direction
@@ -82,11 +92,6 @@ func (w *World) fitting(o *Op, c Call) []string {
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
-	var ids []string
-	for _, r := range fit {
-		ids = append(ids, r.ID)
-	}
-	return ids
 }
 
 func compareValues(a, b any) int {

@@ -31,6 +31,9 @@ func Known(s *driver.Schema, q *driver.Query) error {
 			return err
 		}
 	}
+	if q.After != "" && len(q.Behind) != len(q.Order) {
+		return fmt.Errorf("a query of %s by %d columns begins behind %d values", s.Machine, len(q.Order), len(q.Behind))
+	}
 	return nil
 }
 
@@ -46,7 +49,7 @@ func Column(s *driver.Schema, row *driver.Row, name string) any {
 }
 
 // Fit reports whether a row is in the states of a query and meets its
-// conditions. After, Order and Limit do not matter.
+// conditions. After, Behind, Order and Limit do not matter.
 func Fit(s *driver.Schema, row *driver.Row, q *driver.Query) bool {
 	if q.States != nil && !slices.Contains(q.States, row.State) {
 		return false
@@ -95,26 +98,40 @@ func holds(value any, c driver.Cond) bool {
 // Absent values come last.
 func Sort(s *driver.Schema, list []driver.Row, order []driver.Order) {
 	slices.SortStableFunc(list, func(a, b driver.Row) int { // stable: ties stay in the order of the ids
-		for _, o := range order {
-			x, y := Column(s, &a, o.Column), Column(s, &b, o.Column)
-			switch {
-			case x == nil && y == nil:
-				continue
-			case x == nil:
-				return 1
-			case y == nil:
-				return -1
-			}
-			c := Compare(x, y)
-			if o.Descending {
-				c = -c
-			}
-			if c != 0 {
-				return c
-			}
-		}
-		return 0
+		return inOrder(s, &a, order, func(i int) any { return Column(s, &b, order[i].Column) })
 	})
+}
+
+// Behind reports whether a row stands behind the place where a query with an order begins.
+func Behind(s *driver.Schema, row *driver.Row, q *driver.Query) bool {
+	if q.After == "" || len(q.Order) == 0 {
+		return true
+	}
+	c := inOrder(s, row, q.Order, func(i int) any { return q.Behind[i] })
+	return c > 0 || c == 0 && row.ID > q.After
+}
+
+// inOrder compares a row with the values of another one, by the keys of order.
+func inOrder(s *driver.Schema, row *driver.Row, order []driver.Order, other func(i int) any) int {
+	for i, o := range order {
+		x, y := Column(s, row, o.Column), other(i)
+		switch {
+		case x == nil && y == nil:
+			continue
+		case x == nil:
+			return 1
+		case y == nil:
+			return -1
+		}
+		c := Compare(x, y)
+		if o.Descending {
+			c = -c
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return 0
 }
 
 // Same reports whether two rows hold the same.

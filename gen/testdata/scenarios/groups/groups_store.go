@@ -25,7 +25,7 @@ var schema = &driver.Schema{
 	Machine:     "groups",
 	Entity:      "Slot",
 	Version:     1,
-	Hash:        "98ead316e11785aab35aad5d6412e73338c78dc03a4c85770e175d3d5e20b291",
+	Hash:        "e876a501f77d3d1b2bc538886dc1949825564c809aba011b8b688b5b84a63d52",
 	Table:       "groups",
 	Enforce:     "full",
 	RequestID:   driver.Required,
@@ -56,6 +56,8 @@ var schema = &driver.Schema{
 		{Name: "next.take", Columns: []string{"kind"}, Order: []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}}, States: []string{"free"}},
 		{Name: "next.hand_over", Columns: []string{"holder"}, Order: []driver.Order{{Column: "number"}}, States: []string{"held"}},
 		{Name: "peers.few_held", Columns: []string{"floor", "kind"}, States: []string{"held", "free"}},
+		{Name: "lookup.in_room", Columns: []string{"room", "kind"}, Order: []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}}, States: []string{"held", "free"}},
+		{Name: "lookup.had_by", Columns: []string{"holder"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -205,6 +207,62 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 		states = States()
 	}
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
+}
+
+// InRoom returns a page of the records in state held or free that have this
+// room and kind, by rank (greatest first), ready and id, and the page behind
+// it. A record that breaks a rule is left out; the error names it.
+func (m *Machine) InRoom(ctx context.Context, room string, kind Kind, page fsm.Page) ([]Slot, fsm.Page, error) {
+	l := fsmimpl.Lookup{
+		Name:    "in_room",
+		Columns: []string{"room", "kind"},
+		States:  []string{"held", "free"},
+		Order:   []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}},
+	}
+	return m.core.Page(ctx, &l, []any{room, kind.String()}, page)
+}
+
+// HadBy returns a page of the records that have this holder, by id, and the
+// page behind it. A record that breaks a rule is left out; the error names it.
+//
+// Slots of a holder in any state.
+func (m *Machine) HadBy(ctx context.Context, holder string, page fsm.Page) ([]Slot, fsm.Page, error) {
+	l := fsmimpl.Lookup{
+		Name:    "had_by",
+		Columns: []string{"holder"},
+	}
+	return m.core.Page(ctx, &l, []any{holder}, page)
+}
+
+// HeldBy returns the Slot in state held that has this holder, or
+// fsm.ErrNotFound.
+func (m *Machine) HeldBy(ctx context.Context, holder string) (Slot, error) {
+	l := fsmimpl.Lookup{
+		Name:    "held_by",
+		Columns: []string{"holder"},
+		States:  []string{"held"},
+	}
+	return m.core.Find(ctx, &l, []any{holder})
+}
+
+// AtPlace returns the Slot in state free or held that has this floor and room,
+// or fsm.ErrNotFound.
+func (m *Machine) AtPlace(ctx context.Context, floor int64, room string) (Slot, error) {
+	l := fsmimpl.Lookup{
+		Name:    "at_place",
+		Columns: []string{"floor", "room"},
+		States:  []string{"free", "held"},
+	}
+	return m.core.Find(ctx, &l, []any{floor, room})
+}
+
+// BySerial returns the Slot that has this serial, or fsm.ErrNotFound.
+func (m *Machine) BySerial(ctx context.Context, serial int64) (Slot, error) {
+	l := fsmimpl.Lookup{
+		Name:    "by_serial",
+		Columns: []string{"serial"},
+	}
+	return m.core.Find(ctx, &l, []any{serial})
 }
 
 // In returns the machine within a transaction of the caller's own, which

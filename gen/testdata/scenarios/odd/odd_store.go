@@ -26,7 +26,7 @@ var schema = &driver.Schema{
 	Machine:     "odd",
 	Entity:      "Odd",
 	Version:     12,
-	Hash:        "91abd68e3bdae373affa1b92d8eaf687510fad6ee0800e7e2af0505f7c41b565",
+	Hash:        "dc9a94a1d7b00c9d50c75fc3c0c69bbff12c2376030dd119c59571fe595928c5",
 	Table:       "odd",
 	Enforce:     "full",
 	RequestID:   driver.Required,
@@ -58,6 +58,7 @@ var schema = &driver.Schema{
 	Indexes: []driver.Index{
 		{Name: "due.defer", Order: []driver.Order{{Column: "now_"}}, States: []string{"case"}},
 		{Name: "peers.else", Columns: []string{"type", "nil"}, States: []string{"case"}},
+		{Name: "lookup.list", Columns: []string{"type", "nil", "now_"}, Order: []driver.Order{{Column: "j"}, {Column: "len", Descending: true}}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -147,9 +148,9 @@ func (m *Machine) Record(ctx context.Context, id string) (Odd, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
-// page by page; the machine may be used meanwhile.
-func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Odd, error] {
+// EngineList returns the records in the given states, or all, by id. They are
+// read page by page; the machine may be used meanwhile.
+func (m *Machine) EngineList(ctx context.Context, states ...State) iter.Seq2[Odd, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
@@ -177,6 +178,20 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 		states = States()
 	}
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
+}
+
+// List returns a page of the records that have this type, nil and now_, by j,
+// len (greatest first) and id, and the page behind it. A record that breaks a
+// rule is left out; the error names it.
+//
+// */ all.
+func (m *Machine) List(ctx context.Context, typeValue string, nilValue Nil, now time.Time, page fsm.Page) ([]Odd, fsm.Page, error) {
+	l := fsmimpl.Lookup{
+		Name:    "list",
+		Columns: []string{"type", "nil", "now_"},
+		Order:   []driver.Order{{Column: "j"}, {Column: "len", Descending: true}},
+	}
+	return m.core.Page(ctx, &l, []any{typeValue, nilValue.String(), driver.Time(now)}, page)
 }
 
 // Sweep runs the operations whose time has come and returns how many steps were

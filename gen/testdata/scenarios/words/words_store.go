@@ -25,7 +25,7 @@ var schema = &driver.Schema{
 	Machine:     "words",
 	Entity:      "Ticket",
 	Version:     3,
-	Hash:        "0efbc238eb26af448732377bde9c0563f92ac863f40824c5d404b0b1de260547",
+	Hash:        "ac40bae6fe7f82ebf5858f97af63df48319adaca6006d8e5d42f9e4b398d36fd",
 	Table:       "words",
 	Enforce:     "full",
 	RequestID:   driver.Optionally,
@@ -39,6 +39,9 @@ var schema = &driver.Schema{
 		{Name: "open", Stored: "new"},
 		{Name: "closed", Stored: "closed"},
 		{Name: "merged", Stored: "merged", Terminal: true},
+	},
+	Indexes: []driver.Index{
+		{Name: "lookup.of_priority", Columns: []string{"urgency"}, Order: []driver.Order{{Column: "created_at", Descending: true}}, States: []string{"new"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -149,6 +152,19 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 		states = States()
 	}
 	return fsmimpl.Count(ctx, m.core.Count, State.word, states)
+}
+
+// OfPriority returns a page of the records in state open that have this
+// priority, by created_at (greatest first) and id, and the page behind it. A
+// record that breaks a rule is left out; the error names it.
+func (m *Machine) OfPriority(ctx context.Context, priority Priority, page fsm.Page) ([]Ticket, fsm.Page, error) {
+	l := fsmimpl.Lookup{
+		Name:    "of_priority",
+		Columns: []string{"urgency"},
+		States:  []string{"new"},
+		Order:   []driver.Order{{Column: "created_at", Descending: true}},
+	}
+	return m.core.Page(ctx, &l, []any{priority.String()}, page)
 }
 
 // In returns the machine within a transaction of the caller's own, which

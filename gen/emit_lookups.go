@@ -1,0 +1,110 @@
+package gen
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// lookups adds a method for each `lookup`.
+func (s *store) lookups(f *jen.File) {
+	for _, l := range s.m.Lookups {
+		name := spec.GoName(l.Name)
+		var params []jen.Code
+		var values []string
+		for _, r := range l.Fields {
+			param := lookupParam(r.Field)
+			enum := s.n.fieldEnum(r.Field)
+			params = append(params, raw("%s %s", param, goType(r.Field.Type, enum)))
+			values = append(values, s.rows.column(plain(r.Field.Type.Kind, enum, param), true))
+		}
+		text := []string{name + " returns " + s.lookupDoc(l)}
+		if l.Doc != "" {
+			text = append(text, sentence(l.Doc))
+		}
+		f.Line()
+		one := s.m.OneRecord(l)
+		call, result := "Page", raw("[]%s, fsm.Page, error", s.n.Record)
+		if one {
+			call, result = "Find", raw("%s, error", s.n.Record)
+		} else {
+			params = append(params, raw("page fsm.Page"))
+		}
+		params = append([]jen.Code{ctx()}, params...)
+		f.Add(doc(text...)).Func().Params(raw("m *Machine")).Id(name).Params(params...).Params(result).
+			BlockFunc(func(g *jen.Group) {
+				g.Id("l").Op(":=").Add(raw("fsmimpl.Lookup")).Values(s.lookupFields(l)...)
+				args := fmt.Sprintf("ctx, &l, []any{%s}", strings.Join(values, ", "))
+				if !one {
+					args += ", page"
+				}
+				g.Return(raw("m.core.%s(%s)", call, args))
+			})
+	}
+}
+
+// lookupParam names the parameter for a field's value, which shadows nothing that the
+// method needs.
+func lookupParam(f *spec.Field) string {
+	camel := func(name string) string {
+		first, rest, _ := strings.Cut(name, "_")
+		return first + spec.GoName(rest)
+	}
+	name := camel(f.Name)
+	taken := slices.Contains([]string{"ctx", "page", "m", "l", "fsm", "fsmimpl", "driver", "context", "time"}, name)
+	if taken || types.Universe.Lookup(name) != nil || token.IsKeyword(name) {
+		return camel(f.Name + "_value")
+	}
+	return name
+}
+
+func (s *store) lookupFields(l *spec.Lookup) []jen.Code {
+	pair := func(name string, value string) jen.Code { return jen.Line().Id(name).Op(":").Add(raw("%s", value)) }
+	fields := []jen.Code{
+		pair("Name", fmt.Sprintf("%q", l.Name)),
+		pair("Columns", stringsExpr(storedFields(refFields(l.Fields)))),
+	}
+	if states := lookupStates(s.m, l); states != nil {
+		fields = append(fields, pair("States", stringsExpr(storedStates(states))))
+	}
+	if len(l.Order) > 0 {
+		var order []string
+		for _, o := range l.Order {
+			order = append(order, orderExpr(o))
+		}
+		fields = append(fields, pair("Order", "[]driver.Order{"+strings.Join(order, ", ")+"}"))
+	}
+	return append(fields, jen.Line())
+}
+
+// lookupStates returns the states whose records a look-up finds; nil: all.
+func lookupStates(m *spec.Machine, l *spec.Lookup) []*spec.State {
+	if len(l.In) == 0 || len(l.In) == len(m.States) {
+		return nil
+	}
+	return refStates(l.In)
+}
+
+// lookupDoc says what a look-up finds, and in which order.
+func (s *store) lookupDoc(l *spec.Lookup) string {
+	with := list(fieldNames(l.Fields), "and")
+	in := ""
+	if lookupStates(s.m, l) != nil {
+		in = " in state " + list(stateNames(refStates(l.In)), "or")
+	}
+	if s.m.OneRecord(l) {
+		return fmt.Sprintf("the %s%s that has this %s, or fsm.ErrNotFound.", s.n.Record, in, with)
+	}
+	var keys []string
+	for _, o := range l.Order {
+		keys = append(keys, o.Field.Name+map[bool]string{true: " (greatest first)"}[o.Descending])
+	}
+	return fmt.Sprintf("a page of the records%s that have this %s, by %s, and the page behind it. "+
+		"A record that breaks a rule is left out; the error names it.",
+		in, with, list(append(keys, "id"), "and"))
+}
