@@ -11,9 +11,8 @@ FUZZTIME ?= 10s
 KILLS    ?= 100
 N        ?= 200
 BENCH    ?= .
-ROUNDS   ?= 6
+ROUNDS   ?= 5
 RECORDS  ?= 1000000
-SOAK     ?= 1m
 SECTIONS ?=
 FORM     ?= long
 ONLY     ?=
@@ -165,20 +164,12 @@ verify: ## regenerate; fail when a file changed
 bench: ## benchmarks (BENCH selects)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
-.PHONY: bench-peers
-bench-peers: ## transitions in memory beside code by hand and other libraries
-	cd internal/lab/bench && $(GO) run . -only pure -rounds $(ROUNDS)
-
 .PHONY: bench-report
-bench-report: ## measure everything side by side (ROUNDS=6, RECORDS=1000000, SECTIONS=) and write BENCHMARKS.md; about 20 minutes on a quiet machine
-	cd internal/lab/bench && $(GO) run . -rounds $(ROUNDS) -records $(RECORDS) -soak $(SOAK) -only '$(SECTIONS)' -o ../../../BENCHMARKS.md
-
-.PHONY: bench-soak
-bench-soak: ## stores under load, and a soak of SOAK (10m), to the terminal
-	cd internal/lab/bench && $(GO) run . -only load -rounds $(ROUNDS) -soak $(if $(filter-out 1m,$(SOAK)),$(SOAK),10m)
+bench-report: ## measure every bar side by side (ROUNDS=5, RECORDS=1000000, FORM=short, SECTIONS=) and write BENCHMARKS.md; a quarter of an hour
+	cd internal/lab/bench && $(GO) run . -rounds $(ROUNDS) -records $(RECORDS) -short=$(if $(filter short,$(FORM)),true,false) -only '$(SECTIONS)' $(if $(SECTIONS),,-o ../../..)
 
 .PHONY: bench-smoke
-bench-smoke: ## the guard: fail when a ratio is far below its floor, or when something allocates
+bench-smoke: ## the guard: fail when something allocates or a ratio is far from its bar
 	cd internal/lab/bench && $(GO) test -count=1 ./... && $(GO) run . -smoke
 
 .PHONY: cover

@@ -1,13 +1,11 @@
-// Command bench compares fsmgen with code written by hand and with other
-// libraries, side by side in one run, and writes the tables of BENCHMARKS.md. It
-// is a module of its own, so that nobody who uses fsmgen downloads what it is
-// compared with.
+// Command bench measures what a user waits or pays for, beside code written by hand, other
+// libraries, and an earlier commit of this repository. It writes BENCHMARKS.md, a row for
+// each bar, and the figures behind the rows. It is a module of its own, so that nobody who
+// uses fsmgen downloads what it is compared with.
 //
-//	make bench-peers    the tables of transitions in memory, on the standard output
-//	make bench-report   all tables, into BENCHMARKS.md (ROUNDS=6 RECORDS=1000000 SOAK=1m, SECTIONS=pure,sqlite for some)
-//	make bench-soak     stores under load, and a soak of 10 minutes
-//	make bench-smoke    fails when a ratio is far below its floor; less than a minute
+//	make bench-report   both files (FORM=short, ROUNDS=5, RECORDS=1000000, SECTIONS=postgres,jobs)
+//	make bench-smoke    fails when something allocates or a ratio is far from its bar; a minute
 //
-// Every figure is a median over six rounds, in which the variants take turns;
-// what is promised is ratios, never times.
+// A side is some processes of this program, or of one over the earlier commit, with a
+// database of its own. Sides take turns within one run; what is promised is ratios.
 package main

@@ -3,37 +3,8 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 )
-
-// opening writes what the report is, how it is made and on what.
-func opening(o options, r *report) error {
-	fmt.Fprintf(&r.head, `# Benchmarks
-
-Written by `+"`make bench-report`"+`; do not edit (what people add stands in
-[internal/lab/bench/NOTES.md](internal/lab/bench/NOTES.md) and is repeated at the end).
-
-    make bench-report    # writes this file anew, on your machine
-    make bench-peers     # the transitions in memory only, to the terminal
-    make bench-soak      # stores under load, and a soak of 10 minutes
-    make bench-smoke     # the guard: ratios far below their floor, allocations exactly
-
-Every figure is the median of %d rounds of one run. Within a round the variants take turns of a fraction
-of a millisecond (in memory) or of 400 ms (databases), so a busy machine slows all of them; a ratio is
-the median of the ratios of the rounds. Compare ratios; times are those of this machine under this load.
-
-| | |
-|---|---|
-| processor | %s, %d for Go |
-| system | %s/%s%s |
-| Go | %s |
-| PostgreSQL, where one is measured | shared_buffers=%s, max_wal_size=4GB |
-| load average at the start | %s |
-
-`, o.rounds, processor(), runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, kernel(), runtime.Version(), buffers(), loadAverage())
-	return nil
-}
 
 // processor names the processor, where the system tells.
 func processor() string {

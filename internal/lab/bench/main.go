@@ -1,106 +1,153 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/fsmgen/fsmgen/internal/lab/bench/simulate"
+	"github.com/fsmgen/fsmgen/internal/lab/bench/child"
+	"github.com/fsmgen/fsmgen/internal/lab/bench/hand"
+	"github.com/fsmgen/fsmgen/internal/lab/bench/jobs"
+	"github.com/fsmgen/fsmgen/internal/lab/bench/ours"
 )
 
-// parts are the sections of the report, in its order.
+// parts are what is measured, in the order of the rows.
 var parts = []struct {
 	name string
-	run  func(o options, r *report) error
+	run  func(ctx context.Context, l *lab, r *report) error
 }{
-	{"pure", pureSection},
-	{"generation", generationSection},
-	{"sqlite", sqliteSection},
-	{"postgres", postgresSection},
-	{"river", riverSection},
-	{"growth", growthSection},
-	{"load", loadSection},
-	{"scale", scaleSection},
+	{"postgres", postgresRows},
+	{"jobs", jobRows},
+	{"claims", claimRows},
+	{"latency", latencyRow},
+	{"sqlite", sqliteRows},
+	{"memory", memoryRows},
+	{"tool", toolRows},
+	{"growth", growthRow},
+	{"cores", coresRow},
 }
 
 type options struct {
-	root    string // of the repository
-	rounds  int
-	turn    time.Duration // of a load over a database, within a round
-	jobs    int           // of a round of whole lives
-	soak    time.Duration // how long the soak lasts
-	records int           // the most that growth is measured with
+	root    string        // of the repository
+	rounds  int           // of each comparison
+	turn    time.Duration // of a side within a round
+	jobs    int           // of a turn of whole lives
+	records int           // that growth is measured with
+	waits   int           // jobs that latency is measured with
 	scratch string        // folder for databases; empty: the system's
-	sqlc    string        // the program that generation is shown beside
+	short   bool
+	alone   bool // nothing of an earlier commit is measured
 }
 
 func main() {
-	var o options
-	var out, only string
+	// A child is this program with one argument, a config.
+	if len(os.Args) == 2 && strings.HasPrefix(os.Args[1], "{") {
+		fail(serve(context.Background(), os.Args[1]))
+		return
+	}
+	o := options{}
+	var out, only, before string
 	var guard bool
 	flag.StringVar(&o.root, "root", "../../..", "folder of the repository")
-	flag.IntVar(&o.rounds, "rounds", 6, "rounds of each measurement")
-	flag.DurationVar(&o.turn, "turn", 400*time.Millisecond, "how long a load over a database works within a round")
-	flag.IntVar(&o.jobs, "jobs", 2000, "jobs of a round of whole lives, a multiple of 100")
-	flag.IntVar(&o.records, "records", 1_000_000, "the most records that growth is measured with, a power of ten")
-	flag.DurationVar(&o.soak, "soak", time.Minute, "how long the soak lasts")
+	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each comparison")
+	flag.DurationVar(&o.turn, "turn", 400*time.Millisecond, "how long a side works within a round")
+	flag.IntVar(&o.jobs, "jobs", 2000, "jobs of a turn of whole lives")
+	flag.IntVar(&o.records, "records", 1_000_000, "records that growth is measured with")
+	flag.IntVar(&o.waits, "waits", 300, "jobs that latency is measured with")
 	flag.StringVar(&o.scratch, "scratch", "", "folder for databases, on the disk to be measured; empty: the system's")
-	flag.StringVar(&o.sqlc, "sqlc", "sqlc", "the sqlc to show generation beside, a path or a name in PATH")
-	flag.StringVar(&out, "o", "", "write the report into this file; empty: the standard output")
-	flag.StringVar(&only, "only", "", "sections to measure, by comma: "+strings.Join(partNames(), ", ")+"; empty: all")
-	flag.BoolVar(&guard, "smoke", false, "measure a little and fail when a ratio is far below its floor")
+	flag.BoolVar(&o.short, "short", false, "few rounds and records, and nothing that takes minutes")
+	flag.StringVar(&out, "o", "", "folder of BENCHMARKS.md and the documents with its figures; empty: print")
+	flag.StringVar(&only, "only", "", "what to measure, by comma: "+strings.Join(names(), ", ")+"; empty: all")
+	flag.StringVar(&before, "beside", "",
+		"an earlier build of this program, to be compared with this one instead of all else; -only names databases")
+	flag.BoolVar(&guard, "smoke", false, "measure a little and fail when a ratio is far from its bar")
 	flag.Parse()
-	do := func() error { return run(o, out, only) }
-	if guard {
-		do = func() error { return smoke(os.Stdout) }
+	if o.short {
+		o.rounds, o.turn, o.jobs, o.records, o.waits = min(o.rounds, 3), min(o.turn, 250*time.Millisecond), min(o.jobs,
+			1000), min(o.records, 100_000), min(o.waits, 100)
 	}
-	if err := do(); err != nil {
+	if guard {
+		fail(smoke(context.Background(), o, os.Stdout))
+		return
+	}
+	fail(run(context.Background(), o, out, only, before))
+}
+
+func fail(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func partNames() (names []string) {
-	for _, p := range parts {
-		names = append(names, p.name)
+// serve runs as a process of a side.
+func serve(ctx context.Context, config string) error {
+	var c child.Config
+	if err := json.Unmarshal([]byte(config), &c); err != nil {
+		return err
 	}
-	return names
+	if c.Machine == "jobs" {
+		return jobs.Run(ctx, c)
+	}
+	if c.Side == byHand {
+		return hand.Run(ctx, c)
+	}
+	return ours.Run(ctx, c)
 }
 
-// run measures the sections and writes the report.
-func run(o options, out, only string) error {
-	chosen := partNames()
+func names() (list []string) {
+	for _, p := range parts {
+		list = append(list, p.name)
+	}
+	return list
+}
+
+// run measures and writes the report.
+func run(ctx context.Context, o options, out, only, before string) (err error) {
+	chosen := names()
 	if only != "" {
 		chosen = strings.Split(only, ",")
 		for _, name := range chosen {
-			if !slices.Contains(partNames(), name) {
-				return fmt.Errorf("-only names %q; write %s", name, strings.Join(partNames(), ", "))
+			if !slices.Contains(names(), name) {
+				return fmt.Errorf("-only names %q; write %s", name, strings.Join(names(), ", "))
 			}
 		}
 	}
-	r := &report{costs: map[string]simulate.Cost{}}
-	if err := opening(o, r); err != nil {
-		return err
-	}
-	for _, p := range parts {
-		if !slices.Contains(chosen, p.name) {
-			continue
-		}
-		fmt.Fprintf(os.Stderr, "bench: measuring %s\n", p.name)
-		if err := p.run(o, r); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
-	}
-	text, err := r.text(o)
+	begun, load := time.Now(), loadAverage()
+	o.alone = before != ""
+	l, err := newLab(ctx, o)
 	if err != nil {
 		return err
 	}
-	if out == "" {
-		_, err := os.Stdout.WriteString(text)
+	defer func() { err = errors.Join(err, l.end()) }()
+	var r report
+	if before != "" {
+		err := beside(ctx, l, &r, before, chosen)
+		_, _ = fmt.Fprintln(os.Stdout, r.behind.String())
 		return err
 	}
-	return os.WriteFile(out, []byte(text), 0o644)
+	for _, p := range parts {
+		if slices.Contains(chosen, p.name) {
+			if err := p.run(ctx, l, &r); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+	}
+	page := r.page(o, time.Since(begun), load)
+	if out == "" {
+		_, err := fmt.Fprintln(os.Stdout, page+"\n"+r.behind.String())
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(out, "BENCHMARKS.md"), []byte(page), 0o644); err != nil {
+		return err
+	}
+	err = os.WriteFile(filepath.Join(out, "docs", "evidence", "benchmarks.md"), []byte(method+r.behind.String()), 0o644)
+	return errors.Join(err, fill(out, r.figures))
 }

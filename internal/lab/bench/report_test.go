@@ -3,21 +3,20 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fsmgen/fsmgen/internal/lab/bench/durable"
 	"github.com/fsmgen/fsmgen/internal/lab/bench/measure"
 	"github.com/fsmgen/fsmgen/internal/lab/bench/pure"
 )
 
 func TestNumber(t *testing.T) {
 	t.Parallel()
-	for v, want := range map[float64]string{0: "0", 0.5: "0.5", 0.126: "0.13", 3: "3", 9.96: "9.96", 12.34: "12.3", 10: "10", 123.4: "123", 99999: "99999", 123456: "123 000"} {
+	for v, want := range map[float64]string{0: "0", 0.5: "0.5", 0.126: "0.13", 3: "3", 9.96: "9.96", 12.34: "12.3",
+		10: "10", 123.4: "123", 9999: "9999", 123456: "123 456"} {
 		if got := number(v); got != want {
 			t.Errorf("number(%v) = %q, want %q", v, got, want)
 		}
@@ -27,129 +26,91 @@ func TestNumber(t *testing.T) {
 			t.Errorf("count(%d) = %q, want %q", n, got, want)
 		}
 	}
-	if got := sizes(100_000); !cmp.Equal(got, []int{1000, 10_000, 100_000}) {
-		t.Errorf("sizes: %v", got)
-	}
 }
 
-// A bar is met at its limit and missed beyond it, in its own direction.
-func TestBars(t *testing.T) {
+// A row is met up to its limit by all of its figures, in its own direction.
+func TestRows(t *testing.T) {
 	t.Parallel()
 	var r report
-	r.atMost("a", 1.1, 1.1, " ×")
-	r.atMost("b", 1.11, 1.1, " ×")
-	r.atLeast("c", 6, 6, "")
-	r.atLeast("d", 5.9, 6, "")
-	var met []bool
-	for _, b := range r.bars {
-		met = append(met, b.met)
+	r.atMost("a", "first", 1.1, " ×", figure{"x", 1.1}, figure{"y", 0.2})
+	r.atMost("c", "again", 1, "", figure{"", 2})
+	r.atMost("b", "second", 1.1, " ×", figure{"x", 1}, figure{"y", 1.11})
+	r.atLeast("c", "third", 6, "", figure{"", 6})
+	r.atLeast("c", "fourth", 6, "", figure{"", 5.9})
+	r.atMost("e", "fifth", 1, "")
+	r.left("sixth", "there is none")
+	text := r.page(options{rounds: 1}, time.Second, "0")
+	_, text, _ = strings.Cut(text, "|---|--:|---|---|\n")
+	if r.figures["met"] != "2" || r.figures["bars"] != "6" {
+		t.Errorf("%s of %s are met", r.figures["met"], r.figures["bars"])
 	}
-	if diff := cmp.Diff([]bool{true, false, true, false}, met); diff != "" {
-		t.Error(diff)
-	}
-	r.table([]string{"x", "y"}, [][]string{{"1", "2"}})
-	root := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, "internal/lab/bench"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "internal/lab/bench/NOTES.md"), []byte("## Notes\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	text, err := r.text(options{root: root})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `## The bars
+	want := `| first | ≤ 1.1 × | x 1.1 ×, y 0.2 × | met |
+| again | ≤ 1 | 2 | **missed** |
+| second | ≤ 1.1 × | x 1 ×, y 1.11 × | **missed** |
+| third | ≥ 6 | 6 | met |
+| fourth | ≥ 6 | 5.9 | **missed** |
+| fifth | ≤ 1 |  | **missed** |
+| sixth | – | not measured: there is none | – |
 
-| what | bar | measured | |
-|---|--:|--:|---|
-| a | ≤ 1.1 × | 1.1 × | met |
-| b | ≤ 1.1 × | 1.11 × | **missed** |
-| c | ≥ 6 | 6 | met |
-| d | ≥ 6 | 5.9 | **missed** |
+## Why rows are missed
 
-| x | y |
-|---|--:|
-| 1 | 2 |
-
-## Notes
+- *again; fourth:* nobody has said why.
+- *second:* nobody has said why.
+- *fifth:* nobody has said why.
 `
 	if diff := cmp.Diff(want, text); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-func TestUnknownSection(t *testing.T) {
-	t.Parallel()
-	if err := run(options{}, "", "pure,purr"); err == nil || !strings.Contains(err.Error(), `"purr"`) {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestTableByCallers(t *testing.T) {
-	t.Parallel()
-	b := byLevel{durable.Full: {}, durable.Checks: {}}
-	for _, n := range callers {
-		b[durable.Full][n] = []measure.Rate{
-			{Name: durable.Ours, Rounds: []float64{100 * float64(n)}, Took: []time.Duration{time.Millisecond}},
-			{Name: durable.CTE, Rounds: []float64{50}, Took: []time.Duration{2 * time.Millisecond}},
-		}
-	}
-	for _, n := range fewCallers {
-		b[durable.Checks][n] = []measure.Rate{{Name: durable.Ours, Rounds: []float64{7}}}
-	}
-	var r report
-	b.table(&r)
-	for _, want := range []string{
-		"| " + durable.CTE + " | full | 50 (2 ×) | 50 (32 ×) | 50 (128 ×) | 50 (512 ×) | 2ms, 2ms |\n",
-		"| " + durable.Ours + " | checks | 7 | – | 7 | – | 0s, 0s |\n",
-	} {
-		if !strings.Contains(r.sections.String(), want) {
-			t.Errorf("the table lacks\n%s\nin\n%s", want, r.sections.String())
-		}
-	}
-	if got := b[durable.Full].of(64, durable.Ours).Median(); got != 6400 {
-		t.Errorf("of: %v", got)
-	}
-	if got := b.ratio(durable.Full, 64, durable.CTE); got != 128 {
-		t.Errorf("ratio: %v", got)
-	}
-}
-
-// A bar that is met at the lower level only says so in a row of its own.
-func TestLivesByLevel(t *testing.T) {
-	t.Parallel()
-	rate := func(v float64) measure.Rate { return measure.Rate{Rounds: []float64{v}} }
-	r := &report{}
-	var rows [][]string
-	for level, ours := range map[string]float64{durable.Full: 500, durable.Checks: 1500} {
-		rows = append(rows, livesRow(r, level, durable.Lives{Form: durable.Form{Workers: 16}, Ours: rate(ours), River: rate(1000)}))
-	}
-	slices.SortFunc(rows, slices.Compare)
-	slices.SortFunc(r.bars, func(a, b bar) int { return strings.Compare(a.what, b.what) })
-	if diff := cmp.Diff([][]string{
-		{"16 workers", "single calls", "checks", "1500", "1000", "1.5 ×", "4 ×"},
-		{"16 workers", "single calls", "full", "500", "1000", "0.5 ×", "1.33 ×"},
-	}, rows); diff != "" {
-		t.Error(diff)
-	}
-	want := []bar{
-		{"job lives, 16 workers, single calls: ours / River", "≥ 1 ×", "0.5 ×", false},
-		{"job lives, 16 workers, single calls: ours / River, level checks", "≥ 1 ×", "1.5 ×", true},
-	}
-	if diff := cmp.Diff(want, r.bars, cmp.AllowUnexported(bar{})); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// figures are those of a quiet machine, with our time times slower and so many
+// Documents have the sentences that figures are written into, and keep those that were not
+// measured.
+func TestFill(t *testing.T) {
+	t.Parallel()
+	got, err := filled([]byte("of 3\nor 4 µs, 5"), `of (?P<a>\d) or (?P<b>\d+) µs, (?P<c>\d)`,
+		map[string]string{"a": "12", "b": "99"})
+	if want := "of 12\nor 99 µs, 5"; err != nil || string(got) != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+	for doc, sentences := range documents {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", doc))
+		for _, s := range sentences {
+			if err == nil {
+				text, err = filled(text, s, nil)
+			}
+		}
+		if err != nil {
+			t.Errorf("%s: %v", doc, err)
+		}
+	}
+}
+
+// Ratios are of figures of the same round; the share is of the caller who got the least.
+func TestRatios(t *testing.T) {
+	t.Parallel()
+	a := &side{rounds: []turn{{10, 1, 1}, {30, 2, 2}, {50, 9, 1}}, each: []int{1, 2, 3}}
+	b := &side{rounds: []turn{{10, 1, 0}, {10, 1, 1}, {10, 3, 1}}}
+	if got := a.to(b, rate); got != 3 {
+		t.Errorf("rate: %v", got)
+	}
+	if got := a.to(b, turn.both); got != 2 {
+		t.Errorf("cost: %v", got)
+	}
+	if got := a.share(); got != 0.5 {
+		t.Errorf("share: %v", got)
+	}
+}
+
+// quiet returns the figures of a quiet machine, with our time times slower and so many
 // allocations.
-func figures(slower, allocs float64) pure.Figures {
+func quiet(slower, allocs float64) pure.Figures {
 	f := pure.Figures{Refusal: map[string][]measure.Result{}}
 	for _, s := range []struct {
 		name, depth string
 		ns          float64
-	}{{"generated", pure.Full, 23 * slower}, {byHand, pure.Full, 27}, {byHand, pure.Rules, 12}, {stateless, pure.Rules, 370}, {stateless, pure.Bare, 210}, {looplab, pure.Rules, 500}, {looplab, pure.Bare, 340}} {
+	}{{"generated", pure.Full, 23 * slower}, {"methods by hand", pure.Full, 20}, {"switch by hand", pure.Rules, 12},
+		{"qmuntal/stateless", pure.Rules, 370}, {"qmuntal/stateless", pure.Bare, 210},
+		{"looplab/fsm", pure.Rules, 500}, {"looplab/fsm", pure.Bare, 340}} {
 		f.Subjects = append(f.Subjects, pure.Subject{Name: s.name, Depth: s.depth})
 		f.Life = append(f.Life, measure.Result{Name: s.name, Rounds: []float64{s.ns, s.ns * 1.5, s.ns}})
 	}
@@ -170,11 +131,12 @@ func TestGuard(t *testing.T) {
 	}{{1, 0, 0}, {4, 0, len(floors)}, {1, 1, 1 + len(pure.Refusals)}} {
 		var out strings.Builder
 		j := &judge{w: &out}
-		if err := judgePure(j, figures(c.slower, c.allocs)); err != nil {
+		if err := judgePure(j, quiet(c.slower, c.allocs)); err != nil {
 			t.Fatal(err)
 		}
 		if j.failed != c.failed || strings.Count(out.String(), "FAILED") != c.failed {
-			t.Errorf("%v times slower, %v allocations: %d failed, want %d\n%s", c.slower, c.allocs, j.failed, c.failed, out.String())
+			t.Errorf("%v times slower, %v allocations: %d failed, want %d\n%s", c.slower, c.allocs, j.failed, c.failed,
+				out.String())
 		}
 	}
 }

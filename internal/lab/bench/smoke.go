@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/fsmgen/fsmgen/internal/lab/bench/durable"
 	"github.com/fsmgen/fsmgen/internal/lab/bench/measure"
 	"github.com/fsmgen/fsmgen/internal/lab/bench/pure"
 )
@@ -41,18 +40,18 @@ var floors = []struct {
 	name, depth string
 	ratio       float64
 }{
-	{byHand, pure.Full, 0.5},
-	{byHand, pure.Rules, 0.2},
-	{stateless, pure.Rules, 6},
-	{stateless, pure.Bare, 3},
-	{looplab, pure.Rules, 8},
-	{looplab, pure.Bare, 5},
+	{"methods by hand", pure.Full, 0.3},
+	{"switch by hand", pure.Rules, 0.2},
+	{"qmuntal/stateless", pure.Rules, 4.5},
+	{"qmuntal/stateless", pure.Bare, 2.8},
+	{"looplab/fsm", pure.Rules, 6},
+	{"looplab/fsm", pure.Bare, 4},
 }
 
 // smoke measures a little and returns an error when a ratio is below its floor,
 // which lies far below what is reached on a busy machine, or when an allocation
 // came in. It judges no time.
-func smoke(w io.Writer) error {
+func smoke(ctx context.Context, o options, w io.Writer) error {
 	f, err := pure.Measure(measure.Plan{Rounds: 6, Turns: 60, Turn: 100 * time.Microsecond})
 	if err != nil {
 		return err
@@ -61,7 +60,7 @@ func smoke(w io.Writer) error {
 	if err := judgePure(j, f); err != nil {
 		return err
 	}
-	if err := judgeSQLite(j); err != nil {
+	if err := judgeSQLite(ctx, o, j); err != nil {
 		return err
 	}
 	if j.failed > 0 {
@@ -99,26 +98,23 @@ func judgePure(j *judge, f pure.Figures) error {
 	return nil
 }
 
-// judgeSQLite judges what group commit is for: with many callers, a commit that
-// takes along who waits makes many times as much of the disk as one after the other.
-func judgeSQLite(j *judge) error {
-	dir, err := os.MkdirTemp("", "fsmgen-bench")
+// judgeSQLite judges a group commit of ours beside one by hand, in processes of their own.
+func judgeSQLite(ctx context.Context, o options, j *judge) error {
+	dir, err := os.MkdirTemp(o.scratch, "fsmgen-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	t := measure.Turns{Rounds: 5, Turn: 200 * time.Millisecond}
-	return durable.SQLite(context.Background(), dir, durable.Full, t, []int{64}, func(n int, rates []measure.Rate) {
-		of := func(name string) measure.Rate {
-			for _, r := range rates {
-				if r.Name == name {
-					return r
-				}
-			}
-			panic("bench: nobody measured " + name)
+	o.rounds, o.turn = 5, 200*time.Millisecond
+	l := &lab{options: o, dir: dir}
+	for _, machine := range []string{"lifecycle", "account"} {
+		many, hand, one := &side{name: now, processes: 1, callers: 64}, &side{name: byHand, processes: 1, callers: 64},
+			&side{name: now, processes: 1, callers: 1}
+		if err := l.measured(ctx, "sqlite", machine, many, hand, one); err != nil {
+			return err
 		}
-		ours := of(durable.Ours)
-		j.atLeast("SQLite, 64 callers: ours / naive by hand", ours.Times(of(durable.Naive)), 1)
-		j.atLeast("SQLite, 64 callers: ours / group commit by hand", ours.Times(of(durable.Grouped)), 0.15)
-	})
+		j.atLeast("SQLite, 64 callers: rate / by hand, "+machine, many.to(hand, rate), 0.15)
+		j.atLeast("SQLite, one caller: cost / with 64, "+machine, one.to(many, turn.both), 1)
+	}
+	return nil
 }

@@ -9,3 +9,6 @@
 // Its test holds the project to the promise that what passes `check` is
 // generated, compiles, and passes its own tests.
 package fuzzmachines
+
+// What the benchmarks measure besides the examples.
+//go:generate go tool fsmgen gen -q -o account testdata/account.yaml

@@ -25,7 +25,8 @@ func succeeded() lifecycle.Job {
 }
 
 func endOf(j *lifecycle.Job) End {
-	return End{State: j.State.String(), Rev: j.Rev, Attempt: j.Attempt, Owner: j.Owner.Or(""), Lease: j.Lease.Present(), Result: j.Result.Or(fsm.JSON{}).String()}
+	return End{State: j.State.String(), Rev: j.Rev, Attempt: j.Attempt, Owner: j.Owner.Or(""), Lease: j.Lease.Present(),
+		Result: j.Result.Or(fsm.JSON{}).String()}
 }
 
 // generated is the subject of the generated methods.

@@ -8,16 +8,16 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// handFull is one switch that does everything that the generated methods do, on
-// the same record, with the same refusals.
+// handFull is methods by hand that do everything that the generated ones do, on the same
+// record, with the same refusals.
 func handFull() Subject {
-	run, wait, end := running(), queued(), succeeded()
+	run, wait, end := hand{running()}, hand{queued()}, hand{succeeded()}
 	return Subject{
-		Name: "switch by hand", Depth: Full, Life: handFullLife,
+		Name: "methods by hand", Depth: Full, Life: handFullLife,
 		Refuse: map[string]func(int) error{
 			WrongOwner: func(n int) (err error) {
 				for range n {
-					if _, err = apply(&run, lifecycle.OpHeartbeat, request{actor: stranger, lease: leases[2]}, instants[2]); err == nil {
+					if _, err = run.heartbeat(leases[2], stranger, instants[2]); err == nil {
 						return nil
 					}
 				}
@@ -25,7 +25,7 @@ func handFull() Subject {
 			},
 			WrongState: func(n int) (err error) {
 				for range n {
-					if _, err = apply(&wait, lifecycle.OpStart, request{actor: worker}, instants[1]); err == nil {
+					if _, err = wait.start(worker, instants[1]); err == nil {
 						return nil
 					}
 				}
@@ -33,7 +33,7 @@ func handFull() Subject {
 			},
 			Terminal: func(n int) (err error) {
 				for range n {
-					if _, err = apply(&end, lifecycle.OpComplete, request{actor: worker, result: answer}, instants[5]); err == nil {
+					if _, err = end.complete(answer, worker, instants[5]); err == nil {
 						return nil
 					}
 				}
@@ -44,116 +44,141 @@ func handFull() Subject {
 }
 
 func handFullLife(n int) (End, error) {
-	fresh := queued()
-	var j lifecycle.Job
+	fresh := hand{queued()}
+	var j hand
 	for range n {
 		j = fresh
-		if _, err := apply(&j, lifecycle.OpClaimNext, request{actor: worker, lease: leases[0]}, instants[0]); err != nil {
+		if _, err := j.claim(leases[0], worker, instants[0]); err != nil {
 			return End{}, err
 		}
-		if _, err := apply(&j, lifecycle.OpStart, request{actor: worker}, instants[1]); err != nil {
+		if _, err := j.start(worker, instants[1]); err != nil {
 			return End{}, err
 		}
 		for beat := 2; beat < 5; beat++ {
-			if _, err := apply(&j, lifecycle.OpHeartbeat, request{actor: worker, lease: leases[beat]}, instants[beat]); err != nil {
+			if _, err := j.heartbeat(leases[beat], worker, instants[beat]); err != nil {
 				return End{}, err
 			}
 		}
-		if _, err := apply(&j, lifecycle.OpComplete, request{actor: worker, result: answer}, instants[5]); err != nil {
+		if _, err := j.complete(answer, worker, instants[5]); err != nil {
 			return End{}, err
 		}
 	}
-	return endOf(&j), nil
+	return endOf(&j.Job), nil
 }
 
-// request is what a caller hands in.
-type request struct {
-	actor  string
-	lease  time.Time
-	result fsm.JSON
+// hand has the methods that somebody writes who knows what a job needs: one for each
+// operation, which does what the generated one does.
+type hand struct{ lifecycle.Job }
+
+// begun cuts the instant and checks who asks.
+func (j *hand) begun(op, actor string, now time.Time) (time.Time, error) {
+	if actor == "" {
+		return now, refuse(&j.Job, op, fsm.ErrActorMissing, "")
+	}
+	if err := driver.CheckID(actor); err != nil {
+		return now, refuseInput(&j.Job, op, "actor", err.Error())
+	}
+	return driver.Time(now), nil
 }
 
-// apply is the switch. The times that a caller gives are cut, the actor and the
-// inputs are looked at first, then the state, the owner, and what the target
-// state promises.
-func apply(j *lifecycle.Job, op string, req request, now time.Time) (lifecycle.Event, error) {
-	now = driver.Time(now)
-	if req.actor == "" {
-		return lifecycle.Event{}, refuse(j, op, fsm.ErrActorMissing, "")
-	}
-	if err := driver.CheckID(req.actor); err != nil {
-		return lifecycle.Event{}, refuseInput(j, op, "actor", err.Error())
-	}
-	e := lifecycle.Event{From: j.State}
-	switch op {
-	case lifecycle.OpClaimNext:
-		lease := driver.Time(req.lease)
-		if problem := badLease(lease); problem != "" {
-			return lifecycle.Event{}, refuseInput(j, op, "lease", problem)
-		}
-		if j.State != lifecycle.StateQueued && j.State != lifecycle.StateStalled {
-			return lifecycle.Event{}, refuseState(j, op)
-		}
-		if j.Result.Present() || j.Error.Present() || j.Attempt+1 < 1 {
-			return lifecycle.Event{}, refuse(j, op, fsm.ErrInvariant, "claimed")
-		}
-		j.Owner, j.Lease = fsm.Some(req.actor), fsm.Some(lease)
-		j.Attempt++
-		e.Name, e.To = lifecycle.EventClaimed, lifecycle.StateClaimed
-	case lifecycle.OpStart:
-		if j.State != lifecycle.StateClaimed {
-			return lifecycle.Event{}, refuseState(j, op)
-		}
-		if owner, ok := j.Owner.Get(); !ok || owner != req.actor {
-			return lifecycle.Event{}, refuseOwner(j, op)
-		}
-		if !j.Lease.Present() || j.Result.Present() || j.Error.Present() || j.Attempt < 1 {
-			return lifecycle.Event{}, refuse(j, op, fsm.ErrInvariant, "running")
-		}
-		e.Name, e.To = lifecycle.EventStarted, lifecycle.StateRunning
-	case lifecycle.OpHeartbeat:
-		lease := driver.Time(req.lease)
-		if problem := badLease(lease); problem != "" {
-			return lifecycle.Event{}, refuseInput(j, op, "lease", problem)
-		}
-		if j.State != lifecycle.StateClaimed && j.State != lifecycle.StateRunning {
-			return lifecycle.Event{}, refuseState(j, op)
-		}
-		if owner, ok := j.Owner.Get(); !ok || owner != req.actor {
-			return lifecycle.Event{}, refuseOwner(j, op)
-		}
-		if j.Result.Present() || j.Error.Present() || j.Attempt < 1 {
-			return lifecycle.Event{}, refuse(j, op, fsm.ErrInvariant, "running")
-		}
-		j.Lease = fsm.Some(lease)
-		e.Name, e.To = lifecycle.EventHeartbeat, j.State
-	case lifecycle.OpComplete:
-		if req.result.IsZero() {
-			return lifecycle.Event{}, refuseInput(j, op, "result", "it is required and missing")
-		}
-		if err := driver.CheckText(req.result.String()); err != nil {
-			return lifecycle.Event{}, refuseInput(j, op, "result", err.Error())
-		}
-		if j.State != lifecycle.StateRunning {
-			return lifecycle.Event{}, refuseState(j, op)
-		}
-		if owner, ok := j.Owner.Get(); !ok || owner != req.actor {
-			return lifecycle.Event{}, refuseOwner(j, op)
-		}
-		if j.Error.Present() {
-			return lifecycle.Event{}, refuse(j, op, fsm.ErrInvariant, "succeeded")
-		}
-		j.Result, j.Owner, j.Lease = fsm.Some(req.result), fsm.Optional[string]{}, fsm.Optional[time.Time]{}
-		e.Name, e.To = lifecycle.EventSucceeded, lifecycle.StateSucceeded
-	default:
-		return lifecycle.Event{}, refuse(j, op, fsm.ErrInvalidInput, "operation")
-	}
-	j.State = e.To
+// moved changes what every move does.
+func (j *hand) moved(name string, to lifecycle.State, now time.Time) lifecycle.Event {
+	e := lifecycle.Event{Name: name, From: j.State, To: to}
+	j.State = to
 	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e, nil
+	return e
+}
+
+func (j *hand) claim(lease time.Time, actor string, now time.Time) (lifecycle.Event, error) {
+	now, err := j.begun(lifecycle.OpClaimNext, actor, now)
+	if err != nil {
+		return lifecycle.Event{}, err
+	}
+	lease = driver.Time(lease)
+	if problem := badLease(lease); problem != "" {
+		return lifecycle.Event{}, refuseInput(&j.Job, lifecycle.OpClaimNext, "lease", problem)
+	}
+	if j.State != lifecycle.StateQueued && j.State != lifecycle.StateStalled {
+		return lifecycle.Event{}, refuseState(&j.Job, lifecycle.OpClaimNext)
+	}
+	if !now.Before(lease) {
+		return lifecycle.Event{}, refuse(&j.Job, lifecycle.OpClaimNext, fsm.ErrGuard, "lease_ahead")
+	}
+	if j.Result.Present() || j.Error.Present() || j.Attempt+1 < 1 {
+		return lifecycle.Event{}, refuse(&j.Job, lifecycle.OpClaimNext, fsm.ErrInvariant, "claimed")
+	}
+	j.Owner, j.Lease = fsm.Some(actor), fsm.Some(lease)
+	j.Attempt++
+	return j.moved(lifecycle.EventClaimed, lifecycle.StateClaimed, now), nil
+}
+
+func (j *hand) start(actor string, now time.Time) (lifecycle.Event, error) {
+	now, err := j.begun(lifecycle.OpStart, actor, now)
+	if err != nil {
+		return lifecycle.Event{}, err
+	}
+	if j.State != lifecycle.StateClaimed {
+		return lifecycle.Event{}, refuseState(&j.Job, lifecycle.OpStart)
+	}
+	if owner, ok := j.Owner.Get(); !ok || owner != actor {
+		return lifecycle.Event{}, refuseOwner(&j.Job, lifecycle.OpStart)
+	}
+	if !j.Lease.Present() || j.Result.Present() || j.Error.Present() || j.Attempt < 1 {
+		return lifecycle.Event{}, refuse(&j.Job, lifecycle.OpStart, fsm.ErrInvariant, "running")
+	}
+	return j.moved(lifecycle.EventStarted, lifecycle.StateRunning, now), nil
+}
+
+func (j *hand) heartbeat(lease time.Time, actor string, now time.Time) (lifecycle.Event, error) {
+	now, err := j.begun(lifecycle.OpHeartbeat, actor, now)
+	if err != nil {
+		return lifecycle.Event{}, err
+	}
+	lease = driver.Time(lease)
+	if problem := badLease(lease); problem != "" {
+		return lifecycle.Event{}, refuseInput(&j.Job, lifecycle.OpHeartbeat, "lease", problem)
+	}
+	if j.State != lifecycle.StateClaimed && j.State != lifecycle.StateRunning {
+		return lifecycle.Event{}, refuseState(&j.Job, lifecycle.OpHeartbeat)
+	}
+	if owner, ok := j.Owner.Get(); !ok || owner != actor {
+		return lifecycle.Event{}, refuseOwner(&j.Job, lifecycle.OpHeartbeat)
+	}
+	if ends, ok := j.Lease.Get(); !ok || !now.Before(lease) || lease.Before(ends) {
+		return lifecycle.Event{}, refuse(&j.Job, lifecycle.OpHeartbeat, fsm.ErrGuard, "lease_longer")
+	}
+	if j.Result.Present() || j.Error.Present() || j.Attempt < 1 {
+		return lifecycle.Event{}, refuse(&j.Job, lifecycle.OpHeartbeat, fsm.ErrInvariant, "running")
+	}
+	j.Lease = fsm.Some(lease)
+	return j.moved(lifecycle.EventHeartbeat, j.State, now), nil
+}
+
+func (j *hand) complete(result fsm.JSON, actor string, now time.Time) (lifecycle.Event, error) {
+	now, err := j.begun(lifecycle.OpComplete, actor, now)
+	if err != nil {
+		return lifecycle.Event{}, err
+	}
+	if result.IsZero() {
+		return lifecycle.Event{}, refuseInput(&j.Job, lifecycle.OpComplete, "result", "it is required and missing")
+	}
+	if err := driver.CheckText(result.String()); err != nil {
+		return lifecycle.Event{}, refuseInput(&j.Job, lifecycle.OpComplete, "result", err.Error())
+	}
+	if j.State != lifecycle.StateRunning {
+		return lifecycle.Event{}, refuseState(&j.Job, lifecycle.OpComplete)
+	}
+	if owner, ok := j.Owner.Get(); !ok || owner != actor {
+		return lifecycle.Event{}, refuseOwner(&j.Job, lifecycle.OpComplete)
+	}
+	if j.Error.Present() {
+		return lifecycle.Event{}, refuse(&j.Job, lifecycle.OpComplete, fsm.ErrInvariant, "succeeded")
+	}
+	j.Result, j.Owner, j.Lease = fsm.Some(result), fsm.Optional[string]{}, fsm.Optional[time.Time]{}
+	return j.moved(lifecycle.EventSucceeded, lifecycle.StateSucceeded, now), nil
 }
 
 func badLease(t time.Time) string {
@@ -171,16 +196,19 @@ func refuse(j *lifecycle.Job, op string, code fsm.Code, name string) error {
 }
 
 func refuseInput(j *lifecycle.Job, op string, name, problem string) error {
-	return &fsm.Refusal{Code: fsm.ErrInvalidInput, Machine: "lifecycle", Operation: op, Name: name, Message: problem, ID: j.ID, State: j.State.String()}
+	return &fsm.Refusal{Code: fsm.ErrInvalidInput, Machine: "lifecycle", Operation: op, Name: name, Message: problem,
+		ID: j.ID, State: j.State.String()}
 }
 
 // possible lists the states in which an operation is possible.
 var possible = map[string]string{
-	lifecycle.OpClaimNext: "queued, stalled", lifecycle.OpStart: "claimed", lifecycle.OpHeartbeat: "claimed, running", lifecycle.OpComplete: "running",
+	lifecycle.OpClaimNext: "queued, stalled", lifecycle.OpStart: "claimed", lifecycle.OpHeartbeat: "claimed, running",
+	lifecycle.OpComplete: "running",
 }
 
 func refuseState(j *lifecycle.Job, op string) error {
-	r := &fsm.Refusal{Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: op, Allowed: possible[op], ID: j.ID, State: j.State.String()}
+	r := &fsm.Refusal{Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: op, Allowed: possible[op], ID: j.ID,
+		State: j.State.String()}
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
@@ -188,5 +216,6 @@ func refuseState(j *lifecycle.Job, op string) error {
 }
 
 func refuseOwner(j *lifecycle.Job, op string) error {
-	return &fsm.Refusal{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: op, Guard: "owner_only", Cause: lifecycle.ErrNotOwner, ID: j.ID, State: j.State.String()}
+	return &fsm.Refusal{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: op, Guard: "owner_only",
+		Cause: lifecycle.ErrNotOwner, ID: j.ID, State: j.State.String()}
 }

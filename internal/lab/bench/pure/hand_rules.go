@@ -164,11 +164,13 @@ func handRules() Subject {
 					return End{}, err
 				}
 				for beat := 2; beat < 5; beat++ {
-					if err := j.step("heartbeat", &order{actor: worker, rev: j.rev, lease: leases[beat], now: instants[beat]}); err != nil {
+					if err := j.step("heartbeat", &order{actor: worker, rev: j.rev, lease: leases[beat],
+						now: instants[beat]}); err != nil {
 						return End{}, err
 					}
 				}
-				if err := j.step("complete", &order{actor: worker, rev: j.rev, result: answer.String(), now: instants[5]}); err != nil {
+				if err := j.step("complete", &order{actor: worker, rev: j.rev, result: answer.String(),
+					now: instants[5]}); err != nil {
 					return End{}, err
 				}
 			}
@@ -189,7 +191,8 @@ func handRules() Subject {
 // ways are the transitions of the machine for those that take a table: state,
 // operation, next state.
 var ways = [][3]string{
-	{"queued", "claim", "claimed"}, {"stalled", "claim", "claimed"}, {"claimed", "start", "running"}, {"claimed", "heartbeat", "claimed"},
+	{"queued", "claim", "claimed"}, {"stalled", "claim", "claimed"}, {"claimed", "start", "running"}, {"claimed",
+		"heartbeat", "claimed"},
 	{"running", "heartbeat", "running"}, {"running", "complete", "succeeded"}, {"running", "fail", "failed"},
 	{"claimed", "stall", "stalled"}, {"running", "stall", "stalled"}, {"stalled", "requeue", "queued"},
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -52,7 +53,8 @@ func TestRefusals(t *testing.T) {
 					t.Errorf("%s (%s) lets %s through", s.Name, s.Depth, kind)
 					continue
 				}
-				if owner := errors.Is(err, errOwner) || errors.Is(err, lifecycle.ErrNotOwner) || strings.Contains(err.Error(), errOwner.Error()); owner != (kind == WrongOwner) {
+				if owner := errors.Is(err, errOwner) || errors.Is(err, lifecycle.ErrNotOwner) || strings.Contains(err.Error(),
+					errOwner.Error()); owner != (kind == WrongOwner) {
 					t.Errorf("%s (%s), %s: %v", s.Name, s.Depth, kind, err)
 				}
 			}
@@ -68,31 +70,46 @@ func TestHandIsTheSame(t *testing.T) {
 	claimed, stalled, old := running(), queued(), running()
 	claimed.State, stalled.State, old.Error = lifecycle.StateClaimed, lifecycle.StateStalled, fsm.Some(answer)
 	records = append(records, claimed, stalled, old)
-	requests := []request{
+	requests := []struct {
+		actor  string
+		lease  time.Time
+		result fsm.JSON
+	}{
 		{actor: worker, lease: leases[3], result: answer}, {actor: stranger, lease: leases[3], result: answer},
 		{lease: leases[3], result: answer}, {actor: "a\x00b", lease: leases[3], result: answer}, {actor: worker},
 	}
 	for _, record := range records {
 		for _, req := range requests {
-			for op, call := range map[string]func(j *lifecycle.Job) (lifecycle.Event, error){
-				lifecycle.OpClaimNext: func(j *lifecycle.Job) (lifecycle.Event, error) {
-					return j.ClaimNext(lifecycle.ClaimNextInput{Lease: req.lease}, req.actor, instants[3])
+			for op, call := range map[string][2]func(j *hand) (lifecycle.Event, error){
+				lifecycle.OpClaimNext: {
+					func(j *hand) (lifecycle.Event, error) { return j.claim(req.lease, req.actor, instants[3]) },
+					func(j *hand) (lifecycle.Event, error) {
+						return j.ClaimNext(lifecycle.ClaimNextInput{Lease: req.lease}, req.actor, instants[3])
+					},
 				},
-				lifecycle.OpStart: func(j *lifecycle.Job) (lifecycle.Event, error) {
-					return j.Start(req.actor, instants[3])
+				lifecycle.OpStart: {
+					func(j *hand) (lifecycle.Event, error) { return j.start(req.actor, instants[3]) },
+					func(j *hand) (lifecycle.Event, error) { return j.Start(req.actor, instants[3]) },
 				},
-				lifecycle.OpHeartbeat: func(j *lifecycle.Job) (lifecycle.Event, error) {
-					return j.Heartbeat(lifecycle.HeartbeatInput{Lease: req.lease}, req.actor, instants[3])
+				lifecycle.OpHeartbeat: {
+					func(j *hand) (lifecycle.Event, error) { return j.heartbeat(req.lease, req.actor, instants[3]) },
+					func(j *hand) (lifecycle.Event, error) {
+						return j.Heartbeat(lifecycle.HeartbeatInput{Lease: req.lease}, req.actor, instants[3])
+					},
 				},
-				lifecycle.OpComplete: func(j *lifecycle.Job) (lifecycle.Event, error) {
-					return j.Complete(lifecycle.CompleteInput{Result: req.result}, req.actor, instants[3])
+				lifecycle.OpComplete: {
+					func(j *hand) (lifecycle.Event, error) { return j.complete(req.result, req.actor, instants[3]) },
+					func(j *hand) (lifecycle.Event, error) {
+						return j.Complete(lifecycle.CompleteInput{Result: req.result}, req.actor, instants[3])
+					},
 				},
 			} {
-				ours, hand := record, record
-				want, wantErr := call(&ours)
-				got, err := apply(&hand, op, req, instants[3])
-				if got != want || !hand.Equal(ours) || code(err) != code(wantErr) {
-					t.Errorf("%s in %s for %q: by hand %+v, %v; generated %+v, %v", op, record.State, req.actor, got, err, want, wantErr)
+				mine, theirs := hand{record}, hand{record}
+				got, err := call[0](&mine)
+				want, wantErr := call[1](&theirs)
+				if got != want || !mine.Equal(theirs.Job) || code(err) != code(wantErr) {
+					t.Errorf("%s in %s for %q: by hand %+v, %v; generated %+v, %v", op, record.State, req.actor, got, err, want,
+						wantErr)
 				}
 			}
 		}

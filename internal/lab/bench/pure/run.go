@@ -13,7 +13,8 @@ type Figures struct {
 
 // Measure runs all subjects under the plan.
 func Measure(p measure.Plan) (Figures, error) {
-	f := Figures{Subjects: Subjects(), Refusal: map[string][]measure.Result{}, Alone: map[string]measure.Result{}, who: map[string][]int{}}
+	f := Figures{Subjects: Subjects(), Refusal: map[string][]measure.Result{}, Alone: map[string]measure.Result{},
+		who: map[string][]int{}}
 	var variants []measure.Variant
 	for _, s := range f.Subjects {
 		variants = append(variants, measure.Variant{Name: s.Name, Work: s.lived, Per: Steps})

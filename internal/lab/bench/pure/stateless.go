@@ -55,7 +55,8 @@ func statelessMachine(of func(context.Context) *job) *stateless.StateMachine {
 func statelessBare() Subject {
 	state := "queued"
 	sm := statelessStates(&state)
-	return barePeer("qmuntal/stateless", func(s string) { state = s }, func() string { return state }, func(op string) error { return sm.Fire(op) })
+	return barePeer("qmuntal/stateless", func(s string) { state = s }, func() string { return state },
+		func(op string) error { return sm.Fire(op) })
 }
 
 // statelessEachBare makes a machine with the states alone for each record.

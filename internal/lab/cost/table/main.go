@@ -101,26 +101,19 @@ func (b *bench) row(name, source string) error {
 	}
 	b.rows++
 	mod := filepath.Join(b.dir, fmt.Sprint("m", b.rows))
-	root, err0 := os.Getwd()
-	text, err1 := os.ReadFile("go.mod")
-	sums, err2 := os.ReadFile("go.sum")
-	if err := errors.Join(err0, err1, err2, os.MkdirAll(mod, 0o700)); err != nil {
+	root, err := os.Getwd()
+	if err == nil {
+		err = cost.Module(mod, root, source)
+	}
+	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(mod)
-	own := "github.com/fsmgen/fsmgen"
-	needs, _, _ := strings.Cut(strings.Replace(string(text), "module "+own, "module example.com/big", 1), "\ntool ")
-	needs += fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %q\n", own, own, root)
-	for name, data := range map[string]string{"go.mod": needs, "go.sum": string(sums), "big.yaml": source} {
-		if err := os.WriteFile(filepath.Join(mod, name), []byte(data), 0o600); err != nil {
-			return err
-		}
-	}
 	cells := len(m.States) * len(m.Operations)
 	fmt.Fprintf(os.Stdout, "%s %8d", name, cells)
 	defer fmt.Fprintln(os.Stdout)
 	for _, c := range [][]string{
-		{"go", "test", "-run=^$", own + "/runtime/fsmtest"}, // compiles what is imported, and is not told
+		{"go", "test", "-run=^$", "github.com/fsmgen/fsmgen/runtime/fsmtest"}, // compiles what is imported, and is not told
 		{b.program, "check", "big.yaml"},
 		{b.program, "gen", "-o", "big", "big.yaml"},
 		{"go", "build", "./big"},
