@@ -163,6 +163,30 @@ $fsm$;
 CREATE OR REPLACE TRIGGER "account_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "owner", "currency", "balance", "available", "overdraft", "closed_at" ON "account"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "account_unchained"();
 
+-- What the catalog says, for tools that show it.
+COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were made for.';
+COMMENT ON TABLE "account" IS 'One row per Account. States: opened, frozen; terminal: closed.';
+COMMENT ON COLUMN "account"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
+COMMENT ON COLUMN "account"."_open" IS 'for indexes: whether it is in these states; a trigger keeps it right';
+COMMENT ON TABLE "account_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
+COMMENT ON COLUMN "account_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
+COMMENT ON COLUMN "account_events"."from_state" IS 'null: the creation';
+COMMENT ON COLUMN "account_events"."request_id" IS 'null: a call without one, or a step that another operation leads to';
+COMMENT ON COLUMN "account_events"."request_n" IS '-1: the request belongs to the record; else to the machine, and this is its index in a batch';
+COMMENT ON COLUMN "account_events"."changes" IS 'the new values of the changed fields; of a set, the added members';
+COMMENT ON COLUMN "account_events"."image" IS 'all fields, at revision 1 and every 64th';
+COMMENT ON COLUMN "account_events"."version" IS 'of the specification';
+COMMENT ON COLUMN "account_events"."cause" IS 'the operation that led to this one';
+COMMENT ON COLUMN "account_events"."guard" IS 'the guard that failed, when the call was recorded only for that';
+COMMENT ON COLUMN "account_events"."checksum" IS 'CRC-32C over the event';
+COMMENT ON COLUMN "account_events"."chain" IS 'over the sums of this event and all before it; see Event.Chain';
+COMMENT ON TABLE "account_outbox" IS 'Effects that wait for being performed.';
+COMMENT ON COLUMN "account_outbox"."rev" IS 'the revision whose commit asked for it';
+COMMENT ON COLUMN "account_outbox"."key" IS 'the effect''s idempotency key';
+COMMENT ON TABLE "account_groups" IS 'One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.';
+COMMENT ON COLUMN "account_groups"."name" IS 'of the guard or the sequence';
+COMMENT ON COLUMN "account_groups"."key" IS 'the group''s values as a JSON array';
+
 -- section: checks
 -- The log is append-only.
 
