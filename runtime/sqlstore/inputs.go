@@ -1,10 +1,8 @@
 package sqlstore
 
 import (
-	"encoding/json"
-	"maps"
+	"iter"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -15,28 +13,25 @@ import (
 // "inputs" then holds an array: the names of inputs whose values stand in "changes" under
 // these names, and an object of the others. A reader of an event sees the whole object.
 
-// briefInputs returns what the column holds of the inputs.
+// briefInputs returns what the column holds of the inputs, which stand in the order of their names.
 func briefInputs(inputs, changes string) string {
-	given, changed := members(inputs), members(changes)
-	if len(given) == 0 || len(changed) == 0 || objectText(given) != inputs {
-		return inputs
-	}
-	var list []string
-	rest := map[string]json.RawMessage{}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if value, ok := changed[name]; ok && string(value) == string(given[name]) {
-			list = append(list, strconv.Quote(name))
+	var names []string
+	rest, before := "", ""
+	for member := range membersOf(inputs) {
+		name, _, ok := strings.Cut(member, `":`)
+		if !ok || member <= before || member[0] != '"' {
+			return inputs
+		}
+		if before = member; has(changes, member) {
+			names = append(names, name+`"`)
 		} else {
-			rest[name] = given[name]
+			rest += "," + member
 		}
 	}
-	if len(list) == 0 {
-		return inputs
+	if rest != "" {
+		names = append(names, "{"+rest[1:]+"}")
 	}
-	if len(rest) > 0 {
-		list = append(list, objectText(rest))
-	}
-	if short := "[" + strings.Join(list, ",") + "]"; len(short) < len(inputs) {
+	if short := "[" + strings.Join(names, ",") + "]"; len(short) < len(inputs) && short[1] == '"' {
 		return short
 	}
 	return inputs
@@ -45,42 +40,61 @@ func briefInputs(inputs, changes string) string {
 // fullInputs returns the inputs of which the column holds an array. Where others have changed the
 // event it is what the column holds: then the checksum is wrong.
 func fullInputs(column, changes string) string {
-	var list []json.RawMessage
-	if !strings.HasPrefix(column, "[") || json.Unmarshal([]byte(column), &list) != nil {
+	if !strings.HasPrefix(column, "[") {
 		return column
 	}
-	changed, given := members(changes), map[string]json.RawMessage{}
-	for _, item := range list {
-		var name string
-		if item[0] == '{' {
-			maps.Copy(given, members(string(item)))
-		} else if err := json.Unmarshal(item, &name); err != nil || changed[name] == nil {
-			return column
+	var members []string
+	for part := range membersOf(column) {
+		if strings.HasPrefix(part, "{") {
+			members = slices.AppendSeq(members, membersOf(part))
+		} else if member := memberOf(changes, part+":"); member != "" {
+			members = append(members, member)
 		} else {
-			given[name] = changed[name]
+			return column
 		}
 	}
-	return objectText(given)
-}
-
-// members returns the values of an object by their names; nil: the text is none.
-func members(text string) (values map[string]json.RawMessage) {
-	if text == "" || json.Unmarshal([]byte(text), &values) != nil {
-		return nil
+	if len(members) == 0 {
+		return column
 	}
-	return values
+	slices.Sort(members) // by their names, which are followed by a quote
+	return "{" + strings.Join(members, ",") + "}"
 }
 
-// objectText returns an object's text, in the order of its names.
-func objectText(values map[string]json.RawMessage) string {
-	b := []byte{'{'}
-	for i, name := range slices.Sorted(maps.Keys(values)) {
-		if i > 0 {
-			b = append(b, ',')
+func has(object, member string) bool { return memberOf(object, member) == member }
+
+// memberOf returns the first member of an object that begins so; empty: there is none.
+func memberOf(object, start string) string {
+	for member := range membersOf(object) {
+		if strings.HasPrefix(member, start) {
+			return member
 		}
-		b = append(append(strconv.AppendQuote(b, name), ':'), values[name]...)
 	}
-	return string(append(b, '}'))
+	return ""
+}
+
+// membersOf returns what stands between the commas of an object or array in compact JSON.
+func membersOf(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		depth, begin, quoted := 0, 1, false
+		for i := 1; i < len(text); i++ {
+			switch c := text[i]; {
+			case quoted && c == '\\':
+				i++
+			case c == '"':
+				quoted = !quoted
+			case quoted:
+			case depth == 0 && (c == ',' || i == len(text)-1):
+				if begin < i && !yield(text[begin:i]) {
+					return
+				}
+				begin = i + 1
+			case c == '{' || c == '[':
+				depth++
+			case c == '}' || c == ']':
+				depth--
+			}
+		}
+	}
 }
 
 // inputsColumn is the column of the inputs, each value once.
