@@ -4,20 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
-// A store commits what waits together (group commit), without a timer: while one
+// A store commits what waits together (group commit), without a delay: while one
 // batch is being committed, the next one gathers. A caller who finds nobody at
 // work commits at once and by itself, so a batch of one costs nothing more than a
 // write by itself. If others wait when it is done, a steward goes on in its place,
-// batch after batch, and ends when nobody waits any more: there is no goroutine
-// that could be left behind, and none to be ended by Close.
+// batch after batch, and ends when nobody waits: there is no goroutine
+// that could be left behind, and none to be ended by Close. On a server a second
+// batch begins beside a full queue, or beside a batch that takes long.
 
 // job is one write that a caller of Commit waits for.
 type job struct {
@@ -68,14 +71,18 @@ type committer struct {
 	// mates reports whether j can be in the batch of first.
 	mates func(first, j *job) bool
 	room  chan struct{}
+	// patience is how long a batch may take before others go on beside it.
+	patience time.Duration
 
 	mu    sync.Mutex
 	led   int
+	slow  int // how many of them take longer than patience
 	queue []*job
 }
 
 func newCommitter(p *pool, leaders int, mates func(first, j *job) bool, run func(*session, []*job) bool) *committer {
-	return &committer{sessions: p, leaders: leaders, mates: mates, run: run, room: make(chan struct{}, maxWaiting)}
+	return &committer{sessions: p, leaders: leaders, mates: mates, run: run, room: make(chan struct{}, maxWaiting),
+		patience: 20 * time.Millisecond}
 }
 
 // commit waits until a batch has taken the write along. A context that ends
@@ -94,7 +101,7 @@ func (c *committer) commit(ctx context.Context, t *table, w *driver.Write) error
 	defer func() { <-c.room }()
 	j := &job{ctx: ctx, t: t, w: w}
 	c.mu.Lock()
-	if c.led < c.leaders {
+	if c.led == 0 {
 		c.led++
 		c.mu.Unlock()
 		c.lead(j)
@@ -165,11 +172,41 @@ func (c *committer) resign() {
 	c.call()
 }
 
-// call makes stewards for those who wait, as many as may be.
+// call makes a steward for those who wait, where one may be.
 func (c *committer) call() {
-	if len(c.queue) > 0 && c.led < c.leaders {
+	if c.led < c.leaders && c.due(c.led) {
 		c.led++
 		go c.steward()
+	}
+}
+
+// due reports whether a batch is to begin beside led others: where all of them take long,
+// or where it is full. Two small batches at once cost more than one, for a statement costs as
+// much as ten of its rows.
+func (c *committer) due(led int) bool {
+	return len(c.queue) > 0 && (led <= c.slow || len(c.queue) >= maxBatch)
+}
+
+// timed calls another steward when a batch takes long, such as one that waits for a lock of
+// another program. The function that it returns ends the batch.
+func (c *committer) timed() (end func()) {
+	slow, ended := false, false
+	late := time.AfterFunc(c.patience, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !ended {
+			slow = true
+			c.slow++
+			c.call()
+		}
+	})
+	return func() {
+		late.Stop()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if ended = true; slow {
+			c.slow--
+		}
 	}
 }
 
@@ -177,7 +214,7 @@ func (c *committer) call() {
 func (c *committer) steward() {
 	for {
 		c.mu.Lock()
-		if len(c.queue) == 0 {
+		if !c.due(c.led - 1) {
 			c.led--
 			c.mu.Unlock()
 			return
@@ -187,6 +224,7 @@ func (c *committer) steward() {
 			defer func() { _ = recover() }() // whoever was in the batch has been told
 			c.round(context.Background(), nil)
 		}()
+		runtime.Gosched() // whom it has answered may come back with their next write
 	}
 }
 
@@ -206,6 +244,7 @@ func (c *committer) round(ctx context.Context, first *job) {
 			}
 		}
 	}()
+	defer c.timed()()
 	ctx = call.Within(ctx, c.sessions.limit) // a steward's, who looks then whether anybody waits any more
 	s, refusal, err := c.ready(ctx)
 	if err != nil {

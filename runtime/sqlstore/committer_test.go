@@ -24,11 +24,15 @@ type desk struct {
 
 func newDesk(t *testing.T, run func(batch []*job) bool) *desk {
 	t.Helper()
+	return deskOver(t, newSlots(t, 1), run)
+}
+
+// newSlots returns sessions that answer all that they are asked.
+func newSlots(t *testing.T, n int) *pool {
+	t.Helper()
 	db := sql.OpenDB(&answering{answer: "150004 f off origin on UTF8 UTF8 on on on 1 1 1 read-committed"})
 	t.Cleanup(func() { db.Close() })
-	d := Postgres()
-	p := newPool(db, d, 1)
-	return deskOver(t, p, run)
+	return newPool(db, Postgres(), n)
 }
 
 // deskOver is newDesk over sessions of the test's own. A write whose id is in small
@@ -152,6 +156,64 @@ func TestBatchesGather(t *testing.T) {
 	if got := fmt.Sprint(batches); got != want {
 		t.Errorf("batches %s, want %s", got, want)
 	}
+}
+
+// Beside a batch that is being committed another one begins where it is full, or where the
+// first one takes long.
+func TestBatchesBeside(t *testing.T) {
+	t.Parallel()
+	sizes, hold := make(chan int, 4), make(chan struct{})
+	d := deskOver(t, newSlots(t, 2), func(batch []*job) bool {
+		sizes <- len(batch)
+		<-hold
+		for _, j := range batch {
+			j.answer(nil)
+		}
+		return false
+	})
+	d.leaders, d.patience = 2, time.Hour
+	var group sync.WaitGroup
+	ask := func(i int) {
+		group.Go(func() {
+			if err := d.ask(t.Context(), fmt.Sprint("w", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	next := func() int {
+		select {
+		case n := <-sizes:
+			return n
+		case <-time.After(10 * time.Second):
+			t.Error("no batch begins")
+			return 0
+		}
+	}
+	ask(0)
+	if n := next(); n != 1 {
+		t.Errorf("the first batch has %d writes, want 1", n)
+	}
+	for i := 1; i < maxBatch; i++ {
+		ask(i)
+	}
+	d.waiting(t, maxBatch-1) // they wait
+	ask(maxBatch)
+	if n := next(); n != maxBatch {
+		t.Errorf("the second batch has %d writes, want %d", n, maxBatch)
+	}
+	close(hold)
+	group.Wait()
+
+	hold = make(chan struct{})
+	d.patience = time.Millisecond
+	ask(1)
+	next()
+	ask(2)
+	if n := next(); n != 1 {
+		t.Errorf("beside a slow batch there are %d writes, want 1", n)
+	}
+	close(hold)
+	group.Wait()
 }
 
 // A panic in a commit leaves nobody waiting, and the next ones work.
