@@ -10,6 +10,7 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
+	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // Apply makes one call on one record. A target that holds the record (the
@@ -36,7 +37,7 @@ func (m *Machine[R]) apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Cal
 		if err := m.ready(ctx); err != nil {
 			return Outcome[R]{}, err
 		}
-		if s := m.decideHeld(q, &held, ref); s != nil {
+		if s := m.decideHeld(q, at, &held, ref); s != nil {
 			err := m.table.Commit(ctx, &s.write)
 			if err == nil {
 				return m.outcome(s.rec, &s.row, s.write.Event), nil
@@ -138,9 +139,14 @@ func (m *Machine[R]) stale(q *request[R], row *driver.Row, ref driver.Ref) *Refu
 }
 
 // decideHeld decides on a record that its caller holds. It returns nil where the
-// stored one has to be asked.
-func (m *Machine[R]) decideHeld(q *request[R], held *R, ref driver.Ref) *step[R] {
+// stored one has to be asked. A record that its caller has not changed is known by its chain.
+func (m *Machine[R]) decideHeld(q *request[R], at fsmimpl.Target, held *R, ref driver.Ref) *step[R] {
 	row := m.d.Encode(held)
+	if known, ok := at.(interface{ storedRow() *driver.Row }); ok {
+		if stored := known.storedRow(); stored != nil && rows.Same(stored, &row) {
+			row.Chain = stored.Chain
+		}
+	}
 	if row.Ref() != ref || m.suspect(held, &row) {
 		return nil
 	}

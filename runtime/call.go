@@ -208,5 +208,6 @@ func (m *Machine[R]) outcome(rec R, row *driver.Row, events ...driver.Event) Out
 		Current:      row.Ref(),
 		CurrentState: m.schema.StateName(row.State),
 		ref:          row.Ref(),
+		stored:       row,
 	}
 }

@@ -12,8 +12,12 @@ type Outcome[R any] struct {
 	Current      driver.Ref     // id and revision now; differs from Record only for a replay
 	CurrentState string         // the state now, by its name in the specification
 
-	ref driver.Ref
+	ref    driver.Ref
+	stored *driver.Row // Record as the store has it
 }
+
+// storedRow returns what the store had of the record, if the target knows it.
+func (o Outcome[R]) storedRow() *driver.Row { return o.stored }
 
 // Held returns the record, for an operation that is given the outcome.
 func (o Outcome[R]) Held() R { return o.Record }

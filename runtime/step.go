@@ -101,6 +101,9 @@ func (m *Machine[R]) decide(op *fsmimpl.Operation[R], c *fsmimpl.Call[R], prev *
 		}
 	}
 	e.Sum = driver.Checksum(e)
+	if prev == nil || prev.Chain != 0 {
+		s.row.Chain = driver.Chained(before.Chain, e)
+	}
 	w.Row = &s.row
 	w.Leave = m.leave && prev != nil
 	if op.Effect != nil {

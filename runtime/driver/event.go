@@ -59,6 +59,9 @@ type Row struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Values    []any
+	// Chain is that of the record's last transition, where the store keeps it in the row and
+	// nobody else has changed the row since; 0: not known.
+	Chain uint32
 }
 
 // Ref returns the row's id and revision.

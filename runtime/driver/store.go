@@ -248,7 +248,7 @@ func (e *ConflictError) Error() string { return "the unique rule " + e.Rule + " 
 type Write struct {
 	Prev      Ref    // what it was decided on; Rev 0 is a creation
 	PrevState string // stored word; empty for a creation
-	Old       *Row   // with Row, where not nil: the whole row it was decided on; ErrMoved unless the stored one is equal
+	Old       *Row   // with Row, where not nil: the whole row it was decided on; ErrMoved unless the stored one is equal, or has its Chain
 	Row       *Row   // the new row; nil for a record-only event
 	Changed   []int  // the columns of Row.Values that differ from the old row, ascending
 	Event     Event  // a record-only event gets its N from the store, which sets it here too

@@ -165,6 +165,7 @@ func TestPgxReadsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := storetest.Encode(&rec)
+	got.Chain = want.Chain // a record has none
 	if fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
 		t.Errorf("the row is\n%#v, want\n%#v", got, want)
 	}

@@ -149,7 +149,9 @@ func TestWritesAndReads(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if diff := cmp.Diff(*w3.Row, row); diff != "" {
+		written := *w3.Row
+		written.Chain = row.Chain // the store tells it
+		if diff := cmp.Diff(written, row); diff != "" {
 			t.Errorf("row (-want +got):\n%s", diff)
 		}
 		var events []fsm.Event

@@ -93,7 +93,7 @@ func (x *txn) unmoved(w *driver.Write) (bool, error) {
 	if err != nil || w.Old == nil {
 		return err == nil, err
 	}
-	return row.CreatedAt.Equal(w.Old.CreatedAt) && row.UpdatedAt.Equal(w.Old.UpdatedAt) &&
+	return (w.Old.Chain == 0 || w.Old.Chain == row.Chain) && row.CreatedAt.Equal(w.Old.CreatedAt) && row.UpdatedAt.Equal(w.Old.UpdatedAt) &&
 		slices.EqualFunc(row.Values, w.Old.Values, func(a, b any) bool {
 			at, isTime := a.(time.Time)
 			was, wasTime := b.(time.Time)

@@ -96,13 +96,14 @@ func (t *table) build() {
 	rows, events, outbox, groups := t.part(""), t.part("_events"), t.part("_outbox"), t.part("_groups")
 	t.same, t.works = t.checked(), t.worksOf()
 	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered(s.Table+"_events")
+	t.reads = t.columns + `, "_chain"`
 	limit := t.dialect.limit("?")
 	places := func(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 	chainedPlaces := places(len(eventColumns)) + ", " + chained(events, "?", "?", "?", "?")
 	selectEvents := "SELECT " + insertedEvent + " FROM " + events
 	t.sql = statements{
-		row:     t.statement(`SELECT %s FROM %s WHERE "id" = ?%s`, t.columns, rows, t.same),
-		holdRow: t.statement(`SELECT %s FROM %s WHERE "id" = ?%s`, t.columns, rows, t.same) + t.dialect.hold(),
+		row:     t.statement(`SELECT %s FROM %s WHERE "id" = ?%s`, t.reads, rows, t.same),
+		holdRow: t.statement(`SELECT %s FROM %s WHERE "id" = ?%s`, t.reads, rows, t.same) + t.dialect.hold(),
 		events:  t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?)%s ORDER BY "rev", "n"%s`, selectEvents, t.same, limit),
 		request: t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
 		batch:   t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
@@ -298,7 +299,7 @@ func (t *table) behind(b *text, q *driver.Query, i int) (string, error) {
 
 // selectRows returns the statement of a query, for the columns of a row and more.
 func (t *table) selectRows(q *driver.Query, more ...string) (*text, error) {
-	return t.selectWhere(strings.Join(append([]string{t.columns}, more...), ", "), q)
+	return t.selectWhere(strings.Join(append([]string{t.reads}, more...), ", "), q)
 }
 
 // selectWhere returns the statement of a query that asks for what, with more conditions.

@@ -73,12 +73,13 @@ func orNull(text string) any {
 func (t *table) rowOf(rows Rows, more ...any) (driver.Row, error) {
 	var row driver.Row
 	values := make([]any, len(t.schema.Columns))
-	targets := make([]any, 5, 5+len(values)+len(more))
+	targets := make([]any, 5, 6+len(values)+len(more))
 	targets[0], targets[1], targets[2] = &row.ID, &row.State, &row.Rev
 	targets[3], targets[4] = (*instant)(&row.CreatedAt), (*instant)(&row.UpdatedAt)
 	for i := range values {
 		targets = append(targets, &values[i])
 	}
+	targets = append(targets, &row.Chain)
 	if err := rows.Scan(append(targets, more...)...); err != nil {
 		return row, fmt.Errorf("sqlstore: read a row of %s: %w", t.schema.Table, err)
 	}

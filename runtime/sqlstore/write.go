@@ -42,7 +42,7 @@ type builder struct {
 // stands in its text.
 type cells struct {
 	id, rev, from, state, created, updated string // rev is that of the row of before
-	leave, compare, places, sum            string
+	leave, compare, chain, places, sum     string
 	values, old, event, outbox             []string // old: created_at and updated_at first
 }
 
@@ -50,7 +50,8 @@ type cells struct {
 type shape struct {
 	extent                                          extent
 	many, create, state, old, outbox, leave, places bool
-	each                                            bool  // all writes are compared
+	sealed                                          bool  // of some it is compared by its chain
+	each                                            bool  // all writes are compared column by column
 	mixed                                           uint8 // what the writes differ in
 
 	changed string // a byte per column of the row: 1 where it changes, cleared where it becomes absent
@@ -86,17 +87,21 @@ func (b *builder) shapeOf(how extent) shape {
 			words := wordingOf(w, b.events[i])
 			s.mixed |= s.words.meet(&words)
 		}
-		s.state, s.each = s.state || w.Row.State != w.PrevState, s.each && w.Old != nil
-		s.old = s.old || w.Old != nil && !s.create
+		s.state, s.each = s.state || w.Row.State != w.PrevState, s.each && byColumns(w)
+		s.old = s.old || byColumns(w) && !s.create
+		s.sealed = s.sealed || byChain(w) && !s.create
 		s.outbox, s.leave = s.outbox || w.Outbox != nil, s.leave || w.Leave && !s.create
 		s.places = s.places || s.many && s.create && len(b.t.placesOf(w.Row)) > 0
 		s.absent &= absentIn(b.events[i])
 		for _, c := range w.Changed {
 			changed[c] = cleared
 		}
-		row := w.Old
-		if s.create {
+		var row *driver.Row
+		switch {
+		case s.create:
 			row = w.Row
+		case byColumns(w):
+			row = w.Old
 		}
 		for c := range lacks {
 			if row != nil && row.Values[c] != nil {
@@ -113,6 +118,10 @@ func (b *builder) shapeOf(how extent) shape {
 	s.changed, s.lacks = string(changed), string(lacks)
 	return s
 }
+
+// byColumns and byChain say how the row is compared with what the write was decided on, if it is.
+func byColumns(w *driver.Write) bool { return w.Old != nil && w.Old.Chain == 0 }
+func byChain(w *driver.Write) bool   { return w.Old != nil && w.Old.Chain != 0 }
 
 // general returns the shape of any writes of this kind.
 func (s shape) general() shape {
@@ -229,6 +238,14 @@ func (b *builder) send(made *composed) (c cells) {
 		// No literal, by which the planner would find partial indexes.
 		c.from = b.cell("from", driver.KindString, func(i int) any { return ws[i].PrevState })
 	}
+	if k.sealed {
+		c.chain = b.cell("chain", driver.KindInt, func(i int) any {
+			if byChain(ws[i]) {
+				return int64(ws[i].Old.Chain)
+			}
+			return nil
+		})
+	}
 	if k.old {
 		b.sendOld(&c)
 	}
@@ -242,15 +259,15 @@ func (b *builder) send(made *composed) (c cells) {
 func (b *builder) sendOld(c *cells) {
 	k, columns := &b.key, b.t.schema.Columns
 	if k.many && !k.each {
-		c.compare = b.cell("compare", driver.KindBool, func(i int) any { return b.writes[i].Old != nil })
+		c.compare = b.cell("compare", driver.KindBool, func(i int) any { return byColumns(b.writes[i]) })
 	}
 	old := func(name string, kind driver.Kind, value func(old *driver.Row) any) {
 		if kind == driver.KindJSON || kind == driver.KindSet {
 			kind = driver.KindString // compared as text
 		}
 		c.old = append(c.old, b.cell("x_"+name, kind, func(i int) any {
-			if row := b.writes[i].Old; row != nil {
-				return value(row)
+			if w := b.writes[i]; byColumns(w) {
+				return value(w.Old)
 			}
 			return nil
 		}))
@@ -403,6 +420,9 @@ func (b *builder) putMove(c *cells) {
 		b.put(" FROM l AS i")
 	}
 	b.put(` WHERE r."id" = `, c.id, ` AND r."rev" = `, c.rev, ` AND r."state" = `, c.from)
+	if k.sealed {
+		b.put(` AND r."_chain" = coalesce(`, c.chain, `, r."_chain")`)
+	}
 	if !k.old {
 		return
 	}

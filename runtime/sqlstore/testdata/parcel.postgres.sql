@@ -1,8 +1,8 @@
 -- row
-SELECT "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves" FROM "parcel" WHERE "id" = $1;
+SELECT "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves", "_chain" FROM "parcel" WHERE "id" = $1;
 
 -- holdRow
-SELECT "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves" FROM "parcel" WHERE "id" = $1 FOR NO KEY UPDATE;
+SELECT "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves", "_chain" FROM "parcel" WHERE "id" = $1 FOR NO KEY UPDATE;
 
 -- events
 SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurred_at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "checksum", "chain" FROM "parcel_events" WHERE "id" = $1 AND ("rev", "n") > ($2, $3) ORDER BY "rev", "n" LIMIT $4;
