@@ -15,8 +15,178 @@ func operationDoc(m *spec.Machine, n *names, o *spec.Operation) []string {
 	if who := operationActor(o); who != "" {
 		paragraphs = append(paragraphs, who)
 	}
-	paragraphs = append(paragraphs, operationGuards(n, o), operationBranches(n, o), operationRecords(m, o))
-	return paragraphs
+	return append(paragraphs, effectsText(&o.Effects), operationGuards(n, o), operationBranches(n, o), operationRecords(m, o))
+}
+
+// effectsText says what is written, in a sentence; empty where nothing is.
+func effectsText(e *spec.Effects) string {
+	parts := effectClauses(e)
+	if parts == nil {
+		return ""
+	}
+	text := list(parts, "and")
+	if slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(p, " and ") }) {
+		text = list(parts, ", and")
+		text = strings.Replace(text, " , and ", ", and ", 1)
+	}
+	return "It " + text + "."
+}
+
+// effectClauses says what is written, in clauses without a subject.
+func effectClauses(e *spec.Effects) []string {
+	var parts, texts []string
+	fields := map[string][]string{} // by what they are set to
+	for _, a := range e.Set {
+		if a.Default {
+			continue
+		}
+		text := valueText(&a)
+		if fields[text] == nil {
+			texts = append(texts, text)
+		}
+		fields[text] = append(fields[text], a.Field.Name)
+	}
+	for i, text := range texts {
+		of := fields[text]
+		if len(of) > 1 {
+			text = strings.Replace(text, "the input", "the inputs", 1)
+		}
+		texts[i] = list(of, "and") + " to " + text
+	}
+	if texts != nil {
+		parts = append(parts, "sets "+list(texts, "and"))
+	}
+	if names := fieldNames(e.Clear); names != nil {
+		parts = append(parts, "clears "+list(names, "and"))
+	}
+	if names := fieldNames(e.Increment); names != nil {
+		parts = append(parts, "adds 1 to "+list(names, "and"))
+	}
+	for _, a := range e.Add {
+		parts = append(parts, "adds "+valueText(&a)+" to "+a.Field.Name)
+	}
+	return parts
+}
+
+// valueText says what a field becomes.
+func valueText(a *spec.Assign) string {
+	if a.Value.Kind == spec.ValueActor {
+		return "the actor"
+	}
+	in := a.Value.Input
+	if in == nil {
+		return a.Value.Text
+	}
+	text := "input." + in.Name
+	if in.Name == a.Field.Name {
+		text = "the input"
+	}
+	if a.Value.Kind == spec.ValueInputOrSame {
+		text += " (where it is sent)"
+	}
+	return text
+}
+
+// callDoc says what a durable form of an operation does: first, then what it is for, and
+// in a paragraph of its own what it writes, with which errors it refuses and what follows.
+func callDoc(m *spec.Machine, n *names, o *spec.Operation, first string) []string {
+	first = prose(first, sentence(o.Doc), operationActor(o))
+	if o.By == spec.BySystem {
+		first = phrase(first) + "; two runs at one revision converge."
+	}
+	rest := prose(refusalsText(m, n, o), operationAfter(n, o))
+	if seePure(o) {
+		return []string{prose(first, rest)}
+	}
+	return []string{first, prose(effectsText(&o.Effects), rest)}
+}
+
+// prose puts sentences behind one another, those that there are.
+func prose(sentences ...string) string {
+	return strings.Join(strings.Fields(strings.Join(sentences, " ")), " ")
+}
+
+// seePure reports whether an operation has too many rules to repeat them in each of its forms.
+func seePure(o *spec.Operation) bool {
+	const most = 3 // guards
+	return len(o.Choose) > 0 || len(o.Require) > most
+}
+
+// refusalsText says with which of the machine's own errors a form of an operation refuses.
+func refusalsText(m *spec.Machine, n *names, o *spec.Operation) string {
+	first := ""
+	var texts []string
+	pure := n.Record + "." + n.op(o).Method
+	if creates(o) {
+		pure = "the function " + n.op(o).Method
+	}
+	switch {
+	case seePure(o):
+		first = fmt.Sprintf("See [%s] for its rules and errors.", pure)
+		if creates(o) {
+			first = fmt.Sprintf("See %s for its rules and errors.", pure)
+		}
+	case o.OnRefusalRecordOnly && !creates(o):
+		for _, r := range o.Require {
+			texts = append(texts, guardMeaning(r.Guard))
+		}
+		first, texts = "It only records the call unless "+list(texts, "and")+".", nil
+	default:
+		for _, r := range o.Require {
+			texts = append(texts, fmt.Sprintf("%s unless %s", n.error(r.Guard.Error).Var, guardMeaning(r.Guard)))
+		}
+	}
+	for _, u := range m.Unique {
+		guarded := slices.ContainsFunc(o.Require, func(r *spec.Requirement) bool { return r.Guard.Error == u.Error })
+		if guarded || !contends(o, u) {
+			continue
+		}
+		in := ""
+		if len(u.In) < len(m.States) {
+			in = " in " + list(stateNames(refStates(u.In)), "or")
+		}
+		texts = append(texts, fmt.Sprintf("%s if another record%s has the same %s", n.error(u.Error).Var, in, list(fieldNames(u.Fields), "and")))
+	}
+	if texts == nil {
+		return first
+	}
+	return prose(first, "It returns "+list(texts, "and")+".")
+}
+
+// contends reports whether an operation may take a place that a rule gives to one record.
+func contends(o *spec.Operation, u *spec.Unique) bool {
+	if o.DedupeBy != nil && o.DedupeBy.Unique == u {
+		return false // it returns the record that has the place
+	}
+	within := func(s *spec.State) bool { return slices.Contains(refStates(u.In), s) }
+	moves := slices.ContainsFunc(u.Fields, func(r spec.FieldRef) bool { return operationWrites(o, r.Field) })
+	return slices.ContainsFunc(movesOf(o), func(mv move) bool {
+		return within(mv.to) && (moves || mv.from == nil || !within(mv.from))
+	})
+}
+
+// operationAfter says when an operation is run by itself, and what follows it.
+func operationAfter(n *names, o *spec.Operation) string {
+	var texts []string
+	for _, t := range o.Triggers {
+		if t.Startup {
+			texts = append(texts, fmt.Sprintf("[Machine.%s] runs it after a crash.", n.ours("machine", "Startup")))
+		} else {
+			texts = append(texts, fmt.Sprintf("[Machine.%s] runs it %s.", n.ours("machine", "Sweep"), t.Text))
+		}
+	}
+	if e := o.Effect; e != nil {
+		when := "after the commit"
+		if e.Atomic {
+			when = "in the same transaction"
+		}
+		texts = append(texts, fmt.Sprintf("[Effects.%s] is performed %s.", spec.GoName(e.Name), when))
+	}
+	if o.Then != nil {
+		texts = append(texts, fmt.Sprintf("%s follows%s.", n.op(o.Then.Operation).Method,
+			map[bool]string{true: " in the same transaction"}[o.Effect == nil || o.Effect.Atomic]))
+	}
+	return strings.Join(texts, " ")
 }
 
 // operationMove says from which states to which.
@@ -43,9 +213,9 @@ func moveOf(what string, o *spec.Operation) string {
 func operationActor(o *spec.Operation) string {
 	switch o.By {
 	case spec.BySystem:
-		return "It is run by the system, never on a caller's behalf."
+		return "The system runs it, without an actor."
 	case spec.ByOperator:
-		return "It is run by an operator, who gives a reason."
+		return "An operator runs it, and gives a reason."
 	}
 	return ""
 }
@@ -116,6 +286,9 @@ func operationBranches(n *names, o *spec.Operation) string {
 		default:
 			fmt.Fprintf(&b, "\n  - %s: to %s", condition, x.To.State.Name)
 		}
+		for _, text := range effectClauses(&x.Effects) {
+			b.WriteString("; it " + text)
+		}
 	}
 	return b.String()
 }
@@ -184,6 +357,12 @@ func stateDoc(s *spec.State) string {
 	}
 	if a := fieldNames(s.Absent); len(a) > 0 {
 		notes = append(notes, "Absent: "+list(a, "and")+".")
+	}
+	if p := fieldNames(s.ShouldPresent); len(p) > 0 {
+		notes = append(notes, "Should be present: "+list(p, "and")+".")
+	}
+	if a := fieldNames(s.ShouldAbsent); len(a) > 0 {
+		notes = append(notes, "Should be absent: "+list(a, "and")+".")
 	}
 	if facts := factTexts(s.Invariant); len(facts) > 0 {
 		notes = append(notes, "Always: "+list(facts, "and")+".")

@@ -231,8 +231,8 @@ func States() []State {
 			f.Line().Line().Add(doc(text)).Add(raw("func (s State) %s() bool { return %s }", name, strings.Join(terms, " || ")))
 		}
 	}
-	method("Terminal reports whether nothing leaves the state.", "Terminal", func(s *spec.State) bool { return s.Terminal })
-	method("Final reports whether what is in the state is finished, though it may be taken up again.", "Final", func(s *spec.State) bool { return s.Final })
+	method("Terminal reports whether no operation leaves the state.", "Terminal", func(s *spec.State) bool { return s.Terminal })
+	method("Final reports whether a record in the state is finished, though an operation may leave it.", "Final", func(s *spec.State) bool { return s.Final })
 }
 
 // constants adds the names of operations and events.
@@ -355,7 +355,7 @@ func (a *purePackage) can(f *jen.File) {
 		g.Line()
 	})
 	a.used["refuseState"] = true
-	f.Line().Line().Add(doc(fmt.Sprintf("%s reports whether an operation is possible in the state of the %s: nil, or the refusal that its method returns. Guards and inputs are not looked at; to try these, call the method on a copy.", name, a.n.Record))).
+	f.Line().Line().Add(doc(fmt.Sprintf("%s reports whether an operation is possible in the state of the %s: nil, or the refusal that its method returns. It does not look at guards and inputs; to try these, call the method on a copy.", name, a.n.Record))).
 		Func().Params(raw("j %s", a.n.Record)).Id(name).Params(raw("operation string")).Error().Block(
 		jen.If(raw("slices.Contains(possible[operation], j.State)")).Block(jen.Return(jen.Nil())),
 		jen.Return(raw("j.refuseState(operation)")),
@@ -365,7 +365,7 @@ func (a *purePackage) can(f *jen.File) {
 // check adds the function that looks at a record, whoever made it.
 func (a *purePackage) check(f *jen.File) {
 	name := a.n.ours("package", "Check")
-	f.Line().Line().Add(doc(fmt.Sprintf("%s lists the rules that %s breaks, whoever made it. An empty list means that its methods may be called.", name, withArticle(a.n.Record)))).
+	f.Line().Line().Add(doc(fmt.Sprintf("%s lists the rules that %s breaks. Its methods refuse one that breaks a MUST rule.", name, withArticle(a.n.Record)))).
 		Func().Id(name).Params(raw("j %s", a.n.Record)).Index().Add(raw("fsm.Violation")).BlockFunc(func(g *jen.Group) {
 		g.If(raw("!j.State.Valid()")).Block(jen.Return(raw(`[]fsm.Violation{{Rule: "state", Must: true}}`)))
 		g.Add(raw("var found []fsm.Violation"))

@@ -31,7 +31,7 @@ func (p *pure) can(f *jen.File) {
 	}
 	f.Line()
 	name := p.n.ours("record", "Can")
-	f.Add(doc(fmt.Sprintf("%s reports whether an operation is possible in the state of the %s: nil, or the refusal that its method returns. Guards and inputs are not looked at; to try these, call the method on a copy.", name, p.n.Record))).
+	f.Add(doc(fmt.Sprintf("%s reports whether an operation is possible in the state of the %s: nil, or the refusal that its method returns. It does not look at guards and inputs; to try these, call the method on a copy.", name, p.n.Record))).
 		Func().Params(raw("j %s", p.n.Record)).Id(name).Params(raw("operation string")).Error().BlockFunc(func(g *jen.Group) {
 		if order != nil {
 			g.Id("possible").Op(":=").False()
@@ -55,7 +55,7 @@ func (p *pure) can(f *jen.File) {
 func check(f *jen.File, m *spec.Machine, n *names) {
 	s := scope{n: n}
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s lists the rules that %s breaks, whoever wrote it. An empty list means that it may be worked on.", n.ours("package", "Check"), withArticle(n.Record)))).
+	f.Add(doc(fmt.Sprintf("%s lists the rules that %s breaks. Operations refuse one that breaks a MUST rule.", n.ours("package", "Check"), withArticle(n.Record)))).
 		Func().Id(n.ours("package", "Check")).Params(raw("j %s", n.Record)).Index().Add(raw("fsm.Violation")).BlockFunc(func(g *jen.Group) {
 		g.Add(raw("var found []fsm.Violation"))
 		g.If(raw("!j.State.Valid()")).Block(

@@ -119,7 +119,7 @@ func enumMethods(f *jen.File, t *enumType) {
 			}
 		}))
 	}
-	method("UnmarshalText reads what MarshalText writes. An unknown word is an error.", "*", "UnmarshalText", raw("text []byte"), jen.Error(),
+	method("UnmarshalText reads what MarshalText returns. An unknown word is an error.", "*", "UnmarshalText", raw("text []byte"), jen.Error(),
 		append(body, jen.Return(raw("fsmimpl.Parse(%s[:], text, %s, %q)", stored, r, t.noun)))...)
 }
 
@@ -130,7 +130,7 @@ func receiver(typ string) string { return lowerFirst(typ)[:1] }
 func stateType(m *spec.Machine, n *names) *enumType {
 	t := &enumType{
 		name:   "State",
-		doc:    []string{fmt.Sprintf("State is the state of %s. The zero State is no state.", withArticle(m.Entity))},
+		doc:    []string{fmt.Sprintf("State is the state of %s. The zero State is invalid.", withArticle(m.Entity))},
 		block:  "The states, in the order of the specification.",
 		noun:   "state",
 		inRows: true,
@@ -149,7 +149,7 @@ func stateType(m *spec.Machine, n *names) *enumType {
 func valueType(e *enumNames) *enumType {
 	t := &enumType{
 		name:   e.Type,
-		doc:    []string{fmt.Sprintf("%s is a value of %s. The zero %s is none.", e.Type, e.Doc, e.Type)},
+		doc:    []string{fmt.Sprintf("%s is a value of %s. Its zero value is invalid.", e.Type, e.Doc)},
 		block:  "The values, in the order of the specification.",
 		noun:   "value",
 		inRows: true,

@@ -52,8 +52,9 @@ func packageDoc(m *spec.Machine, n *names) []string {
 		first = fmt.Sprintf("Package %s is the machine of %s: %s", n.Package, n.Record, lead(sentence(m.Doc)))
 	}
 	return []string{first,
-		fmt.Sprintf("The pure layer is the methods of %s and the functions that make one: no input or output, no clock, "+
-			"and the record is untouched when they refuse. The durable layer is Machine: the same operations over a store.", n.Record)}
+		fmt.Sprintf("The pure layer is the methods of %s and the functions that make one. They do no input or output, know no clock, "+
+			"and leave the record as it is when they refuse. The durable layer is Machine: the same operations over a store. Begin with [%s] and [%s].",
+			n.Record, n.ours("package", "Migrate"), n.ours("package", "Open"))}
 }
 
 // handshake makes the package fail to compile against another generation of
@@ -66,14 +67,14 @@ func handshake(f *jen.File) {
 // constants adds the names of the operations and of the events, as the log has them.
 func constants(f *jen.File, m *spec.Machine, n *names) {
 	f.Line()
-	f.Add(doc("The operations, in the order of the specification: what Operation of an event in the log holds.")).
+	f.Add(doc("The operations, in the order of the specification: the values of fsm.Event.Operation.")).
 		Const().DefsFunc(func(g *jen.Group) {
 		for _, o := range m.Operations {
 			g.Id(n.op(o).Const).Op("=").Lit(o.Stored())
 		}
 	})
 	f.Line()
-	f.Add(doc("The events, in the order of the operations that write them: what Name of an event in the log holds.")).
+	f.Add(doc("The events, in the order of the operations that write them: the values of fsm.Event.Name.")).
 		Const().DefsFunc(func(g *jen.Group) {
 		for _, e := range n.events {
 			g.Id(e.Const).Op("=").Lit(e.Stored)
@@ -90,8 +91,8 @@ func stateMethods(f *jen.File, m *spec.Machine, n *names) {
 	)
 	f.Line()
 	stateOf := n.ours("package", "StateOf")
-	f.Add(doc(fmt.Sprintf("%s returns the state in which a call that was refused found the %s, or to which it has gone on. "+
-		"It is false where err tells none.", stateOf, n.Record))).
+	f.Add(doc(fmt.Sprintf("%s returns the state of the %s that a refused call found, or its newer state. "+
+		"It reports false if err names no state.", stateOf, n.Record))).
 		Func().Id(stateOf).Params(raw("err error")).Params(raw("State"), jen.Bool()).Block(
 		jen.Return(raw("fsmimpl.StateOf[State](%s[:], %q, err)", stateType(m, n).table("Names"), m.Name)),
 	)
@@ -102,7 +103,7 @@ func stateMethods(f *jen.File, m *spec.Machine, n *names) {
 		}
 	}
 	f.Line()
-	stateMethod(f.Add(doc("Terminal reports whether nothing leaves the state.")), "Terminal", terminal)
+	stateMethod(f.Add(doc("Terminal reports whether no operation leaves the state.")), "Terminal", terminal)
 	var final []string
 	for _, s := range m.States {
 		if s.Final {
@@ -111,7 +112,7 @@ func stateMethods(f *jen.File, m *spec.Machine, n *names) {
 	}
 	if final != nil {
 		f.Line()
-		stateMethod(f.Add(doc("Final reports whether a record in the state is finished, though it may be taken up again.")), "Final", final)
+		stateMethod(f.Add(doc("Final reports whether a record in the state is finished, though an operation may leave it.")), "Final", final)
 	}
 }
 

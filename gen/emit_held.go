@@ -159,19 +159,20 @@ func (h *held) recorded(o *spec.Operation, s *spec.State) bool { return h.waysOf
 func (h *held) holder(f *jen.File) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Holder is the machine as one actor uses it: each %s that it makes or picks comes as a handle.", h.n.Record),
-		"A handle has a type of its own for each state, with the operations that a caller has there and no other: what the state forbids does not compile. "+
-			"It carries revision, actor and request ids along. The same call of the same handle once more, because an answer was lost, replays. "+
-			"A handle is an fsm.Target, so Machine takes it for what is not offered here.")).
+		"Handles have a type for each state, with the operations that a caller has there: what the state forbids does not compile. "+
+			"A handle gives revision, actor and request id to its calls; an fsm.Call behind the inputs adds a reason, labels or another request id. "+
+			"To retry after a lost answer, make the same call of the same handle. "+
+			"A handle is an fsm.Target, for operations that only Machine has.")).
 		Type().Id("Holder").Struct(raw("m *Machine"), jen.Id("actor").String())
 	f.Line()
-	f.Add(doc(h.n.ours("machine", "As") + " returns the machine as the actor uses it.")).
+	f.Add(doc(h.n.ours("machine", "As") + " returns the machine for calls by the actor.")).
 		Func().Params(raw("m *Machine")).Id(h.n.ours("machine", "As")).Params(raw("actor string")).Id("Holder").Block(
 		jen.Return(raw("Holder{m, actor}")),
 	)
 	hold := h.n.ours("package", "Hold")
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s returns the handle of a stored %s, such as one that the actor held before it was started again. "+
-		"It asks nothing of the store: each operation finds out whether the %s is still so. It refuses one that is in no state.",
+	f.Add(doc(fmt.Sprintf("%s returns the handle of a stored %s, such as one that the actor held before its process restarted. "+
+		"It does not read the store: an operation finds out whether the %s has changed. It refuses a record without a valid state.",
 		hold, h.n.Record, h.n.Record))).
 		Func().Id(hold).Params(raw("m *Machine, j %s, actor string", h.n.Record)).Params(raw(h.anyType()), raw("error")).Block(
 		jen.Return(raw("handleAs[%s](m.core.Hold(j, actor), nil)", h.anyType())),
@@ -192,14 +193,14 @@ func (h *held) entry(f *jen.File, o *spec.Operation) {
 			Params(result, raw("error")).Block(body...)
 	}
 	taken, given := raw(callArgs(o, c, "id string", "in "+c.Input, "c ...fsm.Call")), callArgs(o, c, "id", "in", call)
-	method(c.Method, fmt.Sprintf("%s is that of Machine, with a handle for result.", c.Method), []jen.Code{taken}, raw(result),
+	method(c.Method, fmt.Sprintf("%s is [Machine.%s] by the holder's actor. It returns the handle of the %s.", c.Method, c.Method, h.n.Record), []jen.Code{taken}, raw(result),
 		raw("out, err := h.m.%s(ctx, %s)", c.Method, given),
 		jen.Return(raw("handleAs[%s](h.m.core.HoldOutcome(out, h.actor), err)", result)),
 	)
 	if o.Next == nil {
 		return
 	}
-	method(c.N, fmt.Sprintf("%s is that of Machine, with handles for result.", c.N), []jen.Code{raw("n int"), taken}, raw("[]"+result),
+	method(c.N, fmt.Sprintf("%s is [Machine.%s] by the holder's actor. It returns handles.", c.N, c.N), []jen.Code{raw("n int"), taken}, raw("[]"+result),
 		raw("outs, err := h.m.%s(ctx, n, %s)", c.N, given),
 		raw("list := make([]%s, len(outs))", result),
 		jen.For(raw("i, out := range outs")).Block(
@@ -244,8 +245,8 @@ func (h *held) anyState(f *jen.File) {
 		methods = []jen.Code{docIndented(1, text).Id(name).Params().Add(raw("fsm.Ref"))}
 	}
 	for _, x := range []struct{ name, text, result string }{
-		{"Record", "returns the " + h.n.Record + " as it is held.", h.n.Record},
-		{"Outcome", "returns what the newest call of the handle led to; before it, what led to the handle.", h.n.outcome()},
+		{"Record", "returns the " + h.n.Record + " as the handle last saw it.", h.n.Record},
+		{"Outcome", "returns the outcome of the handle's last call, or of the call that made the handle.", h.n.outcome()},
 	} {
 		name := h.n.ours("handle", x.name)
 		methods = append(methods, docIndented(1, name+" "+x.text).Id(name).Params().Add(raw(x.result)))
@@ -253,7 +254,7 @@ func (h *held) anyState(f *jen.File) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is a handle of %s in whatever state it is: %s. Switch over its type.",
 		h.anyType(), withArticle(h.n.Record), list(types, "or")),
-		"By the line below, the linter go-check-sumtype reports a switch that leaves a state out and has no default.")).
+		"The linter go-check-sumtype reports a switch that leaves a state out and has no default.")).
 		Comment("//\n//sumtype:decl").Line().
 		Type().Id(h.anyType()).Interface(append(methods, raw("any%s()", h.n.Record))...)
 }
@@ -316,7 +317,7 @@ func (h *held) made(s *spec.State, value string) string {
 // state adds the handle of one state.
 func (h *held) state(f *jen.File, s *spec.State) {
 	typ := h.typ(s)
-	text := fmt.Sprintf("%s is %s that is %s, in the hands of one actor.", typ, withArticle(h.n.Record), s.Name)
+	text := fmt.Sprintf("%s is the handle of %s that is %s.", typ, withArticle(h.n.Record), s.Name)
 	if d := sentence(s.Doc); d != "" {
 		text += " " + d
 	}
@@ -414,10 +415,7 @@ func (h *held) method(f *jen.File, s *spec.State, o *spec.Operation) {
 	params = append(params, raw("c ...fsm.Call"))
 	call := fmt.Sprintf("%s(%s, %s)", c.Call, c.Desc, callArgs(o, c, "", "in", "j.EngineCall(c)"))
 	ends := h.ends(o, s)
-	text := fmt.Sprintf("%s %s.", c.Method, h.leads(s, o, ends))
-	if d := sentence(o.Doc); d != "" {
-		text += " " + d
-	}
+	text := prose(fmt.Sprintf("%s %s.", c.Method, h.leads(s, o, ends)), sentence(o.Doc), refusalsText(h.m, h.n, o))
 	method := func(result *jen.Statement, body jen.Code) {
 		f.Line()
 		f.Add(doc(text)).Func().Params(raw("j %s", h.typ(s))).Id(c.Method).Params(params...).Add(result).Block(jen.Return(body))
@@ -455,7 +453,7 @@ func (h *held) leads(s *spec.State, o *spec.Operation, ends []*spec.State) strin
 	case len(ends) == 0 && h.recorded(o, s):
 		return "looks at " + it
 	case len(ends) == 0:
-		return fmt.Sprintf("is refused as long as %s is %s", it, s.Name)
+		return fmt.Sprintf("is refused while %s is %s", it, s.Name)
 	}
 	return fmt.Sprintf("moves %s to %s", it, list(stateNames(ends), "or"))
 }
@@ -468,10 +466,10 @@ func (h *held) result(f *jen.File, o *spec.Operation) {
 	for _, s := range h.variants(o) {
 		types = append(types, h.typ(s))
 	}
-	text := fmt.Sprintf("%s is what %s led to: %s.", typ, c.Method, list(types, "or"))
+	text := fmt.Sprintf("%s is the result of %s: %s.", typ, c.Method, list(types, "or"))
 	for _, s := range states(o.From) {
 		if h.recorded(o, s) {
-			text += " After a call that was recorded and changed nothing, RecordOnly of its Outcome is set."
+			text += " Its Outcome has RecordOnly set if the call was recorded and changed nothing."
 			break
 		}
 	}

@@ -104,7 +104,7 @@ func (s *store) lookupDoc(l *spec.Lookup) string {
 	for _, o := range l.Order {
 		keys = append(keys, o.Field.Name+map[bool]string{true: " (greatest first)"}[o.Descending])
 	}
-	return fmt.Sprintf("a page of the records%s that have this %s, by %s, and the page behind it. "+
-		"A record that breaks a rule is left out; the error names it.",
+	return fmt.Sprintf("a page of the records%s that have this %s, by %s, and the next page. "+
+		"It leaves out a record that breaks a rule; the error names it.",
 		in, with, list(append(keys, "id"), "and"))
 }

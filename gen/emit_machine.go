@@ -15,8 +15,10 @@ func ctx() *jen.Statement { return jen.Id("ctx").Qual("context", "Context") }
 func (s *store) machine(f *jen.File) {
 	f.Line()
 	f.Add(doc(
-		fmt.Sprintf("Machine is the machine over a store: every operation is one transaction that writes the %s, its event and the request id, or nothing. It is safe for use by any number of goroutines.", s.n.Record),
-		"Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError, *fsm.EffectError or the error of the store; errors.Is tells them apart.")).
+		"Machine is the machine over a store. It is safe for use by any number of goroutines.",
+		fmt.Sprintf("An operation is one transaction. It writes the %s, its event and the request id, or nothing, and returns what it wrote.", s.n.Record)+fmt.Sprintf(" Its target, where it has one, is the %s as the caller has seen it: the record, an outcome or an fsm.Ref.", s.n.Record)+s.retry(),
+		"An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError, *fsm.EffectError or the error of the store; errors.Is tells them apart. "+
+			"Apart from the machine's own errors, a refusal is fsm.ErrWrongState or fsm.ErrTerminal where the state does not allow the operation, fsm.ErrInvalidInput"+s.stale()+".")).
 		Type().Id("Machine").StructFunc(func(g *jen.Group) {
 		g.Add(raw("core *fsm.Machine[%s]", s.n.Record))
 		for _, o := range s.sourced() {
@@ -25,12 +27,28 @@ func (s *store) machine(f *jen.File) {
 	})
 }
 
+// stale ends the list of refusals.
+func (s *store) stale() string {
+	if s.m.ExpectedRev == spec.None {
+		return " or fsm.ErrNotFound"
+	}
+	return ", fsm.ErrNotFound, or fsm.ErrStale where the record has left the target's revision"
+}
+
+// retry says what becomes of a call that is made again.
+func (s *store) retry() string {
+	if s.m.RequestID == spec.None {
+		return ""
+	}
+	return " A retry, the same call with the same request id, returns the outcome of the first call with Replayed set."
+}
+
 // open adds the function that opens a machine, with the parameters that its
 // effects and sources ask for.
 func (s *store) open(f *jen.File) {
 	effects, sources := s.effectList(), s.sourced()
 	name, create := s.n.ours("package", "Open"), s.n.ours("package", "Migrate")
-	text := name + " opens the machine over a store. It never creates tables: see " + create + ". A store that does not hold this machine is refused with fsm.ErrSchemaMismatch."
+	text := name + " opens the machine over a store that " + create + " has prepared. It refuses another store with fsm.ErrSchemaMismatch."
 	declaration := func() *jen.Statement {
 		f.Line()
 		return f.Add(doc(text)).Func().Id(name)
@@ -117,7 +135,7 @@ func (s *store) effectFunction(o *spec.Operation) *jen.Statement {
 func (s *store) migrate(f *jen.File) {
 	name, open := s.n.ours("package", "Migrate"), s.n.ours("package", "Open")
 	f.Line()
-	f.Add(doc(name+" creates what the store lacks for the machine. It works before "+open+", which refuses a store without it.")).
+	f.Add(doc(name+" creates what the store lacks for the machine, such as tables, or brings it to this version of the specification. Call it before "+open+".")).
 		Func().Id(name).Params(ctx(), raw("store fsm.Store")).Error().Block(
 		jen.Return(raw("fsmimpl.Migrate").Call(raw("ctx"), raw("store"), raw("schema"))),
 	)
@@ -135,7 +153,7 @@ func (s *store) migrate(f *jen.File) {
 func (s *store) fold(f *jen.File) {
 	name := s.n.ours("package", "Fold")
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s makes %s out of its log. It applies what the events say and evaluates no rule, so an old log folds under a new specification.", name, withArticle(s.n.Record)))).
+	f.Add(doc(fmt.Sprintf("%s makes %s from its log. It applies the events and checks no rule, so an old log folds under a new specification.", name, withArticle(s.n.Record)))).
 		Func().Id(name).Params(raw("events []fsm.Event")).Params(raw(s.n.Record), raw("error")).Block(
 		jen.Return(raw("fsmimpl.Fold").Call(raw("&descriptor"), raw("events"))),
 	)
@@ -153,8 +171,12 @@ func (s *store) desc(o *spec.Operation) string {
 func (s *store) methods(f *jen.File, o *spec.Operation) {
 	c := s.n.op(o)
 	method := func(text, name string, result *jen.Statement, params []jen.Code, body ...jen.Code) {
+		paragraphs := []string{text}
+		if name == c.Method {
+			paragraphs = callDoc(s.m, s.n, o, text)
+		}
 		f.Line()
-		f.Add(doc(text)).Func().Params(raw("m *Machine")).Id(name).Params(append([]jen.Code{ctx()}, params...)...).
+		f.Add(doc(paragraphs...)).Func().Params(raw("m *Machine")).Id(name).Params(append([]jen.Code{ctx()}, params...)...).
 			Params(result, raw("error")).Block(body...)
 	}
 	one, many := raw(s.n.outcome()), raw("[]"+s.n.outcome())
@@ -162,51 +184,75 @@ func (s *store) methods(f *jen.File, o *spec.Operation) {
 	call := fmt.Sprintf("%s(%s, %s)", c.Call, s.desc(o), callArgs(o, c, "id", "in", "c"))
 	switch {
 	case creates(o):
-		text := fmt.Sprintf("%s %s. An empty id stands for a new one.", c.Method, operationMove(s.m, o))
+		text := fmt.Sprintf("%s %s. An empty id stands for a new one; an id that is taken is refused with fsm.ErrExists.", c.Method, operationMove(s.m, o))
 		if o.DedupeBy != nil {
-			text += fmt.Sprintf(" One that is there with the same %s is returned as it is, with Existing set.", list(fieldNames(o.DedupeBy.Fields), "and"))
+			text += fmt.Sprintf(" An existing record with the same %s is returned as it is, with Existing set.", list(fieldNames(o.DedupeBy.Fields), "and"))
 		}
 		method(text, c.Method, one, []jen.Code{taken}, jen.Return(raw("m.core.Create(ctx, %s)", call)))
 	case o.Next != nil:
-		method(fmt.Sprintf("%s picks the first %s that fits and %s. Without one it returns fsm.ErrNothingToDo.", c.Method, s.n.Record, moveOf("it", o)),
+		method(fmt.Sprintf("%s picks the first %s%s and %s. Without one it returns fsm.ErrNothingToDo.", c.Method, s.n.Record, pickText(o), moveOf("it", o)),
 			c.Method, one, []jen.Code{taken},
 			raw("outs, err := m.core.Pick(ctx, 1, %s)", call),
 			jen.If(raw("err != nil")).Block(jen.Return(raw(s.n.outcome()+"{}, err"))),
 			jen.Return(raw("outs[0], nil")))
-		method(fmt.Sprintf("%s picks up to n records at once, under one request id. Without any it returns fsm.ErrNothingToDo.", c.N),
+		method(fmt.Sprintf("%s is %s for up to n records at once, under one request id. Without any it returns fsm.ErrNothingToDo.", c.N, c.Method),
 			c.N, many, []jen.Code{raw("n int"), taken}, jen.Return(raw("m.core.Pick(ctx, n, %s)", call)))
 		method(fmt.Sprintf("%s is %s for the %s that the caller names.", c.Of, c.Method, s.n.Record),
 			c.Of, one, []jen.Code{raw("at fsm.Target"), taken}, jen.Return(raw("m.core.Apply(ctx, at, %s)", call)))
 	default:
-		text := fmt.Sprintf("%s %s.", c.Method, operationMove(s.m, o))
-		if o.By == spec.BySystem {
-			text += " Its request id is made of operation and revision, so two that run it converge."
-		}
-		method(text, c.Method, one, []jen.Code{raw("at fsm.Target"), taken}, jen.Return(raw("m.core.Apply(ctx, at, %s)", call)))
+		method(fmt.Sprintf("%s %s.", c.Method, operationMove(s.m, o)), c.Method, one, []jen.Code{raw("at fsm.Target"), taken}, jen.Return(raw("m.core.Apply(ctx, at, %s)", call)))
 	}
+}
+
+// pickText says which record a pick takes: where, and in which order.
+func pickText(o *spec.Operation) string {
+	text := ""
+	if len(o.Next.Where) > 0 {
+		text = " with " + list(factTexts(o.Next.Where), "and")
+	}
+	var keys []string
+	for _, x := range o.Next.Order {
+		keys = append(keys, x.Field.Name+map[bool]string{true: " (greatest first)"}[x.Descending])
+	}
+	if keys != nil {
+		text += ", by " + list(keys, "then") + ","
+	}
+	return " that fits" + text
+}
+
+// due lists what a sweep runs, and when.
+func (s *store) due() (list []string) {
+	for _, o := range s.m.Operations {
+		for _, t := range o.Triggers {
+			if !t.Startup {
+				list = append(list, s.n.op(o).Method+" "+t.Text)
+			}
+		}
+	}
+	return list
 }
 
 // reading adds what reads records and logs.
 func (s *store) reading(f *jen.File) {
 	word := s.stateWord()
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s returns %s as it is stored, or fsm.ErrNotFound. One that breaks a rule comes beside fsm.ErrQuarantined.", s.method("Record"), withArticle(s.n.Record)))).
+	f.Add(doc(fmt.Sprintf("%s returns the stored %s, or fsm.ErrNotFound. If it breaks a rule, the error is fsm.ErrQuarantined beside it.", s.method("Record"), s.n.Record))).
 		Func().Params(raw("m *Machine")).Id(s.method("Record")).Params(ctx(), raw("id string")).Params(raw(s.n.Record), raw("error")).Block(
 		jen.Return(raw("m.core.Record(ctx, id)")),
 	)
 	f.Line()
-	f.Add(doc(s.method("List")+" returns the records in the given states, or all, by id. They are read page by page; the machine may be used meanwhile.")).
+	f.Add(doc(s.method("List")+" returns the records in the given states, or all, by id. It reads them page by page; the machine may be used meanwhile.")).
 		Func().Params(raw("m *Machine")).Id(s.method("List")).Params(ctx(), raw("states ...State")).Qual("iter", "Seq2").Index(raw("%s, error", s.n.Record)).Block(
 		jen.Return(raw("m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.%s, states)})", word)),
 	)
 	f.Line()
-	f.Add(doc(s.method("History")+" returns the log of a record, by revision.")).
+	f.Add(doc(s.method("History")+" returns the events of a record, the oldest first.")).
 		Func().Params(raw("m *Machine")).Id(s.method("History")).Params(ctx(), raw("id string")).Qual("iter", "Seq2").Index(raw("fsm.Event, error")).Block(
 		jen.Return(raw("m.core.History(ctx, id)")),
 	)
 	for _, form := range []struct{ name, text string }{
-		{"Log", s.method("Log") + " returns the events of all records behind a cursor, in the order of their commits, and ends where the log ends now. The empty cursor is the beginning; one that was stored goes on later, in another process too."},
-		{"Watch", s.method("Watch") + " is " + s.method("Log") + ", but goes on waiting for events until ctx ends. It misses none."},
+		{"Log", s.method("Log") + " returns the events of all records after a cursor, in the order of their commits, and ends at the newest. The empty cursor is the beginning; a stored one continues later, also in another process."},
+		{"Watch", s.method("Watch") + " is " + s.method("Log") + ", but waits for further events until ctx ends. It misses none."},
 	} {
 		f.Line()
 		f.Add(doc(form.text)).
@@ -215,7 +261,7 @@ func (s *store) reading(f *jen.File) {
 		)
 	}
 	f.Line()
-	f.Add(doc(s.method("Count")+" returns how many records there are in each of the given states, or in every state, at one instant.")).
+	f.Add(doc(s.method("Count")+" returns the number of records in each of the given states, or in every state, at one instant.")).
 		Func().Params(raw("m *Machine")).Id(s.method("Count")).Params(ctx(), raw("states ...State")).Params(raw("map[State]int64"), raw("error")).Block(
 		jen.If(raw("len(states) == 0")).Block(raw("states = States()")),
 		jen.Return(raw("fsmimpl.Count(ctx, m.core.Count, State.%s, states)", word)),
@@ -234,31 +280,31 @@ func (s *store) running(f *jen.File) {
 	if has(func(o *spec.Operation) bool {
 		return slices.ContainsFunc(o.Triggers, func(t spec.Trigger) bool { return !t.Startup })
 	}) {
-		method(" runs the operations whose time has come and returns how many steps were taken. Call it regularly; any number of sweepers may run.", "Sweep")
+		method(" runs what is due, and returns how many steps it took: "+list(s.due(), "and")+". Call it regularly, from any number of processes, or let worker.Run do so.", "Sweep")
 	}
 	startup := has(func(o *spec.Operation) bool {
 		return slices.ContainsFunc(o.Triggers, func(t spec.Trigger) bool { return t.Startup })
 	})
 	if startup {
-		method(" recovers what a crash has left behind and returns how many steps were taken. Call it once, before anything else, while no other process works on the machine.", "Startup")
+		method(" recovers what a crash has left behind and returns how many steps it took. Call it once, before anything else, while no other process works on the machine.", "Startup")
 	}
 	if has(func(o *spec.Operation) bool { return o.Effect != nil && !o.Effect.Atomic }) {
-		text := " performs the effects that are due and returns how many succeeded. Call it regularly."
+		text := " performs the effects that are due and returns how many succeeded. Call it regularly, from any number of processes, or let worker.Run do so."
 		if startup {
-			text += " It refuses until " + s.method("Startup") + " has run: what a crash left behind must not be delivered."
+			text += " It refuses until " + s.method("Startup") + " has run."
 		}
 		method(text, "Deliver")
 	}
 	f.Line()
-	f.Add(doc(s.method("In")+" returns the machine within a transaction of the caller's own, which fsm.Join names: every method works in it, and what is written stands when the caller commits.",
-		"THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything beside a call; after an error of the commit make the same transaction again, with the same request ids; roll back after an error of a call. See fsm.Machine.In.")).
+	f.Add(doc(s.method("In")+" returns the machine within a transaction of the caller, which fsm.Join names. Its methods work in that transaction; the caller commits what they write.",
+		"The caller has three duties. Look at Outcome.Replayed before doing anything beside a call. Roll back after an error of a call. After an error of the commit, repeat the transaction with the same request ids. See [fsm.Machine.In].")).
 		Func().Params(raw("m *Machine")).Id(s.method("In")).Params(ctx(), raw("tx fsm.Joined")).Params(raw("*Machine"), raw("error")).Block(
 		raw("core, err := m.core.In(ctx, tx)"),
 		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
 		jen.Return(raw("m.over(core), nil")),
 	)
 	f.Line()
-	f.Add(doc(s.method("Batch")+" makes all calls that collect makes on the machine it is given, in one transaction: all of them or none. It returns one outcome for each, in their order; the calls themselves return a zero Outcome, since nothing is decided before collect returns. A batch holds creations, or calls on records. A pick has its own form for many.")).
+	f.Add(doc(s.method("Batch")+" makes all calls that collect makes on the machine it is given, in one transaction: all of them or none. It returns one outcome for each, in their order. The calls themselves return a zero Outcome: nothing is decided before collect returns. A batch holds creations or calls on records, not both, and no picks.")).
 		Func().Params(raw("m *Machine")).Id(s.method("Batch")).Params(ctx(), raw("collect func(*Machine) error")).Params(raw("[]"+s.n.outcome()), raw("error")).Block(
 		jen.Return(raw("m.core.Batch(ctx, func(core *fsm.Machine[%s]) error { return collect(m.over(core)) })", s.n.Record)),
 	)
@@ -270,7 +316,7 @@ func (s *store) running(f *jen.File) {
 		jen.Return(raw("&in")),
 	)
 	f.Line()
-	f.Add(doc(s.method("Core") + " returns the engine, for what is not particular to this machine.")).
+	f.Add(doc(s.method("Core") + " returns the engine, for methods that do not depend on this package's types.")).
 		Func().Params(raw("m *Machine")).Id(s.method("Core")).Params().Add(raw("*fsm.Machine[%s]", s.n.Record)).Block(
 		jen.Return(raw("m.core")),
 	)
@@ -278,11 +324,11 @@ func (s *store) running(f *jen.File) {
 
 // audit adds the check of everything that is stored.
 func (s *store) audit(f *jen.File) {
-	text := s.method("Audit") + " compares every record with its log and its rules and yields what is wrong; nothing when all is well. It never writes."
+	text := s.method("Audit") + " compares every record with its log and its rules, and returns what is wrong. It never writes."
 	params := []jen.Code{ctx()}
 	call := raw("audit.Run(ctx, m.core)")
 	if len(s.m.Probes) > 0 {
-		text += " With probes it asks the world outside, too; they may be nil."
+		text += " Probes, unless nil, compare records with the world outside."
 		params = append(params, raw("probes Probes"))
 	}
 	f.Line()

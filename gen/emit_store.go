@@ -137,7 +137,7 @@ func (s *store) projection() jen.Code {
 // outcome adds the name of what a call leads to.
 func (s *store) outcome(f *jen.File) {
 	f.Line()
-	f.Add(doc(s.n.outcome() + " is what a call led to.")).
+	f.Add(doc(s.n.outcome() + " is the result of a call: the record, its events, and whether the call was a retry.")).
 		Type().Id(s.n.outcome()).Op("=").Add(raw("fsm.Outcome[%s]", s.n.Record))
 }
 
@@ -164,7 +164,7 @@ func (s *store) effects(f *jen.File) {
 		return
 	}
 	typ := raw("Effects")
-	text := "Effects does the work outside the record."
+	text := "Effects does the work outside the record. The application implements it."
 	if s.atomic() {
 		typ = raw("Effects[T any]")
 		text += " T is the transaction of the store."
@@ -222,7 +222,7 @@ func (s *store) sources(f *jen.File) {
 		return
 	}
 	f.Line()
-	f.Add(doc("Sources make up the inputs of the calls that triggers issue. They run before the transaction; what they return is checked and logged as any input.")).
+	f.Add(doc("Sources return the inputs of calls that triggers issue. They run before the transaction; their results are checked and logged as any input.")).
 		Type().Id("Sources").StructFunc(func(g *jen.Group) {
 		for _, o := range list {
 			c := s.n.op(o)
@@ -237,7 +237,7 @@ func (s *store) probes(f *jen.File) {
 		return
 	}
 	f.Line()
-	f.Add(doc("Probes asks the world outside the store; only an audit does. Each method reports whether what it is named after is so.")).
+	f.Add(doc("Probes compare records with the world outside the store, for Audit alone. Each method reports whether the fact of its name is true.")).
 		Type().Id("Probes").InterfaceFunc(func(g *jen.Group) {
 		for _, p := range s.m.Probes {
 			text := fmt.Sprintf("%s is asked for each %s that is %s.", spec.GoName(p.Name), s.n.Record, list(stateNames(s.probed(p)), "or"))

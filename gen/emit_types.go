@@ -28,7 +28,7 @@ func sentinels(f *jen.File, n *names) {
 
 // doc says who refuses with the error, and what the guards say about themselves.
 func (e *sentinel) doc() string {
-	text := fmt.Sprintf("%s: refused by %s.", e.Var, list(e.Users, "and"))
+	text := fmt.Sprintf("%s is the refusal of %s.", e.Var, list(e.Users, "and"))
 	for _, d := range e.Docs {
 		text += " " + sentence(d)
 	}
@@ -55,12 +55,12 @@ func tag(name string, omit bool) map[string]string {
 func record(f *jen.File, m *spec.Machine, n *names) {
 	f.Line()
 	f.Add(doc(
-		fmt.Sprintf("%s is one record of the machine. Change it by its methods only: they keep its revision and its invariants.", n.Record),
+		fmt.Sprintf("%s is one record of the machine. Change it by its methods only: they keep its rules.", n.Record),
 		"Times are UTC, cut to microseconds.")).
 		Type().Id(n.Record).StructFunc(func(g *jen.Group) {
 		g.Id("ID").String().Tag(tag("id", false))
 		g.Id("State").Id("State").Tag(tag("state", false))
-		g.Id("Rev").Int64().Tag(tag("rev", false)).Comment("1 after the creation, one more with every transition")
+		g.Id("Rev").Int64().Tag(tag("rev", false)).Comment("1 after the creation, one more after each transition")
 		g.Id("CreatedAt").Qual("time", "Time").Tag(tag("created_at", false))
 		g.Id("UpdatedAt").Qual("time", "Time").Tag(tag("updated_at", false)).Comment("of the last transition")
 		if len(m.Fields) > 0 {
@@ -76,9 +76,9 @@ func record(f *jen.File, m *spec.Machine, n *names) {
 	})
 	f.Line()
 	ref, same := n.ours("record", "Ref"), n.ours("record", "Equal")
-	text := fmt.Sprintf("Ref returns id and revision, so that %s is a target of the durable operations.", withArticle(n.Record))
+	text := fmt.Sprintf("Ref returns id and revision, so that %s is a target of Machine's operations.", withArticle(n.Record))
 	if ref != "Ref" {
-		text = ref + " returns id and revision, the target of the durable operations."
+		text = ref + " returns id and revision, the target of Machine's operations."
 	}
 	f.Add(doc(text)).
 		Func().Params(raw("j %s", n.Record)).Id(ref).Params().Add(raw("fsm.Ref")).Block(
@@ -137,10 +137,20 @@ func input(f *jen.File, n *names, o *spec.Operation) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s holds the inputs of %s.", c.Input, c.Method))).
 		Type().Id(c.Input).StructFunc(func(g *jen.Group) {
+		const widest = 60 // behind a field
+		above := false
 		for _, in := range o.Inputs {
-			s := g.Id(n.input(in)).Add(raw(n.inputGoType(in)))
-			if note := inputNote(in); note != "" {
-				s.Comment("// " + note)
+			above = above || len(inputNote(o, in)) > widest
+		}
+		for _, in := range o.Inputs {
+			note := inputNote(o, in)
+			switch {
+			case note == "":
+				g.Id(n.input(in)).Add(raw(n.inputGoType(in)))
+			case above:
+				g.Add(docIndented(1, n.input(in)+": "+note+".")).Id(n.input(in)).Add(raw(n.inputGoType(in)))
+			default:
+				g.Id(n.input(in)).Add(raw(n.inputGoType(in))).Comment("// " + note)
 			}
 		}
 	})
@@ -152,14 +162,55 @@ func hasRequestID(m *spec.Machine, o *spec.Operation) bool {
 	return m.RequestID != spec.None && o.By != spec.BySystem
 }
 
-func inputNote(in *spec.Input) string {
-	if in.Doc != "" {
-		return phrase(lead(in.Doc))
+// set returns the field that an operation sets to an input; nil where there is none.
+func set(o *spec.Operation, in *spec.Input) *spec.Field {
+	for _, e := range allEffects(o) {
+		for _, a := range e.Set {
+			if a.Value.Input == in {
+				return a.Field
+			}
+		}
+	}
+	return nil
+}
+
+// inputNote says what an input is: by its own text or by that of the field that it is
+// set into or compared with, and within which bounds.
+func inputNote(o *spec.Operation, in *spec.Input) string {
+	text := in.Doc
+	for _, f := range fieldsMeeting(o, in) {
+		if text == "" && (f.Name == in.Name || f == set(o, in)) {
+			text = f.Doc
+		}
+	}
+	for _, e := range allEffects(o) {
+		for _, a := range e.Add {
+			if text == "" && a.Value.Input == in {
+				text = "what is added to " + a.Field.Name
+			}
+		}
+	}
+	if f := set(o, in); text == "" && f != nil && f.Name != in.Name {
+		text = "the new " + f.Name
+	}
+	var notes []string
+	if text != "" {
+		notes = append(notes, phrase(lead(text)))
+	}
+	switch lo, hi := inputBounds(o, in); {
+	case lo != nil && hi != nil:
+		notes = append(notes, fmt.Sprintf("from %d to %d", *lo, *hi))
+	case lo != nil && *lo == 0:
+		notes = append(notes, "not negative")
+	case lo != nil:
+		notes = append(notes, fmt.Sprintf("at least %d", *lo))
+	case hi != nil:
+		notes = append(notes, fmt.Sprintf("at most %d", *hi))
 	}
 	if isOptional(in.Type) {
-		return "may be absent"
+		notes = append(notes, "may be absent")
 	}
-	return ""
+	return strings.Join(notes, "; ")
 }
 
 // peers adds what an operation must know of other records.
@@ -169,7 +220,7 @@ func peers(f *jen.File, m *spec.Machine, n *names, o *spec.Operation) {
 		return
 	}
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s is what %s must know of the other records. The durable form counts them under a lock.", c.Peers, c.Method))).
+	f.Add(doc(fmt.Sprintf("%s is what %s must know of other records. Machine counts them under a lock.", c.Peers, c.Method))).
 		Type().Id(c.Peers).StructFunc(func(g *jen.Group) {
 		for _, x := range peerGuards(o) {
 			g.Id(n.peer(x)).Int64().Comment("// " + peerNote(x))

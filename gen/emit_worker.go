@@ -31,6 +31,14 @@ func (w *workShape) asks() bool {
 	return len(w.pick.Inputs) > 1 || len(w.pick.Inputs) == 1 && w.pick.Inputs[0] != w.claim
 }
 
+// holds lists the states in which a record is in the worker's hands.
+func (w *workShape) holds() []*spec.State {
+	if w.beat == nil {
+		return w.ends
+	}
+	return distinct(append(states(w.beat.From), w.ends...))
+}
+
 // workShape finds what a worker does: the first operation with next that a caller has,
 // unless a step that follows it may lead anywhere. What keeps alive is an operation that
 // stays where the pick leads to, or else where work can come from there, and moves a deadline.
@@ -58,22 +66,10 @@ func (h *held) workShape() *workShape {
 			}
 			return ok
 		}) && w.claim != nil {
-			w.deadline = w.claimed()
+			w.deadline = set(pick, w.claim)
 		}
 		h.keepsAlive(w)
 		return w
-	}
-	return nil
-}
-
-// claimed returns the field that the pick's deadline goes into.
-func (w *workShape) claimed() *spec.Field {
-	for _, e := range allEffects(w.pick) {
-		for _, a := range e.Set {
-			if a.Value.Input == w.claim {
-				return a.Field
-			}
-		}
 	}
 	return nil
 }
@@ -190,13 +186,13 @@ func (h *held) worker(f *jen.File, w *workShape) {
 	}
 	anyType := h.anyType()
 	pick := h.n.op(w.pick)
-	ends := fmt.Sprintf("Its context ends when the %s is lost, with a *worker.LostError for its cause, or when the worker stops.", h.n.Record)
+	ends := fmt.Sprintf("Its context ends when the worker stops, or loses the %s; then context.Cause is a *worker.LostError.", h.n.Record)
 	if w.beat != nil {
-		ends += " The lease is kept alive while it runs, whatever handle it has come to."
+		ends += fmt.Sprintf(" Heartbeats keep the lease alive while the %s is %s.", h.n.Record, list(stateNames(states(w.beat.From)), "or"))
 	}
 	fields := []jen.Code{raw("worker.Options")}
 	if w.asks() {
-		text := fmt.Sprintf("Claim is what the worker asks for, the same in each call of %s; for several queues run several workers.", pick.Method)
+		text := fmt.Sprintf("Claim holds the inputs of each call of %s; for several queues run several workers.", pick.Method)
 		if w.claim != nil {
 			text += fmt.Sprintf(" The worker itself sets %s.", h.n.input(w.claim))
 		}
@@ -204,17 +200,17 @@ func (h *held) worker(f *jen.File, w *workShape) {
 	}
 	fields = append(fields,
 		jen.Line(),
-		docIndented(1, fmt.Sprintf("Work does the work and ends the stay of the %s with the worker. ", h.n.Record)+ends).
+		docIndented(1, fmt.Sprintf("Work does the work and moves the %s out of %s. ", h.n.Record, list(stateNames(w.holds()), "and"))+ends).
 			Id("Work").Func().Params(raw("ctx context.Context"), raw("j %s", typ)).Error(),
 		jen.Line(),
-		docIndented(1, fmt.Sprintf("Failed writes down that Work returned an error, panicked (*fsm.PanicError) or left the %s as it was (worker.ErrUnfinished). Required.", h.n.Record)).
+		docIndented(1, fmt.Sprintf("Failed records that Work returned an error, panicked (*fsm.PanicError) or left the %s as it was (worker.ErrUnfinished). Required.", h.n.Record)).
 			Id("Failed").Func().Params(raw("ctx context.Context"), raw("j %s", anyType), raw("cause error")).Error(),
 		jen.Line(),
-		docIndented(1, "Release hands back what a worker that stops did not finish; nil leaves it to the end of the lease.").
+		docIndented(1, "Release hands back a "+h.n.Record+" that a stopping worker did not finish. If nil, it waits for the end of its lease.").
 			Id("Release").Func().Params(raw("ctx context.Context"), raw("j %s", anyType)).Error(),
 	)
 	f.Line()
-	f.Add(doc(fmt.Sprintf("WorkerConfig says what a worker does with each %s that it claims, and how.", h.n.Record))).
+	f.Add(doc(fmt.Sprintf("WorkerConfig says what a worker does with each %s that it claims.", h.n.Record))).
 		Type().Id("WorkerConfig").Struct(fields...)
 
 	until := func(in *spec.Input) string {
@@ -262,7 +258,7 @@ func (h *held) worker(f *jen.File, w *workShape) {
 		return jen.Return(raw(text))
 	}
 	record := []jen.Code{raw("j *%s", h.n.Record)}
-	holds := w.ends
+	holds := w.holds()
 	text := fmt.Sprintf("NewWorker returns a worker that claims with %s.", pick.Method)
 	if w.beat != nil {
 		beat := h.n.op(w.beat)
@@ -275,11 +271,10 @@ func (h *held) worker(f *jen.File, w *workShape) {
 			fn("Beat", []jen.Code{ctxParam, raw("h *held"), raw(unused(w.extend)).Qual("time", "Time")}, jen.Error(),
 				jen.Return(raw("h.EngineStay(ctx, %s(%s, %s))", beat.Call, beat.Desc, call))),
 			fn("Beats", record, jen.Bool(), in(alive)))
-		holds = distinct(append(slices.Clone(alive), w.ends...))
 		if len(holds) == len(alive) {
 			holds = nil
 		}
-		text = fmt.Sprintf("NewWorker returns a worker that claims with %s and keeps what it works on alive with %s.", pick.Method, beat.Method)
+		text = fmt.Sprintf("NewWorker returns a worker that claims with %s and keeps its claims alive with %s.", pick.Method, beat.Method)
 	}
 	if holds != nil {
 		values = append(values, fn("Holds", record, jen.Bool(), in(holds)))
@@ -289,7 +284,7 @@ func (h *held) worker(f *jen.File, w *workShape) {
 	}
 	values = append(values, jen.Line())
 	f.Line()
-	f.Add(doc(text+" Run it with Run; any number of workers may run, each with an actor of its own.", leaseNote(w))).
+	f.Add(doc(text+" Any number of workers may run, each with an actor of its own. See [worker.Run].", leaseNote(w))).
 		Func().Id("NewWorker").Params(raw("m *Machine, actor string, c WorkerConfig")).
 		Params(raw("*worker.Worker[%s]", h.n.Record), raw("error")).Block(
 		raw("do := ").Add(raw("worker.Funcs")).Index(raw(h.n.Record)).Values(values...),
@@ -306,11 +301,11 @@ func (h *held) worker(f *jen.File, w *workShape) {
 func leaseNote(w *workShape) string {
 	switch {
 	case w.lease > 0:
-		return fmt.Sprintf("The machine itself lets a claim last for %v: Lease may be shorter, and need not be given.", w.lease)
+		return fmt.Sprintf("The machine lets a claim last for %v. Lease may be shorter, and need not be given.", w.lease)
 	case w.claim == nil && w.beat != nil:
-		return "The machine itself says how long a claim lasts; Lease is to be no longer than that."
+		return "The machine says how long a claim lasts. Lease must not be longer."
 	case w.claim == nil:
-		return "Nothing ends a claim by itself; with a Lease, work that takes longer is told so."
+		return "Nothing ends a claim by itself. With a Lease, the context of longer work ends."
 	}
 	return ""
 }

@@ -181,7 +181,11 @@ func (n *names) addEvent(o *spec.Operation) {
 
 func (n *names) collectErrors(m *spec.Machine) {
 	for _, g := range m.Guards {
-		n.addError(g.Error, g.Message, "the guard "+g.Name)
+		user := "the guard " + g.Name
+		if g.Doc == "" {
+			user += " (" + guardMeaning(g) + ")"
+		}
+		n.addError(g.Error, g.Message, user)
 		if e := n.error(g.Error); e != nil && g.Doc != "" {
 			e.Docs = append(e.Docs, g.Doc)
 		}

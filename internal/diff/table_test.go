@@ -30,9 +30,9 @@ var changes = []struct {
 	{"state removed", "ingest", []swap{{"  - {from: pending, to: quarantined, reason: it has not failed}\n", ""},
 		{"  - {from: running, to: quarantined, reason: it fails first}\n", ""}, {"  - {from: quarantined, to: running, reason: only an operator leads it back}\n", ""},
 		{"  - {from: quarantined, to: succeeded, reason: only an operator leads it back}\n", ""}, {"  - {from: quarantined, to: failed, reason: only an operator leads it back}\n", ""},
-		{"  quarantined:                # 003:34\n    doc: Given up; only an operator leads it back.\n    invariant: [attempts >= 1]                     # 003:278 follows from it\n    kind: trouble\n", ""},
+		{"  quarantined:                # 003:34\n    doc: The job is given up; only an operator leads it back.\n    invariant: [attempts >= 1]                     # 003:278 follows from it\n    kind: trouble\n", ""},
 		{"to: quarantined", "to: failed"}, {"record_only_in: [quarantined]                  # 003:58 (C14)", "doc: x"}, {"from: quarantined  ", "from: failed  "},
-		{"    doc: Gives a failed job up.\n", ""}},
+		{"    doc: It gives a failed job up.\n", ""}},
 		[]string{"FSM701 DATA", "FSM705 BEHAVIOR", "FSM710 BEHAVIOR", "compatible"}, "`removed: {quarantined: {to: <state>}}`"},
 	{"field removed", "ingest", []swap{{"  run_after:\n    type: time                # 003:410 retry_delay_seconds\n    changed_by: [enqueue, reschedule, release, retry_stalled]   # 003:410 whatever leads to pending says when it is due\n    doc: The job is not started before this instant.\n", ""},
 		{"run_after <= now", "attempts >= 0"}, {"    set: {run_after: now}\n", ""}, {"next: {order: [run_after]}", "next: {order: [attempts]}"},
@@ -108,7 +108,7 @@ var changes = []struct {
 
 	// FSM706 and FSM707
 	{"presence added", "lifecycle", []swap{{"present: [result]  ", "present: [result, payload]  "}}, []string{"FSM706 DATA"}, "state succeeded demands `payload is present`"},
-	{"invariant strengthened", "ingest", []swap{{"succeeded:                  # 003:32\n    doc: Completed successfully.\n    terminal: true            # 003:53-55,132-133,445\n    invariant: [attempts >= 1] ", "succeeded:\n    doc: Completed successfully.\n    terminal: true\n    invariant: [attempts >= 2] "}},
+	{"invariant strengthened", "ingest", []swap{{"succeeded:                  # 003:32\n    doc: The job completed successfully.\n    terminal: true            # 003:53-55,132-133,445\n    invariant: [attempts >= 1] ", "succeeded:\n    doc: The job completed successfully.\n    terminal: true\n    invariant: [attempts >= 2] "}},
 		[]string{"FSM706 DATA"}, "state succeeded demands `attempts >= 2`"},
 	{"invariant weakened", "ingest", []swap{{"attempts >= 1", "attempts >= 0"}}, []string{"FSM707 BEHAVIOR"}, "no longer demands `attempts >= 1`"},
 	{"invariant of the machine", "ingest", []swap{{"states:\n", "invariant: [attempts <= 9]\nstates:\n"}}, []string{"FSM706 DATA"}, "the invariant `attempts <= 9` is new"},
@@ -120,8 +120,8 @@ var changes = []struct {
 
 	// FSM708 to FSM713
 	{"not terminal any more", "ingest", []swap{{"    terminal: true            # 003:53-55,132-133,445\n", ""}}, []string{"FSM708 BEHAVIOR"}, "state succeeded is no longer terminal"},
-	{"terminal", "ingest", []swap{{"doc: Given up; only an operator leads it back.", "terminal: true"}}, []string{"FSM708 BEHAVIOR", "compatible"}, "state quarantined is terminal now"},
-	{"final", "ingest", []swap{{"doc: Given up; only an operator leads it back.", "final: true"}}, []string{"FSM708 BEHAVIOR", "compatible"}, "Purge removes its records"},
+	{"terminal", "ingest", []swap{{"doc: The job is given up; only an operator leads it back.", "terminal: true"}}, []string{"FSM708 BEHAVIOR", "compatible"}, "state quarantined is terminal now"},
+	{"final", "ingest", []swap{{"doc: The job is given up; only an operator leads it back.", "final: true"}}, []string{"FSM708 BEHAVIOR", "compatible"}, "Purge removes its records"},
 	{"state added", "ingest", []swap{{"  quarantined:  ", "  parked: {}\n  quarantined:  "}, {"  progress:  ", "  park: {from: pending, to: parked}\n  unpark: {from: parked, to: pending}\n  progress:  "}},
 		[]string{"FSM709 compatible", "compatible"}, "state parked is new"},
 	{"duration in an effect", "ingest", []swap{{"now + 60s", "now + 90s"}}, []string{"FSM710 BEHAVIOR"}, "run_after = now + 1m30s"},
@@ -144,7 +144,7 @@ var changes = []struct {
 		[]string{"FSM710 BEHAVIOR", "FSM713 BEHAVIOR"}, "field attempts is changed by progress too"},
 
 	// What breaks nobody.
-	{"doc", "task", []swap{{"doc: Makes the task known to the scheduler.", "doc: Makes it known."}}, []string{"compatible"}, "the doc of operation submit changed"},
+	{"doc", "task", []swap{{"doc: It makes the task known to the scheduler.", "doc: Makes it known."}}, []string{"compatible"}, "the doc of operation submit changed"},
 	{"message", "ingest", []swap{{"message: the job is not due yet", "message: wait"}}, []string{"compatible"}, "the message of guard due changed"},
 	{"version", "task", []swap{{"entity: Task", "entity: Task\nversion: 2"}}, []string{"compatible"}, "the version rises from 1 to 2"},
 	{"comment", "task", []swap{{"# Tasks of", "# The tasks of"}}, []string{}, "nothing changed"},

@@ -2,9 +2,10 @@
 
 // Package job is the machine of Job: a letter to be sent.
 //
-// The pure layer is the methods of Job and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Job and the functions that make one. They do
+// no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package job
 
 import (
@@ -20,12 +21,12 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Job. The zero State is no state.
+// State is the state of a Job. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
 const (
-	// StateQueued: waits for a worker. Absent: owner, lease and problem.
+	// StateQueued: it waits for a worker. Absent: owner, lease and problem.
 	StateQueued State = iota + 1
 	// StateRunning: a worker has it. Present: owner and lease. Absent: problem.
 	// Always: attempts >= 1.
@@ -60,7 +61,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -70,19 +71,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Job, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Job that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "job", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateDone || s == StateFailed
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpSubmit    = "submit"
 	OpClaim     = "claim"
@@ -92,8 +93,8 @@ const (
 	OpReclaim   = "reclaim"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventSubmitted = "submitted"
 	EventClaimed   = "claimed"
@@ -106,18 +107,18 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNotOwner: refused by the guard owner_only.
+	// ErrNotOwner is the refusal of the guard owner_only (owner == actor).
 	ErrNotOwner = fsmimpl.NewError("not_owner", "not owner")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Job struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -133,7 +134,7 @@ type Job struct {
 	Attempts int64 `json:"attempts"`
 }
 
-// Ref returns id and revision, so that a Job is a target of the durable
+// Ref returns id and revision, so that a Job is a target of Machine's
 // operations.
 func (j Job) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -166,10 +167,12 @@ type Event struct {
 
 // SubmitInput holds the inputs of Submit.
 type SubmitInput struct {
-	Address string
+	Address string // whom the letter is for
 }
 
 // Submit makes a Job in state queued.
+//
+// It sets address to the input.
 func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
@@ -190,10 +193,12 @@ func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 
 // ClaimInput holds the inputs of Claim.
 type ClaimInput struct {
-	Lease time.Time
+	Lease time.Time // when the worker's claim ends unless it extends it
 }
 
 // Claim moves a Job from queued to running.
+//
+// It sets owner to the actor and lease to the input, and adds 1 to attempts.
 func (j *Job) Claim(in ClaimInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.asked("claim", actor); err != nil {
@@ -218,10 +223,12 @@ func (j *Job) Claim(in ClaimInput, actor string, now time.Time) (Event, error) {
 
 // HeartbeatInput holds the inputs of Heartbeat.
 type HeartbeatInput struct {
-	Lease time.Time
+	Lease time.Time // when the worker's claim ends unless it extends it
 }
 
 // Heartbeat keeps a Job running.
+//
+// It sets lease to the input.
 //
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
@@ -247,6 +254,8 @@ func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, 
 
 // Finish moves a Job from running to done.
 //
+// It clears owner and lease.
+//
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Finish(actor string, now time.Time) (Event, error) {
@@ -268,10 +277,12 @@ func (j *Job) Finish(actor string, now time.Time) (Event, error) {
 
 // FailInput holds the inputs of Fail.
 type FailInput struct {
-	Problem string
+	Problem string // why the job failed
 }
 
 // Fail moves a Job from running to failed.
+//
+// It sets problem to the input, and clears owner and lease.
 //
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
@@ -298,7 +309,9 @@ func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 
 // Reclaim moves a Job from running to queued.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It clears owner and lease.
 func (j *Job) Reclaim(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRunning {
@@ -311,8 +324,8 @@ func (j *Job) Reclaim(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Job: nil, or
-// the refusal that its method returns. Guards and inputs are not looked at; to
-// try these, call the method on a copy.
+// the refusal that its method returns. It does not look at guards and inputs;
+// to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -327,8 +340,8 @@ func (j Job) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Job breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Job breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Job) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

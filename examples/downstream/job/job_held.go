@@ -14,41 +14,44 @@ import (
 // Holder is the machine as one actor uses it: each Job that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Job, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Job is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Job has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Job, actor string) (AnyJob, error) {
 	return handleAs[AnyJob](m.core.Hold(j, actor), nil)
 }
 
-// Submit is that of Machine, with a handle for result.
+// Submit is [Machine.Submit] by the holder's actor. It returns the handle of
+// the Job.
 func (h Holder) Submit(ctx context.Context, id string, in SubmitInput, c ...fsm.Call) (QueuedJob, error) {
 	out, err := h.m.Submit(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[QueuedJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// Claim is that of Machine, with a handle for result.
+// Claim is [Machine.Claim] by the holder's actor. It returns the handle of the
+// Job.
 func (h Holder) Claim(ctx context.Context, in ClaimInput, c ...fsm.Call) (RunningJob, error) {
 	out, err := h.m.Claim(ctx, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[RunningJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// ClaimN is that of Machine, with handles for result.
+// ClaimN is [Machine.ClaimN] by the holder's actor. It returns handles.
 func (h Holder) ClaimN(ctx context.Context, n int, in ClaimInput, c ...fsm.Call) ([]RunningJob, error) {
 	outs, err := h.m.ClaimN(ctx, n, in, h.m.core.EngineCall(h.actor, c))
 	list := make([]RunningJob, len(outs))
@@ -63,16 +66,16 @@ func (h Holder) ClaimN(ctx context.Context, n int, in ClaimInput, c ...fsm.Call)
 // AnyJob is a handle of a Job in whatever state it is: QueuedJob, RunningJob,
 // DoneJob or FailedJob. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyJob interface {
 	fsm.Target
-	// Record returns the Job as it is held.
+	// Record returns the Job as the handle last saw it.
 	Record() Job
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyJob()
 }
@@ -105,8 +108,7 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// QueuedJob is a Job that is queued, in the hands of one actor. Waits for a
-// worker.
+// QueuedJob is the handle of a Job that is queued. It waits for a worker.
 type QueuedJob struct {
 	*held
 }
@@ -118,8 +120,7 @@ func (j QueuedJob) Claim(ctx context.Context, in ClaimInput, c ...fsm.Call) (Run
 	return handleAs[RunningJob](j.EngineMove(ctx, claimCall(opClaim, in, j.EngineCall(c))))
 }
 
-// RunningJob is a Job that is running, in the hands of one actor. A worker has
-// it.
+// RunningJob is the handle of a Job that is running. A worker has it.
 type RunningJob struct {
 	*held
 }
@@ -138,59 +139,58 @@ func (j RunningJob) Lease() time.Time {
 	return v
 }
 
-// Heartbeat keeps the Job running; the handle holds the new revision.
+// Heartbeat keeps the Job running; the handle holds the new revision. It
+// returns ErrNotOwner unless owner == actor.
 func (j RunningJob) Heartbeat(ctx context.Context, in HeartbeatInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.EngineCall(c)))
 }
 
-// Finish moves the Job to done.
+// Finish moves the Job to done. It returns ErrNotOwner unless owner == actor.
 func (j RunningJob) Finish(ctx context.Context, c ...fsm.Call) (DoneJob, error) {
 	return handleAs[DoneJob](j.EngineMove(ctx, finishCall(opFinish, j.EngineCall(c))))
 }
 
-// Fail moves the Job to failed.
+// Fail moves the Job to failed. It returns ErrNotOwner unless owner == actor.
 func (j RunningJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (FailedJob, error) {
 	return handleAs[FailedJob](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
 }
 
-// DoneJob is a Job that is done, in the hands of one actor. The letter is sent.
+// DoneJob is the handle of a Job that is done. The letter is sent.
 type DoneJob struct {
 	*held
 }
 
 func (DoneJob) anyJob() {}
 
-// FailedJob is a Job that is failed, in the hands of one actor. The letter
-// cannot be sent.
+// FailedJob is the handle of a Job that is failed. The letter cannot be sent.
 type FailedJob struct {
 	*held
 }
 
 func (FailedJob) anyJob() {}
 
-// WorkerConfig says what a worker does with each Job that it claims, and how.
+// WorkerConfig says what a worker does with each Job that it claims.
 type WorkerConfig struct {
 	worker.Options
 
-	// Work does the work and ends the stay of the Job with the worker. Its
-	// context ends when the Job is lost, with a *worker.LostError for its
-	// cause, or when the worker stops. The lease is kept alive while it runs,
-	// whatever handle it has come to.
+	// Work does the work and moves the Job out of running. Its context ends
+	// when the worker stops, or loses the Job; then context.Cause is a
+	// *worker.LostError. Heartbeats keep the lease alive while the Job is
+	// running.
 	Work func(ctx context.Context, j RunningJob) error
 
-	// Failed writes down that Work returned an error, panicked
-	// (*fsm.PanicError) or left the Job as it was (worker.ErrUnfinished).
-	// Required.
+	// Failed records that Work returned an error, panicked (*fsm.PanicError) or
+	// left the Job as it was (worker.ErrUnfinished). Required.
 	Failed func(ctx context.Context, j AnyJob, cause error) error
 
-	// Release hands back what a worker that stops did not finish; nil leaves it
-	// to the end of the lease.
+	// Release hands back a Job that a stopping worker did not finish. If nil,
+	// it waits for the end of its lease.
 	Release func(ctx context.Context, j AnyJob) error
 }
 
-// NewWorker returns a worker that claims with Claim and keeps what it works on
-// alive with Heartbeat. Run it with Run; any number of workers may run, each
-// with an actor of its own.
+// NewWorker returns a worker that claims with Claim and keeps its claims alive
+// with Heartbeat. Any number of workers may run, each with an actor of its own.
+// See [worker.Run].
 func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], error) {
 	do := worker.Funcs[Job]{
 		Claim: func(ctx context.Context, n int, until time.Time) ([]Outcome, error) {

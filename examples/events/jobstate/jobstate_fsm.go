@@ -3,9 +3,10 @@
 // Package jobstate is the machine of Job: a Job is the state of one JobPlan,
 // derived from the log of the events that came in for it.
 //
-// The pure layer is the methods of Job and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Job and the functions that make one. They do
+// no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package jobstate
 
 import (
@@ -20,7 +21,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Job. The zero State is no state.
+// State is the state of a Job. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -64,7 +65,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -74,19 +75,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Job, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Job that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "jobstate", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateDone || s == StateFailed
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpCreate            = "create"
 	OpJobKick           = "job_kick"
@@ -95,8 +96,8 @@ const (
 	OpCompensationEvent = "compensation_event"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventCreated           = "created"
 	EventJobKick           = "job_kick"
@@ -105,8 +106,8 @@ const (
 	EventCompensationEvent = "compensation_event"
 )
 
-// ErrorEventVerdict is a value of the input verdict of error_event. The zero
-// ErrorEventVerdict is none.
+// ErrorEventVerdict is a value of the input verdict of error_event. Its zero
+// value is invalid.
 type ErrorEventVerdict uint8
 
 // The values, in the order of the specification.
@@ -135,13 +136,13 @@ func (e ErrorEventVerdict) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(errorEventVerdictNames[:], e, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (e *ErrorEventVerdict) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(errorEventVerdictNames[:], text, e, "value")
 }
 
 // CompensationEventDecision is a value of the input decision of
-// compensation_event. The zero CompensationEventDecision is none.
+// compensation_event. Its zero value is invalid.
 type CompensationEventDecision uint8
 
 // The values, in the order of the specification.
@@ -172,7 +173,7 @@ func (c CompensationEventDecision) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(compensationEventDecisionNames[:], c, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (c *CompensationEventDecision) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(compensationEventDecisionNames[:], text, c, "value")
 }
@@ -180,20 +181,22 @@ func (c *CompensationEventDecision) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrEmptyPlan: refused by the guard has_plan.
+	// ErrEmptyPlan is the refusal of the guard has_plan (input.expected is
+	// present).
 	ErrEmptyPlan = fsmimpl.NewError("empty_plan", "the plan expects no event, so the job could never be done")
-	// ErrNotExpected: refused by the guard is_expected.
+	// ErrNotExpected is the refusal of the guard is_expected (input.name in
+	// expected).
 	ErrNotExpected = fsmimpl.NewError("not_expected", "the plan does not expect this event")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Job struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -206,7 +209,7 @@ type Job struct {
 	CompensationPolicy fsm.Optional[string] `json:"compensation_policy,omitzero"`
 }
 
-// Ref returns id and revision, so that a Job is a target of the durable
+// Ref returns id and revision, so that a Job is a target of Machine's
 // operations.
 func (j Job) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -236,13 +239,18 @@ type Event struct {
 
 // CreateInput holds the inputs of Create.
 type CreateInput struct {
-	Expected           fsm.Set
-	CompensationPolicy fsm.Optional[string] // may be absent
+	// Expected: the names of the events that the plan waits for.
+	Expected fsm.Set
+	// CompensationPolicy: the policy that compensates the job after an error;
+	// without one an error is final; may be absent.
+	CompensationPolicy fsm.Optional[string]
 }
 
 // Create makes a Job in state created.
 //
-// Makes the job of a plan.
+// It makes the job of a plan.
+//
+// It sets expected and compensation_policy to the inputs.
 //
 // It is refused unless:
 //   - has_plan: input.expected is present (ErrEmptyPlan)
@@ -273,8 +281,8 @@ func Create(id string, in CreateInput, now time.Time) (Job, Event, error) {
 
 // JobKick moves a Job from created to running.
 //
-// Starts the job. Events that came before were recorded only and must be sent
-// anew under a new id.
+// It starts the job. Events that came before were recorded only and must be
+// sent again under a new id.
 //
 // In running, compensating, done and failed the call is recorded and changes
 // nothing.
@@ -301,6 +309,8 @@ type ExpectedEventInput struct {
 // ExpectedEvent moves a Job from running to done or running.
 //
 // An event of the plan came in. When it was the last one, the job is done.
+//
+// It adds input.name to satisfied.
 //
 // It is recorded and changes nothing unless:
 //   - is_expected: input.name in expected
@@ -343,7 +353,9 @@ func (j *Job) ExpectedEvent(in ExpectedEventInput, now time.Time) (Event, error)
 
 // ErrorEventInput holds the inputs of ErrorEvent.
 type ErrorEventInput struct {
-	Verdict fsm.Optional[ErrorEventVerdict] // what the policy made of the event. Without one the error stands
+	// Verdict: what the policy made of the event. Without one the error stands;
+	// may be absent.
+	Verdict fsm.Optional[ErrorEventVerdict]
 }
 
 // ErrorEvent moves a Job from running to compensating or failed.
@@ -386,7 +398,7 @@ func (j *Job) ErrorEvent(in ErrorEventInput, now time.Time) (Event, error) {
 
 // CompensationEventInput holds the inputs of CompensationEvent.
 type CompensationEventInput struct {
-	Decision fsm.Optional[CompensationEventDecision] // what the policy of the job made of the event
+	Decision fsm.Optional[CompensationEventDecision] // what the policy of the job made of the event; may be absent
 }
 
 // CompensationEvent moves a Job from compensating to done or failed.
@@ -424,8 +436,8 @@ func (j *Job) CompensationEvent(in CompensationEventInput, now time.Time) (Event
 }
 
 // Can reports whether an operation is possible in the state of the Job: nil, or
-// the refusal that its method returns. Guards and inputs are not looked at; to
-// try these, call the method on a copy.
+// the refusal that its method returns. It does not look at guards and inputs;
+// to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -438,8 +450,8 @@ func (j Job) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Job breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Job breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Job) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

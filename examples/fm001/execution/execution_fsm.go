@@ -4,9 +4,10 @@
 // run a job. The executions are the only durable truth; the state of the job is
 // computed from them and written nowhere.
 //
-// The pure layer is the methods of Execution and the functions that make one:
-// no input or output, no clock, and the record is untouched when they refuse.
-// The durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Execution and the functions that make one.
+// They do no input or output, know no clock, and leave the record as it is when
+// they refuse. The durable layer is Machine: the same operations over a store.
+// Begin with [Migrate] and [Open].
 package execution
 
 import (
@@ -22,7 +23,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of an Execution. The zero State is no state.
+// State is the state of an Execution. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -67,7 +68,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -77,19 +78,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the
-// Execution, or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Execution that a refused call found, or its
+// newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "execution", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateDone || s == StateAborted
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpLease  = "lease"
 	OpStart  = "start"
@@ -98,8 +99,8 @@ const (
 	OpExpire = "expire"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventLeased    = "leased"
 	EventStarted   = "started"
@@ -111,32 +112,36 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNotLeaseOwner: refused by the guard holds_lease. A worker moves only
-	// an execution that it leased.
+	// ErrNotLeaseOwner is the refusal of the guard holds_lease. A worker moves
+	// only an execution that it leased.
 	ErrNotLeaseOwner = fsmimpl.NewError("not_lease_owner", "not lease owner")
-	// ErrLeaseExpired: refused by the guard lease_live. A worker whose lease
-	// ran out has lost the execution.
+	// ErrLeaseExpired is the refusal of the guard lease_live. A worker whose
+	// lease ran out has lost the execution.
 	ErrLeaseExpired = fsmimpl.NewError("lease_expired", "lease expired")
-	// ErrLeaseStillLive: refused by the guard lease_over.
+	// ErrLeaseStillLive is the refusal of the guard lease_over
+	// (lease_expires_at <= now).
 	ErrLeaseStillLive = fsmimpl.NewError("lease_still_live", "lease still live")
-	// ErrJobAlreadyCommitted: refused by the guard job_not_committed and the
-	// unique rule one_committed_per_job.
+	// ErrJobAlreadyCommitted is the refusal of the guard job_not_committed (no
+	// other record with the same job_id is committed or done) and the unique
+	// rule one_committed_per_job.
 	ErrJobAlreadyCommitted = fsmimpl.NewError("job_already_committed", "an execution of this job is committed already")
-	// ErrJobAlreadyLeased: refused by the guard job_not_leased and the unique
-	// rule one_lease_per_job.
+	// ErrJobAlreadyLeased is the refusal of the guard job_not_leased (no other
+	// record with the same job_id is leased or in_progress) and the unique rule
+	// one_lease_per_job.
 	ErrJobAlreadyLeased = fsmimpl.NewError("job_already_leased", "another execution of this job holds a lease")
-	// ErrJobFailed: refused by the guard attempts_left.
+	// ErrJobFailed is the refusal of the guard attempts_left (fewer than 5
+	// other records with the same job_id are aborted).
 	ErrJobFailed = fsmimpl.NewError("job_failed", "the job has used up its attempts")
 )
 
 // Execution is one record of the machine. Change it by its methods only: they
-// keep its revision and its invariants.
+// keep its rules.
 //
 // Times are UTC, cut to microseconds.
 type Execution struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -159,7 +164,7 @@ type Execution struct {
 	FinishedAt fsm.Optional[time.Time] `json:"finished_at,omitzero"`
 }
 
-// Ref returns id and revision, so that an Execution is a target of the durable
+// Ref returns id and revision, so that an Execution is a target of Machine's
 // operations.
 func (j Execution) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -196,13 +201,17 @@ type Event struct {
 
 // LeaseInput holds the inputs of Lease.
 type LeaseInput struct {
-	JobID          string
+	// JobID: the job that this execution is an attempt at.
+	JobID string
+	// LeaseExpiresAt: the instant from which the worker may not go on and
+	// recovery may step in.
 	LeaseExpiresAt time.Time
-	Payload        fsm.Optional[fsm.JSON] // may be absent
+	// Payload: the work of the job, as the attempt got it; may be absent.
+	Payload fsm.Optional[fsm.JSON]
 }
 
-// LeasePeers is what Lease must know of the other records. The durable form
-// counts them under a lock.
+// LeasePeers is what Lease must know of other records. Machine counts them
+// under a lock.
 type LeasePeers struct {
 	JobNotCommitted int64 // how many other records with the same job_id are committed or done
 	JobNotLeased    int64 // how many other records with the same job_id are leased or in_progress
@@ -212,7 +221,11 @@ type LeasePeers struct {
 
 // Lease makes an Execution in state leased.
 //
-// Makes the next attempt at a job and gives its lease to the worker that asks.
+// It makes the next attempt at a job and gives its lease to the worker that
+// calls.
+//
+// It sets job_id, lease_expires_at and payload to the inputs and lease_owner to
+// the actor.
 //
 // It is refused unless:
 //   - job_not_committed: no other record with the same job_id is committed or
@@ -269,6 +282,8 @@ func Lease(id string, in LeaseInput, peers LeasePeers, actor string, now time.Ti
 //
 // The worker begins the work.
 //
+// It sets started_at to now.
+//
 // It is refused unless:
 //   - holds_lease: lease_owner == actor (ErrNotLeaseOwner)
 //   - lease_live: now < lease_expires_at (ErrLeaseExpired)
@@ -293,13 +308,15 @@ func (j *Execution) Start(actor string, now time.Time) (Event, error) {
 
 // CommitInput holds the inputs of Commit.
 type CommitInput struct {
-	Output fsm.Optional[fsm.JSON] // may be absent
+	Output fsm.Optional[fsm.JSON] // what the work yielded; may be absent
 }
 
 // Commit moves an Execution from in_progress to committed.
 //
-// Marks the execution as committed and applies the effect of the job in the
+// It marks the execution as committed and applies the effect of the job in the
 // same transaction. It is the only place where a job has an effect.
+//
+// It sets output to the input.
 //
 // It is refused unless:
 //   - holds_lease: lease_owner == actor (ErrNotLeaseOwner)
@@ -333,10 +350,12 @@ func (j *Execution) Commit(in CommitInput, actor string, now time.Time) (Event, 
 
 // Finish moves an Execution from committed to done.
 //
-// Closes a committed execution. The worker calls it; after a crash recovery
+// It closes a committed execution. The worker calls it; after a crash recovery
 // does.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets finished_at to now.
 //
 // In done the call is recorded and changes nothing.
 func (j *Execution) Finish(now time.Time) (Event, error) {
@@ -354,10 +373,12 @@ func (j *Execution) Finish(now time.Time) (Event, error) {
 
 // Expire moves an Execution from leased or in_progress to aborted.
 //
-// Aborts an execution whose lease ran out before the commit, so that the job
+// It aborts an execution whose lease ran out before the commit, so that the job
 // can be leased again.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets finished_at to now.
 //
 // It is refused unless:
 //   - lease_over: lease_expires_at <= now (ErrLeaseStillLive)
@@ -375,8 +396,8 @@ func (j *Execution) Expire(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Execution:
-// nil, or the refusal that its method returns. Guards and inputs are not looked
-// at; to try these, call the method on a copy.
+// nil, or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Execution) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -395,8 +416,8 @@ func (j Execution) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that an Execution breaks, whoever wrote it. An empty
-// list means that it may be worked on.
+// Check lists the rules that an Execution breaks. Operations refuse one that
+// breaks a MUST rule.
 func Check(j Execution) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {
@@ -475,7 +496,7 @@ func (j JobState) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(jobStateNames[:], j, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (j *JobState) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(jobStateNames[:], text, j, "state")
 }

@@ -3,9 +3,10 @@
 // Package naive is the machine of Execution: one attempt to run a job, without
 // the rules that keep two attempts apart.
 //
-// The pure layer is the methods of Execution and the functions that make one:
-// no input or output, no clock, and the record is untouched when they refuse.
-// The durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Execution and the functions that make one.
+// They do no input or output, know no clock, and leave the record as it is when
+// they refuse. The durable layer is Machine: the same operations over a store.
+// Begin with [Migrate] and [Open].
 package naive
 
 import (
@@ -20,7 +21,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of an Execution. The zero State is no state.
+// State is the state of an Execution. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -61,7 +62,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -71,19 +72,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the
-// Execution, or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Execution that a refused call found, or its
+// newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "naive", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateDone || s == StateAborted
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpLease  = "lease"
 	OpStart  = "start"
@@ -92,8 +93,8 @@ const (
 	OpExpire = "expire"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventLeased    = "leased"
 	EventStarted   = "started"
@@ -105,18 +106,19 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrLeaseStillLive: refused by the guard lease_over.
+	// ErrLeaseStillLive is the refusal of the guard lease_over
+	// (lease_expires_at <= now).
 	ErrLeaseStillLive = fsmimpl.NewError("lease_still_live", "lease still live")
 )
 
 // Execution is one record of the machine. Change it by its methods only: they
-// keep its revision and its invariants.
+// keep its rules.
 //
 // Times are UTC, cut to microseconds.
 type Execution struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -128,7 +130,7 @@ type Execution struct {
 	FinishedAt     fsm.Optional[time.Time] `json:"finished_at,omitzero"`
 }
 
-// Ref returns id and revision, so that an Execution is a target of the durable
+// Ref returns id and revision, so that an Execution is a target of Machine's
 // operations.
 func (j Execution) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -167,13 +169,16 @@ type LeaseInput struct {
 	LeaseExpiresAt time.Time
 }
 
-// LeasePeers is what Lease must know of the other records. The durable form
-// counts them under a lock.
+// LeasePeers is what Lease must know of other records. Machine counts them
+// under a lock.
 type LeasePeers struct {
 	Attempt int64 // the next attempt for the same job_id, from 1
 }
 
 // Lease makes an Execution in state leased.
+//
+// It sets job_id and lease_expires_at to the inputs and lease_owner to the
+// actor.
 func Lease(id string, in LeaseInput, peers LeasePeers, actor string, now time.Time) (Execution, Event, error) {
 	now = driver.Time(now)
 	j := Execution{ID: id, CreatedAt: now}
@@ -206,6 +211,8 @@ func Lease(id string, in LeaseInput, peers LeasePeers, actor string, now time.Ti
 }
 
 // Start moves an Execution from leased to in_progress.
+//
+// It sets started_at to now.
 func (j *Execution) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateLeased {
@@ -228,7 +235,9 @@ func (j *Execution) Commit(now time.Time) (Event, error) {
 
 // Finish moves an Execution from committed to done.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets finished_at to now.
 func (j *Execution) Finish(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateCommitted {
@@ -241,7 +250,9 @@ func (j *Execution) Finish(now time.Time) (Event, error) {
 
 // Expire moves an Execution from leased or in_progress to aborted.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets finished_at to now.
 //
 // It is refused unless:
 //   - lease_over: lease_expires_at <= now (ErrLeaseStillLive)
@@ -259,8 +270,8 @@ func (j *Execution) Expire(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Execution:
-// nil, or the refusal that its method returns. Guards and inputs are not looked
-// at; to try these, call the method on a copy.
+// nil, or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Execution) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -279,8 +290,8 @@ func (j Execution) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that an Execution breaks, whoever wrote it. An empty
-// list means that it may be worked on.
+// Check lists the rules that an Execution breaks. Operations refuse one that
+// breaks a MUST rule.
 func Check(j Execution) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

@@ -12,30 +12,32 @@ import (
 // Holder is the machine as one actor uses it: each Execution that it makes or
 // picks comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Execution, such as one that the actor
-// held before it was started again. It asks nothing of the store: each
-// operation finds out whether the Execution is still so. It refuses one that is
-// in no state.
+// held before its process restarted. It does not read the store: an operation
+// finds out whether the Execution has changed. It refuses a record without a
+// valid state.
 func Hold(m *Machine, j Execution, actor string) (AnyExecution, error) {
 	return handleAs[AnyExecution](m.core.Hold(j, actor), nil)
 }
 
-// Lease is that of Machine, with a handle for result.
+// Lease is [Machine.Lease] by the holder's actor. It returns the handle of the
+// Execution.
 func (h Holder) Lease(ctx context.Context, id string, in LeaseInput, c ...fsm.Call) (LeasedExecution, error) {
 	out, err := h.m.Lease(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[LeasedExecution](h.m.core.HoldOutcome(out, h.actor), err)
@@ -45,16 +47,16 @@ func (h Holder) Lease(ctx context.Context, id string, in LeaseInput, c ...fsm.Ca
 // LeasedExecution, InProgressExecution, CommittedExecution, DoneExecution or
 // AbortedExecution. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyExecution interface {
 	fsm.Target
-	// Record returns the Execution as it is held.
+	// Record returns the Execution as the handle last saw it.
 	Record() Execution
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyExecution()
 }
@@ -89,7 +91,7 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// LeasedExecution is an Execution that is leased, in the hands of one actor.
+// LeasedExecution is the handle of an Execution that is leased.
 type LeasedExecution struct {
 	*held
 }
@@ -101,8 +103,7 @@ func (j LeasedExecution) Start(ctx context.Context, c ...fsm.Call) (InProgressEx
 	return handleAs[InProgressExecution](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
 }
 
-// InProgressExecution is an Execution that is in_progress, in the hands of one
-// actor.
+// InProgressExecution is the handle of an Execution that is in_progress.
 type InProgressExecution struct {
 	*held
 }
@@ -121,22 +122,21 @@ func (j InProgressExecution) Commit(ctx context.Context, c ...fsm.Call) (Committ
 	return handleAs[CommittedExecution](j.EngineMove(ctx, commitCall(opCommit, j.EngineCall(c))))
 }
 
-// CommittedExecution is an Execution that is committed, in the hands of one
-// actor.
+// CommittedExecution is the handle of an Execution that is committed.
 type CommittedExecution struct {
 	*held
 }
 
 func (CommittedExecution) anyExecution() {}
 
-// DoneExecution is an Execution that is done, in the hands of one actor.
+// DoneExecution is the handle of an Execution that is done.
 type DoneExecution struct {
 	*held
 }
 
 func (DoneExecution) anyExecution() {}
 
-// AbortedExecution is an Execution that is aborted, in the hands of one actor.
+// AbortedExecution is the handle of an Execution that is aborted.
 type AbortedExecution struct {
 	*held
 }

@@ -56,10 +56,12 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Execution]
 
-// Effects does the work outside the record. T is the transaction of the store.
+// Effects does the work outside the record. The application implements it. T is
+// the transaction of the store.
 type Effects[T any] interface {
 	// ApplyResult is the effect of Commit; key is made of job_id. It runs in
 	// the transaction of the step: its writes through tx are committed with the
@@ -68,18 +70,27 @@ type Effects[T any] interface {
 	ApplyResult(ctx context.Context, tx T, j Execution, key string, e fsm.Event) error
 }
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Execution, its event and the request id, or nothing. It is safe
-// for use by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Execution, its event and the
+// request id, or nothing, and returns what it wrote. Its target, where it has
+// one, is the Execution as the caller has seen it: the record, an outcome or an
+// fsm.Ref. A retry, the same call with the same request id, returns the outcome
+// of the first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core *fsm.Machine[Execution]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open[T any](ctx context.Context, store driver.Transactional[T], effects Effects[T], opts ...fsm.Option) (*Machine, error) {
 	if effects == nil {
 		return nil, errors.New("open naive: the machine has effects, but none were handed in")
@@ -96,76 +107,90 @@ func Open[T any](ctx context.Context, store driver.Transactional[T], effects Eff
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes an Execution out of its log. It applies what the events say and
-// evaluates no rule, so an old log folds under a new specification.
+// Fold makes an Execution from its log. It applies the events and checks no
+// rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Execution, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Lease makes an Execution in state leased. An empty id stands for a new one.
+// Lease makes an Execution in state leased. An empty id stands for a new one;
+// an id that is taken is refused with fsm.ErrExists.
+//
+// It sets job_id and lease_expires_at to the inputs and lease_owner to the
+// actor.
 func (m *Machine) Lease(ctx context.Context, id string, in LeaseInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, leaseCall(opLease, id, in, c))
 }
 
 // Start moves an Execution from leased to in_progress.
+//
+// It sets started_at to now.
 func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
 // Commit moves an Execution from in_progress to committed.
+//
+// [Effects.ApplyResult] is performed in the same transaction.
 func (m *Machine) Commit(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, commitCall(opCommit, c))
 }
 
-// Finish moves an Execution from committed to done. Its request id is made of
-// operation and revision, so two that run it converge.
+// Finish moves an Execution from committed to done. The system runs it, without
+// an actor; two runs at one revision converge.
+//
+// It sets finished_at to now. [Machine.Startup] runs it after a crash.
+// [Machine.Sweep] runs it after lease_expires_at.
 func (m *Machine) Finish(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, finishCall(opFinish, c))
 }
 
-// Expire moves an Execution from leased or in_progress to aborted. Its request
-// id is made of operation and revision, so two that run it converge.
+// Expire moves an Execution from leased or in_progress to aborted. The system
+// runs it, without an actor; two runs at one revision converge.
+//
+// It sets finished_at to now. It returns ErrLeaseStillLive unless
+// lease_expires_at <= now. [Machine.Sweep] runs it after lease_expires_at.
 func (m *Machine) Expire(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, expireCall(opExpire, c))
 }
 
-// Record returns an Execution as it is stored, or fsm.ErrNotFound. One that
-// breaks a rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Execution, or fsm.ErrNotFound. If it breaks a rule,
+// the error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Execution, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Execution, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -173,27 +198,28 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
-// Sweep runs the operations whose time has come and returns how many steps were
-// taken. Call it regularly; any number of sweepers may run.
+// Sweep runs what is due, and returns how many steps it took: Finish after
+// lease_expires_at and Expire after lease_expires_at. Call it regularly, from
+// any number of processes, or let worker.Run do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)
 }
 
-// Startup recovers what a crash has left behind and returns how many steps were
-// taken. Call it once, before anything else, while no other process works on
-// the machine.
+// Startup recovers what a crash has left behind and returns how many steps it
+// took. Call it once, before anything else, while no other process works on the
+// machine.
 func (m *Machine) Startup(ctx context.Context) (int, error) {
 	return m.core.Startup(ctx)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -204,9 +230,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Execution]) error { return collect(m.over(core)) })
 }
@@ -218,13 +244,14 @@ func (m *Machine) over(core *fsm.Machine[Execution]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Execution] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

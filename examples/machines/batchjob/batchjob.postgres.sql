@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS "batchjob" (
     "array_job" text COLLATE "C" NOT NULL,
     -- The jobs that must succeed first.
     "depends_on" json NOT NULL,
-    -- Those that have.
+    -- The jobs of depends_on that have succeeded.
     "satisfied" json NOT NULL,
     -- How often the retry strategy lets it run.
     "attempts" bigint NOT NULL,
@@ -252,7 +252,7 @@ COMMENT ON TABLE "batchjob" IS 'One row per Job. States: submitted, pending, run
 COMMENT ON COLUMN "batchjob"."job_queue" IS 'The queue that it was submitted to.';
 COMMENT ON COLUMN "batchjob"."array_job" IS 'The array job that it is a child of; its own name for a job that is none.';
 COMMENT ON COLUMN "batchjob"."depends_on" IS 'The jobs that must succeed first.';
-COMMENT ON COLUMN "batchjob"."satisfied" IS 'Those that have.';
+COMMENT ON COLUMN "batchjob"."satisfied" IS 'The jobs of depends_on that have succeeded.';
 COMMENT ON COLUMN "batchjob"."attempts" IS 'How often the retry strategy lets it run.';
 COMMENT ON COLUMN "batchjob"."attempt" IS 'How often it was RUNNING.';
 COMMENT ON COLUMN "batchjob"."timeout_at" IS 'The instant at which the attempt is killed.';

@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS "batchjob" (
     "array_job" TEXT NOT NULL,
     -- The jobs that must succeed first.
     "depends_on" TEXT NOT NULL,
-    -- Those that have.
+    -- The jobs of depends_on that have succeeded.
     "satisfied" TEXT NOT NULL,
     -- How often the retry strategy lets it run.
     "attempts" INTEGER NOT NULL,

@@ -3,9 +3,10 @@
 // Package batchjob is the machine of Job: a job of AWS Batch, one container run
 // or one child of an array job.
 //
-// The pure layer is the methods of Job and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Job and the functions that make one. They do
+// no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package batchjob
 
 import (
@@ -22,7 +23,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Job. The zero State is no state.
+// State is the state of a Job. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -30,13 +31,13 @@ const (
 	// StateSubmitted: the scheduler has not looked at it yet. Absent:
 	// stopped_at, timeout_at and satisfied. Always: attempt < attempts.
 	StateSubmitted State = iota + 1
-	// StatePending: waits for other jobs. Present: depends_on. Absent:
+	// StatePending: it waits for other jobs. Present: depends_on. Absent:
 	// stopped_at and timeout_at. Always: attempt < attempts.
 	StatePending
-	// StateRunnable: waits for a host. Absent: stopped_at and timeout_at.
+	// StateRunnable: it waits for a host. Absent: stopped_at and timeout_at.
 	// Always: attempt < attempts and satisfied covers depends_on.
 	StateRunnable
-	// StateStarting: has a host; the container is being set up. Absent:
+	// StateStarting: it has a host; the container is being set up. Absent:
 	// stopped_at and timeout_at. Always: attempt < attempts and satisfied
 	// covers depends_on.
 	StateStarting
@@ -77,7 +78,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -87,19 +88,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Job, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Job that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "batchjob", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateSucceeded || s == StateFailed
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpSubmit              = "submit"
 	OpEvaluate            = "evaluate"
@@ -115,8 +116,8 @@ const (
 	OpTerminate           = "terminate"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventSubmitted           = "submitted"
 	EventEvaluated           = "evaluated"
@@ -133,13 +134,13 @@ const (
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Job struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -150,7 +151,7 @@ type Job struct {
 	ArrayJob string `json:"array_job"`
 	// DependsOn: the jobs that must succeed first.
 	DependsOn fsm.Set `json:"depends_on"`
-	// Satisfied: those that have.
+	// Satisfied: the jobs of depends_on that have succeeded.
 	Satisfied fsm.Set `json:"satisfied"`
 	// Attempts: how often the retry strategy lets it run.
 	Attempts int64 `json:"attempts"`
@@ -168,7 +169,7 @@ type Job struct {
 	StoppedAt fsm.Optional[time.Time] `json:"stopped_at,omitzero"`
 }
 
-// Ref returns id and revision, so that a Job is a target of the durable
+// Ref returns id and revision, so that a Job is a target of Machine's
 // operations.
 func (j Job) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -209,15 +210,22 @@ type Event struct {
 
 // SubmitInput holds the inputs of Submit.
 type SubmitInput struct {
-	JobQueue  string
-	ArrayJob  string
+	// JobQueue: the queue that it was submitted to.
+	JobQueue string
+	// ArrayJob: the array job that it is a child of; its own name for a job
+	// that is none.
+	ArrayJob string
+	// DependsOn: the jobs that must succeed first.
 	DependsOn fsm.Set
-	Attempts  int64
+	// Attempts: how often the retry strategy lets it run; from 1 to 10.
+	Attempts int64
 }
 
 // Submit makes a Job in state submitted.
 //
-// Puts a job into a queue.
+// It puts a job into a queue.
+//
+// It sets job_queue, array_job, depends_on and attempts to the inputs.
 func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
@@ -252,7 +260,7 @@ func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 //
 // The scheduler looks for dependencies.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 //
 // The first of these that fits is taken:
 //   - if satisfied covers depends_on: to runnable
@@ -274,12 +282,14 @@ func (j *Job) Evaluate(now time.Time) (Event, error) {
 
 // DependencySucceededInput holds the inputs of DependencySucceeded.
 type DependencySucceededInput struct {
-	Job string
+	Job string // what is added to satisfied
 }
 
 // DependencySucceeded moves a Job from pending to runnable or pending.
 //
 // A job that this one waits for has succeeded.
+//
+// It adds input.job to satisfied.
 //
 // The first of these that fits is taken:
 //   - if satisfied covers depends_on: to runnable
@@ -307,12 +317,14 @@ func (j *Job) DependencySucceeded(in DependencySucceededInput, now time.Time) (E
 
 // DependencyFailedInput holds the inputs of DependencyFailed.
 type DependencyFailedInput struct {
-	StatusReason string
+	StatusReason string // why the job is as it is
 }
 
 // DependencyFailed moves a Job from pending to failed.
 //
 // A job that this one waits for has failed, so this one fails, too.
+//
+// It sets stopped_at to now and status_reason to the input.
 func (j *Job) DependencyFailed(in DependencyFailedInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
@@ -331,7 +343,7 @@ func (j *Job) DependencyFailed(in DependencyFailedInput, now time.Time) (Event, 
 //
 // There is a host.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (j *Job) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRunnable {
@@ -343,17 +355,19 @@ func (j *Job) Start(now time.Time) (Event, error) {
 
 // FailToStartInput holds the inputs of FailToStart.
 type FailToStartInput struct {
-	Retry        bool
-	StatusReason string
+	Retry        bool   // whether the retry strategy allows another attempt
+	StatusReason string // why the job is as it is
 }
 
 // FailToStart moves a Job from starting to runnable or failed.
 //
 // The container could not be set up.
 //
+// It sets status_reason to the input.
+//
 // The first of these that fits is taken:
 //   - if input.retry == true: to runnable
-//   - otherwise: to failed
+//   - otherwise: to failed; it sets stopped_at to now
 func (j *Job) FailToStart(in FailToStartInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
@@ -377,12 +391,15 @@ func (j *Job) FailToStart(in FailToStartInput, now time.Time) (Event, error) {
 
 // RunInput holds the inputs of Run.
 type RunInput struct {
-	TimeoutAt fsm.Optional[time.Time] // may be absent
+	TimeoutAt fsm.Optional[time.Time] // the instant at which the attempt is killed; may be absent
 }
 
 // Run moves a Job from starting to running.
 //
 // The container is up. This is what counts as an attempt.
+//
+// It sets started_at to now and timeout_at to the input, clears exit_code, and
+// adds 1 to attempt.
 func (j *Job) Run(in RunInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.TimeoutAt = fsmimpl.CutTime(in.TimeoutAt)
@@ -405,7 +422,10 @@ func (j *Job) Run(in RunInput, now time.Time) (Event, error) {
 
 // FinishInput holds the inputs of Finish.
 type FinishInput struct {
-	Retry    bool // what evaluateOnExit of the retry strategy says; true where it says nothing
+	// Retry: what evaluateOnExit of the retry strategy says; true where it says
+	// nothing.
+	Retry bool
+	// ExitCode: the exit code of the last attempt.
 	ExitCode int64
 }
 
@@ -413,10 +433,12 @@ type FinishInput struct {
 //
 // The container ended by itself.
 //
+// It sets exit_code to the input and clears timeout_at.
+//
 // The first of these that fits is taken:
-//   - if exit_code == 0: to succeeded
+//   - if exit_code == 0: to succeeded; it sets stopped_at to now
 //   - if attempt < attempts and input.retry == true: to runnable
-//   - otherwise: to failed
+//   - otherwise: to failed; it sets stopped_at to now
 func (j *Job) Finish(in FinishInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRunning {
@@ -445,16 +467,18 @@ func (j *Job) Finish(in FinishInput, now time.Time) (Event, error) {
 
 // LoseHostInput holds the inputs of LoseHost.
 type LoseHostInput struct {
-	StatusReason string
+	StatusReason string // why the job is as it is
 }
 
 // LoseHost moves a Job from running to runnable or failed.
 //
 // The instance under the container ended or failed.
 //
+// It sets status_reason to the input and clears timeout_at.
+//
 // The first of these that fits is taken:
 //   - if attempt < attempts: to runnable
-//   - otherwise: to failed
+//   - otherwise: to failed; it sets stopped_at to now
 func (j *Job) LoseHost(in LoseHostInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
@@ -480,14 +504,17 @@ func (j *Job) LoseHost(in LoseHostInput, now time.Time) (Event, error) {
 
 // TimeOutInput holds the inputs of TimeOut.
 type TimeOutInput struct {
-	StatusReason string
+	StatusReason string // why the job is as it is
 }
 
 // TimeOut moves a Job from running to failed.
 //
 // The attempt ran for too long. A job that timed out is not tried again.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets stopped_at to now and status_reason to the input, and clears
+// timeout_at.
 func (j *Job) TimeOut(in TimeOutInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
@@ -505,12 +532,14 @@ func (j *Job) TimeOut(in TimeOutInput, now time.Time) (Event, error) {
 
 // CancelInput holds the inputs of Cancel.
 type CancelInput struct {
-	StatusReason string
+	StatusReason string // why the job is as it is
 }
 
 // Cancel moves a Job from submitted, pending or runnable to failed.
 //
-// Ends a job that has not started.
+// It ends a job that has not started.
+//
+// It sets stopped_at to now and status_reason to the input.
 //
 // In failed the call is recorded and changes nothing.
 func (j *Job) Cancel(in CancelInput, now time.Time) (Event, error) {
@@ -532,13 +561,16 @@ func (j *Job) Cancel(in CancelInput, now time.Time) (Event, error) {
 
 // TerminateInput holds the inputs of Terminate.
 type TerminateInput struct {
-	StatusReason string
+	StatusReason string // why the job is as it is
 }
 
 // Terminate moves a Job from submitted, pending, runnable, starting or running
 // to failed.
 //
-// Ends a job wherever it is; it is not tried again.
+// It ends a job wherever it is; it is not tried again.
+//
+// It sets stopped_at to now and status_reason to the input, and clears
+// timeout_at.
 //
 // In failed the call is recorded and changes nothing.
 func (j *Job) Terminate(in TerminateInput, now time.Time) (Event, error) {
@@ -564,8 +596,8 @@ func (j *Job) Terminate(in TerminateInput, now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Job: nil, or
-// the refusal that its method returns. Guards and inputs are not looked at; to
-// try these, call the method on a copy.
+// the refusal that its method returns. It does not look at guards and inputs;
+// to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -590,8 +622,8 @@ func (j Job) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Job breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Job breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Job) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {
@@ -704,7 +736,7 @@ func (a ArrayJobState) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(arrayJobStateNames[:], a, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (a *ArrayJobState) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(arrayJobStateNames[:], text, a, "state")
 }

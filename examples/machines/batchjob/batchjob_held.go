@@ -12,29 +12,31 @@ import (
 // Holder is the machine as one actor uses it: each Job that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Job, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Job is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Job has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Job, actor string) (AnyJob, error) {
 	return handleAs[AnyJob](m.core.Hold(j, actor), nil)
 }
 
-// Submit is that of Machine, with a handle for result.
+// Submit is [Machine.Submit] by the holder's actor. It returns the handle of
+// the Job.
 func (h Holder) Submit(ctx context.Context, id string, in SubmitInput, c ...fsm.Call) (SubmittedJob, error) {
 	out, err := h.m.Submit(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[SubmittedJob](h.m.core.HoldOutcome(out, h.actor), err)
@@ -44,16 +46,16 @@ func (h Holder) Submit(ctx context.Context, id string, in SubmitInput, c ...fsm.
 // PendingJob, RunnableJob, StartingJob, RunningJob, SucceededJob or FailedJob.
 // Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyJob interface {
 	fsm.Target
-	// Record returns the Job as it is held.
+	// Record returns the Job as the handle last saw it.
 	Record() Job
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyJob()
 }
@@ -92,27 +94,26 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// SubmittedJob is a Job that is submitted, in the hands of one actor. The
-// scheduler has not looked at it yet.
+// SubmittedJob is the handle of a Job that is submitted. The scheduler has not
+// looked at it yet.
 type SubmittedJob struct {
 	*held
 }
 
 func (SubmittedJob) anyJob() {}
 
-// Cancel moves the Job to failed. Ends a job that has not started.
+// Cancel moves the Job to failed. It ends a job that has not started.
 func (j SubmittedJob) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (FailedJob, error) {
 	return handleAs[FailedJob](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
-// Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
-// again.
+// Terminate moves the Job to failed. It ends a job wherever it is; it is not
+// tried again.
 func (j SubmittedJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
 	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
 }
 
-// PendingJob is a Job that is pending, in the hands of one actor. Waits for
-// other jobs.
+// PendingJob is the handle of a Job that is pending. It waits for other jobs.
 type PendingJob struct {
 	*held
 }
@@ -120,7 +121,8 @@ type PendingJob struct {
 func (PendingJob) anyJob() {}
 
 // DependencySucceeded moves the Job to runnable or pending. A job that this one
-// waits for has succeeded.
+// waits for has succeeded. See [Job.DependencySucceeded] for its rules and
+// errors.
 func (j PendingJob) DependencySucceeded(ctx context.Context, in DependencySucceededInput, c ...fsm.Call) (AfterDependencySucceeded, error) {
 	return handleAs[AfterDependencySucceeded](j.EngineMove(ctx, dependencySucceededCall(opDependencySucceeded, in, j.EngineCall(c))))
 }
@@ -131,38 +133,37 @@ func (j PendingJob) DependencyFailed(ctx context.Context, in DependencyFailedInp
 	return handleAs[FailedJob](j.EngineMove(ctx, dependencyFailedCall(opDependencyFailed, in, j.EngineCall(c))))
 }
 
-// Cancel moves the Job to failed. Ends a job that has not started.
+// Cancel moves the Job to failed. It ends a job that has not started.
 func (j PendingJob) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (FailedJob, error) {
 	return handleAs[FailedJob](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
-// Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
-// again.
+// Terminate moves the Job to failed. It ends a job wherever it is; it is not
+// tried again.
 func (j PendingJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
 	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
 }
 
-// RunnableJob is a Job that is runnable, in the hands of one actor. Waits for a
-// host.
+// RunnableJob is the handle of a Job that is runnable. It waits for a host.
 type RunnableJob struct {
 	*held
 }
 
 func (RunnableJob) anyJob() {}
 
-// Cancel moves the Job to failed. Ends a job that has not started.
+// Cancel moves the Job to failed. It ends a job that has not started.
 func (j RunnableJob) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (FailedJob, error) {
 	return handleAs[FailedJob](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
-// Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
-// again.
+// Terminate moves the Job to failed. It ends a job wherever it is; it is not
+// tried again.
 func (j RunnableJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
 	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
 }
 
-// StartingJob is a Job that is starting, in the hands of one actor. Has a host;
-// the container is being set up.
+// StartingJob is the handle of a Job that is starting. It has a host; the
+// container is being set up.
 type StartingJob struct {
 	*held
 }
@@ -170,7 +171,7 @@ type StartingJob struct {
 func (StartingJob) anyJob() {}
 
 // FailToStart moves the Job to runnable or failed. The container could not be
-// set up.
+// set up. See [Job.FailToStart] for its rules and errors.
 func (j StartingJob) FailToStart(ctx context.Context, in FailToStartInput, c ...fsm.Call) (AfterFailToStart, error) {
 	return handleAs[AfterFailToStart](j.EngineMove(ctx, failToStartCall(opFailToStart, in, j.EngineCall(c))))
 }
@@ -181,14 +182,13 @@ func (j StartingJob) Run(ctx context.Context, in RunInput, c ...fsm.Call) (Runni
 	return handleAs[RunningJob](j.EngineMove(ctx, runCall(opRun, in, j.EngineCall(c))))
 }
 
-// Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
-// again.
+// Terminate moves the Job to failed. It ends a job wherever it is; it is not
+// tried again.
 func (j StartingJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
 	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
 }
 
-// RunningJob is a Job that is running, in the hands of one actor. The container
-// runs.
+// RunningJob is the handle of a Job that is running. The container runs.
 type RunningJob struct {
 	*held
 }
@@ -202,40 +202,40 @@ func (j RunningJob) StartedAt() time.Time {
 }
 
 // Finish moves the Job to succeeded, runnable or failed. The container ended by
-// itself.
+// itself. See [Job.Finish] for its rules and errors.
 func (j RunningJob) Finish(ctx context.Context, in FinishInput, c ...fsm.Call) (AfterFinish, error) {
 	return handleAs[AfterFinish](j.EngineMove(ctx, finishCall(opFinish, in, j.EngineCall(c))))
 }
 
 // LoseHost moves the Job to runnable or failed. The instance under the
-// container ended or failed.
+// container ended or failed. See [Job.LoseHost] for its rules and errors.
 func (j RunningJob) LoseHost(ctx context.Context, in LoseHostInput, c ...fsm.Call) (AfterLoseHost, error) {
 	return handleAs[AfterLoseHost](j.EngineMove(ctx, loseHostCall(opLoseHost, in, j.EngineCall(c))))
 }
 
-// Terminate moves the Job to failed. Ends a job wherever it is; it is not tried
-// again.
+// Terminate moves the Job to failed. It ends a job wherever it is; it is not
+// tried again.
 func (j RunningJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
 	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
 }
 
-// SucceededJob is a Job that is succeeded, in the hands of one actor. The
-// container ended with exit code 0.
+// SucceededJob is the handle of a Job that is succeeded. The container ended
+// with exit code 0.
 type SucceededJob struct {
 	*held
 }
 
 func (SucceededJob) anyJob() {}
 
-// FailedJob is a Job that is failed, in the hands of one actor. All attempts
-// failed, or somebody ended the job.
+// FailedJob is the handle of a Job that is failed. All attempts failed, or
+// somebody ended the job.
 type FailedJob struct {
 	*held
 }
 
 func (FailedJob) anyJob() {}
 
-// AfterDependencySucceeded is what DependencySucceeded led to: PendingJob or
+// AfterDependencySucceeded is the result of DependencySucceeded: PendingJob or
 // RunnableJob.
 //
 //sumtype:decl
@@ -247,7 +247,7 @@ type AfterDependencySucceeded interface {
 func (PendingJob) afterDependencySucceeded()  {}
 func (RunnableJob) afterDependencySucceeded() {}
 
-// AfterFailToStart is what FailToStart led to: RunnableJob or FailedJob.
+// AfterFailToStart is the result of FailToStart: RunnableJob or FailedJob.
 //
 //sumtype:decl
 type AfterFailToStart interface {
@@ -258,7 +258,7 @@ type AfterFailToStart interface {
 func (RunnableJob) afterFailToStart() {}
 func (FailedJob) afterFailToStart()   {}
 
-// AfterFinish is what Finish led to: RunnableJob, SucceededJob or FailedJob.
+// AfterFinish is the result of Finish: RunnableJob, SucceededJob or FailedJob.
 //
 //sumtype:decl
 type AfterFinish interface {
@@ -270,7 +270,7 @@ func (RunnableJob) afterFinish()  {}
 func (SucceededJob) afterFinish() {}
 func (FailedJob) afterFinish()    {}
 
-// AfterLoseHost is what LoseHost led to: RunnableJob or FailedJob.
+// AfterLoseHost is the result of LoseHost: RunnableJob or FailedJob.
 //
 //sumtype:decl
 type AfterLoseHost interface {

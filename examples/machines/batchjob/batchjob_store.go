@@ -61,28 +61,38 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Job]
 
-// Sources make up the inputs of the calls that triggers issue. They run before
-// the transaction; what they return is checked and logged as any input.
+// Sources return the inputs of calls that triggers issue. They run before the
+// transaction; their results are checked and logged as any input.
 type Sources struct {
 	TimeOut func(j Job, now time.Time) (TimeOutInput, error)
 }
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Job, its event and the request id, or nothing. It is safe for use
-// by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Job, its event and the request
+// id, or nothing, and returns what it wrote. Its target, where it has one, is
+// the Job as the caller has seen it: the record, an outcome or an fsm.Ref. A
+// retry, the same call with the same request id, returns the outcome of the
+// first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core      *fsm.Machine[Job]
 	opTimeOut *fsmimpl.Operation[Job]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Option) (*Machine, error) {
 	if sources.TimeOut == nil {
 		return nil, errors.New("open batchjob: time_out has a trigger and inputs, but sources.TimeOut is nil")
@@ -102,113 +112,139 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 	return &Machine{core: core, opTimeOut: &ownTimeOut}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a Job out of its log. It applies what the events say and evaluates
-// no rule, so an old log folds under a new specification.
+// Fold makes a Job from its log. It applies the events and checks no rule, so
+// an old log folds under a new specification.
 func Fold(events []fsm.Event) (Job, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Submit makes a Job in state submitted. An empty id stands for a new one.
+// Submit makes a Job in state submitted. An empty id stands for a new one; an
+// id that is taken is refused with fsm.ErrExists. It puts a job into a queue.
+//
+// It sets job_queue, array_job, depends_on and attempts to the inputs.
 func (m *Machine) Submit(ctx context.Context, id string, in SubmitInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, submitCall(opSubmit, id, in, c))
 }
 
-// Evaluate moves a Job from submitted to runnable or pending. Its request id is
-// made of operation and revision, so two that run it converge.
+// Evaluate moves a Job from submitted to runnable or pending. The scheduler
+// looks for dependencies. The system runs it, without an actor; two runs at one
+// revision converge. See [Job.Evaluate] for its rules and errors.
 func (m *Machine) Evaluate(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, evaluateCall(opEvaluate, c))
 }
 
-// DependencySucceeded moves a Job from pending to runnable or pending.
+// DependencySucceeded moves a Job from pending to runnable or pending. A job
+// that this one waits for has succeeded. See [Job.DependencySucceeded] for its
+// rules and errors.
 func (m *Machine) DependencySucceeded(ctx context.Context, at fsm.Target, in DependencySucceededInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, dependencySucceededCall(opDependencySucceeded, in, c))
 }
 
-// DependencyFailed moves a Job from pending to failed.
+// DependencyFailed moves a Job from pending to failed. A job that this one
+// waits for has failed, so this one fails, too.
+//
+// It sets stopped_at to now and status_reason to the input.
 func (m *Machine) DependencyFailed(ctx context.Context, at fsm.Target, in DependencyFailedInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, dependencyFailedCall(opDependencyFailed, in, c))
 }
 
-// Start moves a Job from runnable to starting. Its request id is made of
-// operation and revision, so two that run it converge.
+// Start moves a Job from runnable to starting. There is a host. The system runs
+// it, without an actor; two runs at one revision converge.
 func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
-// FailToStart moves a Job from starting to runnable or failed.
+// FailToStart moves a Job from starting to runnable or failed. The container
+// could not be set up. See [Job.FailToStart] for its rules and errors.
 func (m *Machine) FailToStart(ctx context.Context, at fsm.Target, in FailToStartInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, failToStartCall(opFailToStart, in, c))
 }
 
-// Run moves a Job from starting to running.
+// Run moves a Job from starting to running. The container is up. This is what
+// counts as an attempt.
+//
+// It sets started_at to now and timeout_at to the input, clears exit_code, and
+// adds 1 to attempt.
 func (m *Machine) Run(ctx context.Context, at fsm.Target, in RunInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, runCall(opRun, in, c))
 }
 
-// Finish moves a Job from running to succeeded, runnable or failed.
+// Finish moves a Job from running to succeeded, runnable or failed. The
+// container ended by itself. See [Job.Finish] for its rules and errors.
 func (m *Machine) Finish(ctx context.Context, at fsm.Target, in FinishInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, finishCall(opFinish, in, c))
 }
 
-// LoseHost moves a Job from running to runnable or failed.
+// LoseHost moves a Job from running to runnable or failed. The instance under
+// the container ended or failed. See [Job.LoseHost] for its rules and errors.
 func (m *Machine) LoseHost(ctx context.Context, at fsm.Target, in LoseHostInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, loseHostCall(opLoseHost, in, c))
 }
 
-// TimeOut moves a Job from running to failed. Its request id is made of
-// operation and revision, so two that run it converge.
+// TimeOut moves a Job from running to failed. The attempt ran for too long. A
+// job that timed out is not tried again. The system runs it, without an actor;
+// two runs at one revision converge.
+//
+// It sets stopped_at to now and status_reason to the input, and clears
+// timeout_at. [Machine.Sweep] runs it after timeout_at.
 func (m *Machine) TimeOut(ctx context.Context, at fsm.Target, in TimeOutInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, timeOutCall(m.opTimeOut, in, c))
 }
 
-// Cancel moves a Job from submitted, pending or runnable to failed.
+// Cancel moves a Job from submitted, pending or runnable to failed. It ends a
+// job that has not started.
+//
+// It sets stopped_at to now and status_reason to the input.
 func (m *Machine) Cancel(ctx context.Context, at fsm.Target, in CancelInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, cancelCall(opCancel, in, c))
 }
 
 // Terminate moves a Job from submitted, pending, runnable, starting or running
-// to failed.
+// to failed. It ends a job wherever it is; it is not tried again.
+//
+// It sets stopped_at to now and status_reason to the input, and clears
+// timeout_at.
 func (m *Machine) Terminate(ctx context.Context, at fsm.Target, in TerminateInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, terminateCall(opTerminate, in, c))
 }
 
-// Record returns a Job as it is stored, or fsm.ErrNotFound. One that breaks a
-// rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Job, or fsm.ErrNotFound. If it breaks a rule, the
+// error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -216,20 +252,21 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
-// Sweep runs the operations whose time has come and returns how many steps were
-// taken. Call it regularly; any number of sweepers may run.
+// Sweep runs what is due, and returns how many steps it took: TimeOut after
+// timeout_at. Call it regularly, from any number of processes, or let
+// worker.Run do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -240,9 +277,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Job]) error { return collect(m.over(core)) })
 }
@@ -254,13 +291,14 @@ func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

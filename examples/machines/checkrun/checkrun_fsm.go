@@ -3,9 +3,10 @@
 // Package checkrun is the machine of CheckRun: a check run of GitHub, one check
 // of one commit.
 //
-// The pure layer is the methods of CheckRun and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of CheckRun and the functions that make one.
+// They do no input or output, know no clock, and leave the record as it is when
+// they refuse. The durable layer is Machine: the same operations over a store.
+// Begin with [Migrate] and [Open].
 package checkrun
 
 import (
@@ -21,31 +22,31 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a CheckRun. The zero State is no state.
+// State is the state of a CheckRun. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
 const (
-	// StateRequested: was asked for and is not queued yet. GitHub Actions only.
-	// Absent: conclusion, completed_at and started_at. Always: is_actions ==
-	// true.
+	// StateRequested: it was asked for and is not queued yet. GitHub Actions
+	// only. Absent: conclusion, completed_at and started_at. Always: is_actions
+	// == true.
 	StateRequested State = iota + 1
-	// StateWaiting: waits for a rule, such as the protection of a deployment.
-	// GitHub Actions only. Absent: conclusion, completed_at and started_at.
-	// Always: is_actions == true.
+	// StateWaiting: it waits for a rule, such as the protection of a
+	// deployment. GitHub Actions only. Absent: conclusion, completed_at and
+	// started_at. Always: is_actions == true.
 	StateWaiting
-	// StatePending: is held back by a limit of concurrency. GitHub Actions
+	// StatePending: it is held back by a limit of concurrency. GitHub Actions
 	// only. Absent: conclusion, completed_at and started_at. Always: is_actions
 	// == true.
 	StatePending
-	// StateQueued: waits for somebody to run it. Absent: conclusion,
+	// StateQueued: it waits for somebody to run it. Absent: conclusion,
 	// completed_at and started_at.
 	StateQueued
-	// StateInProgress: runs. Present: started_at. Absent: conclusion and
+	// StateInProgress: it runs. Present: started_at. Absent: conclusion and
 	// completed_at.
 	StateInProgress
-	// StateCompleted: has its conclusion. Final: finished, but it may be left
-	// again. Present: conclusion and completed_at.
+	// StateCompleted: it has its conclusion. Final: finished, but it may be
+	// left again. Present: conclusion and completed_at.
 	StateCompleted
 )
 
@@ -73,7 +74,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -83,25 +84,25 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the
-// CheckRun, or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the CheckRun that a refused call found, or its
+// newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "checkrun", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (State) Terminal() bool {
 	return false
 }
 
-// Final reports whether a record in the state is finished, though it may be
-// taken up again.
+// Final reports whether a record in the state is finished, though an operation
+// may leave it.
 func (s State) Final() bool {
 	return s == StateCompleted
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpCreate        = "create"
 	OpQueue         = "queue"
@@ -116,8 +117,8 @@ const (
 	OpReset         = "reset"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventCreated        = "created"
 	EventQueued         = "queued"
@@ -132,7 +133,7 @@ const (
 	EventReset          = "reset"
 )
 
-// Conclusion is a value of the field conclusion. The zero Conclusion is none.
+// Conclusion is a value of the field conclusion. Its zero value is invalid.
 type Conclusion uint8
 
 // The values, in the order of the specification.
@@ -175,7 +176,7 @@ func (c Conclusion) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(conclusionNames[:], c, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (c *Conclusion) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(conclusionNames[:], text, c, "value")
 }
@@ -183,22 +184,24 @@ func (c *Conclusion) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNotOwnApp: refused by the guard own_app.
+	// ErrNotOwnApp is the refusal of the guard own_app (app == actor).
 	ErrNotOwnApp = fsmimpl.NewError("not_own_app", "only the app that made a check run may write it")
-	// ErrActionsOnly: refused by the guard actions_only.
+	// ErrActionsOnly is the refusal of the guard actions_only (is_actions ==
+	// true).
 	ErrActionsOnly = fsmimpl.NewError("actions_only", "only GitHub Actions uses this status")
-	// ErrStaleIsReserved: refused by the guard set_by_github.
+	// ErrStaleIsReserved is the refusal of the guard set_by_github
+	// (input.conclusion != stale).
 	ErrStaleIsReserved = fsmimpl.NewError("stale_is_reserved", "only GitHub says that a check run is stale")
 )
 
 // CheckRun is one record of the machine. Change it by its methods only: they
-// keep its revision and its invariants.
+// keep its rules.
 //
 // Times are UTC, cut to microseconds.
 type CheckRun struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -222,7 +225,7 @@ type CheckRun struct {
 	CompletedAt fsm.Optional[time.Time] `json:"completed_at,omitzero"`
 }
 
-// Ref returns id and revision, so that a CheckRun is a target of the durable
+// Ref returns id and revision, so that a CheckRun is a target of Machine's
 // operations.
 func (j CheckRun) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -260,16 +263,19 @@ type Event struct {
 
 // CreateInput holds the inputs of Create.
 type CreateInput struct {
-	Suite     string
-	Name      string
-	HeadSha   string
-	IsActions bool
-	Output    fsm.Optional[fsm.JSON] // may be absent
+	Suite     string                 // the check suite that it belongs to
+	Name      string                 // the name of the check
+	HeadSha   string                 // the commit
+	IsActions bool                   // whether the app is GitHub Actions
+	Output    fsm.Optional[fsm.JSON] // title, summary and annotations; may be absent
 }
 
 // Create makes a CheckRun in state requested or queued.
 //
 // An app makes a check run.
+//
+// It sets suite, name, head_sha, is_actions and output to the inputs and app to
+// the actor.
 //
 // The first of these that fits is taken:
 //   - if is_actions == true: to requested
@@ -327,7 +333,7 @@ func Create(id string, in CreateInput, actor string, now time.Time) (CheckRun, E
 
 // Queue moves a CheckRun from requested, waiting or pending to queued.
 //
-// May be run from now on.
+// The check run may start from now on.
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
@@ -373,7 +379,7 @@ func (j *CheckRun) Wait(actor string, now time.Time) (Event, error) {
 
 // Hold moves a CheckRun from requested, queued or waiting to pending.
 //
-// Too many run at the same time.
+// Too many check runs run at the same time.
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
@@ -400,6 +406,8 @@ func (j *CheckRun) Hold(actor string, now time.Time) (Event, error) {
 //
 // The work begins.
 //
+// It sets started_at to now.
+//
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Start(actor string, now time.Time) (Event, error) {
@@ -420,13 +428,15 @@ func (j *CheckRun) Start(actor string, now time.Time) (Event, error) {
 
 // DescribeInput holds the inputs of Describe.
 type DescribeInput struct {
-	Name   fsm.Optional[string]   // may be absent
-	Output fsm.Optional[fsm.JSON] // may be absent
+	Name   fsm.Optional[string]   // the name of the check; may be absent
+	Output fsm.Optional[fsm.JSON] // title, summary and annotations; may be absent
 }
 
 // Describe keeps a CheckRun queued, in_progress or completed.
 //
-// Reports on the way.
+// It reports on the way.
+//
+// It sets name and output to the inputs (where it is sent).
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
@@ -459,14 +469,17 @@ func (j *CheckRun) Describe(in DescribeInput, actor string, now time.Time) (Even
 
 // CompleteInput holds the inputs of Complete.
 type CompleteInput struct {
-	Conclusion Conclusion
-	Output     fsm.Optional[fsm.JSON] // may be absent
+	Conclusion Conclusion             // how it ended
+	Output     fsm.Optional[fsm.JSON] // title, summary and annotations; may be absent
 }
 
 // Complete moves a CheckRun from requested, waiting, pending, queued or
 // in_progress to completed.
 //
-// Gives the conclusion; a check run that never started may have one, too.
+// It gives the conclusion; a check run that never started may have one, too.
+//
+// It sets conclusion to the input, output to the input (where it is sent) and
+// completed_at to now.
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
@@ -508,13 +521,16 @@ func (j *CheckRun) Complete(in CompleteInput, actor string, now time.Time) (Even
 
 // ConcludeAgainInput holds the inputs of ConcludeAgain.
 type ConcludeAgainInput struct {
-	Conclusion Conclusion
-	Output     fsm.Optional[fsm.JSON] // may be absent
+	Conclusion Conclusion             // how it ended
+	Output     fsm.Optional[fsm.JSON] // title, summary and annotations; may be absent
 }
 
 // ConcludeAgain keeps a CheckRun completed.
 //
-// Changes the conclusion of a check run that is over.
+// It changes the conclusion of a check run that is over.
+//
+// It sets conclusion to the input, output to the input (where it is sent) and
+// completed_at to now.
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
@@ -555,7 +571,9 @@ func (j *CheckRun) ConcludeAgain(in ConcludeAgainInput, actor string, now time.T
 //
 // GitHub gives up a check run that did not end within 14 days.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets conclusion to stale and completed_at to now.
 func (j *CheckRun) MakeStale(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRequested &&
@@ -575,7 +593,7 @@ func (j *CheckRun) MakeStale(now time.Time) (Event, error) {
 //
 // Somebody asks for the check again. The app is told and decides.
 //
-// It is run by an operator, who gives a reason.
+// An operator runs it, and gives a reason.
 func (j *CheckRun) Rerequest(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.operated("rerequest", actor, reason); err != nil {
@@ -591,6 +609,8 @@ func (j *CheckRun) Rerequest(actor, reason string, now time.Time) (Event, error)
 // Reset moves a CheckRun from completed to queued.
 //
 // The app runs the check again.
+//
+// It clears conclusion, started_at and completed_at.
 //
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
@@ -613,8 +633,8 @@ func (j *CheckRun) Reset(actor string, now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the CheckRun:
-// nil, or the refusal that its method returns. Guards and inputs are not looked
-// at; to try these, call the method on a copy.
+// nil, or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j CheckRun) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -639,8 +659,8 @@ func (j CheckRun) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a CheckRun breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a CheckRun breaks. Operations refuse one that
+// breaks a MUST rule.
 func Check(j CheckRun) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {
@@ -725,7 +745,7 @@ func (c CheckSuiteState) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(checkSuiteStateNames[:], c, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (c *CheckSuiteState) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(checkSuiteStateNames[:], text, c, "state")
 }

@@ -12,30 +12,32 @@ import (
 // Holder is the machine as one actor uses it: each CheckRun that it makes or
 // picks comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored CheckRun, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the CheckRun is still so. It refuses one that is in no
+// before its process restarted. It does not read the store: an operation finds
+// out whether the CheckRun has changed. It refuses a record without a valid
 // state.
 func Hold(m *Machine, j CheckRun, actor string) (AnyCheckRun, error) {
 	return handleAs[AnyCheckRun](m.core.Hold(j, actor), nil)
 }
 
-// Create is that of Machine, with a handle for result.
+// Create is [Machine.Create] by the holder's actor. It returns the handle of
+// the CheckRun.
 func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.Call) (AnyCheckRun, error) {
 	out, err := h.m.Create(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[AnyCheckRun](h.m.core.HoldOutcome(out, h.actor), err)
@@ -45,16 +47,16 @@ func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.
 // RequestedCheckRun, WaitingCheckRun, PendingCheckRun, QueuedCheckRun,
 // InProgressCheckRun or CompletedCheckRun. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyCheckRun interface {
 	fsm.Target
-	// Record returns the CheckRun as it is held.
+	// Record returns the CheckRun as the handle last saw it.
 	Record() CheckRun
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyCheckRun()
 }
@@ -91,121 +93,139 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// RequestedCheckRun is a CheckRun that is requested, in the hands of one actor.
-// Was asked for and is not queued yet. GitHub Actions only.
+// RequestedCheckRun is the handle of a CheckRun that is requested. It was asked
+// for and is not queued yet. GitHub Actions only.
 type RequestedCheckRun struct {
 	*held
 }
 
 func (RequestedCheckRun) anyCheckRun() {}
 
-// Queue moves the CheckRun to queued. May be run from now on.
+// Queue moves the CheckRun to queued. The check run may start from now on. It
+// returns ErrNotOwnApp unless app == actor.
 func (j RequestedCheckRun) Queue(ctx context.Context, c ...fsm.Call) (QueuedCheckRun, error) {
 	return handleAs[QueuedCheckRun](j.EngineMove(ctx, queueCall(opQueue, j.EngineCall(c))))
 }
 
-// Wait moves the CheckRun to waiting. A rule has to be met first.
+// Wait moves the CheckRun to waiting. A rule has to be met first. It returns
+// ErrNotOwnApp unless app == actor and ErrActionsOnly unless is_actions ==
+// true.
 func (j RequestedCheckRun) Wait(ctx context.Context, c ...fsm.Call) (WaitingCheckRun, error) {
 	return handleAs[WaitingCheckRun](j.EngineMove(ctx, waitCall(opWait, j.EngineCall(c))))
 }
 
-// Hold moves the CheckRun to pending. Too many run at the same time.
+// Hold moves the CheckRun to pending. Too many check runs run at the same time.
+// It returns ErrNotOwnApp unless app == actor and ErrActionsOnly unless
+// is_actions == true.
 func (j RequestedCheckRun) Hold(ctx context.Context, c ...fsm.Call) (PendingCheckRun, error) {
 	return handleAs[PendingCheckRun](j.EngineMove(ctx, holdCall(opHold, j.EngineCall(c))))
 }
 
-// Complete moves the CheckRun to completed. Gives the conclusion; a check run
-// that never started may have one, too.
+// Complete moves the CheckRun to completed. It gives the conclusion; a check
+// run that never started may have one, too. It returns ErrNotOwnApp unless app
+// == actor and ErrStaleIsReserved unless input.conclusion != stale.
 func (j RequestedCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
 	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
 }
 
-// WaitingCheckRun is a CheckRun that is waiting, in the hands of one actor.
-// Waits for a rule, such as the protection of a deployment. GitHub Actions
-// only.
+// WaitingCheckRun is the handle of a CheckRun that is waiting. It waits for a
+// rule, such as the protection of a deployment. GitHub Actions only.
 type WaitingCheckRun struct {
 	*held
 }
 
 func (WaitingCheckRun) anyCheckRun() {}
 
-// Queue moves the CheckRun to queued. May be run from now on.
+// Queue moves the CheckRun to queued. The check run may start from now on. It
+// returns ErrNotOwnApp unless app == actor.
 func (j WaitingCheckRun) Queue(ctx context.Context, c ...fsm.Call) (QueuedCheckRun, error) {
 	return handleAs[QueuedCheckRun](j.EngineMove(ctx, queueCall(opQueue, j.EngineCall(c))))
 }
 
-// Hold moves the CheckRun to pending. Too many run at the same time.
+// Hold moves the CheckRun to pending. Too many check runs run at the same time.
+// It returns ErrNotOwnApp unless app == actor and ErrActionsOnly unless
+// is_actions == true.
 func (j WaitingCheckRun) Hold(ctx context.Context, c ...fsm.Call) (PendingCheckRun, error) {
 	return handleAs[PendingCheckRun](j.EngineMove(ctx, holdCall(opHold, j.EngineCall(c))))
 }
 
-// Complete moves the CheckRun to completed. Gives the conclusion; a check run
-// that never started may have one, too.
+// Complete moves the CheckRun to completed. It gives the conclusion; a check
+// run that never started may have one, too. It returns ErrNotOwnApp unless app
+// == actor and ErrStaleIsReserved unless input.conclusion != stale.
 func (j WaitingCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
 	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
 }
 
-// PendingCheckRun is a CheckRun that is pending, in the hands of one actor. Is
-// held back by a limit of concurrency. GitHub Actions only.
+// PendingCheckRun is the handle of a CheckRun that is pending. It is held back
+// by a limit of concurrency. GitHub Actions only.
 type PendingCheckRun struct {
 	*held
 }
 
 func (PendingCheckRun) anyCheckRun() {}
 
-// Queue moves the CheckRun to queued. May be run from now on.
+// Queue moves the CheckRun to queued. The check run may start from now on. It
+// returns ErrNotOwnApp unless app == actor.
 func (j PendingCheckRun) Queue(ctx context.Context, c ...fsm.Call) (QueuedCheckRun, error) {
 	return handleAs[QueuedCheckRun](j.EngineMove(ctx, queueCall(opQueue, j.EngineCall(c))))
 }
 
-// Wait moves the CheckRun to waiting. A rule has to be met first.
+// Wait moves the CheckRun to waiting. A rule has to be met first. It returns
+// ErrNotOwnApp unless app == actor and ErrActionsOnly unless is_actions ==
+// true.
 func (j PendingCheckRun) Wait(ctx context.Context, c ...fsm.Call) (WaitingCheckRun, error) {
 	return handleAs[WaitingCheckRun](j.EngineMove(ctx, waitCall(opWait, j.EngineCall(c))))
 }
 
-// Complete moves the CheckRun to completed. Gives the conclusion; a check run
-// that never started may have one, too.
+// Complete moves the CheckRun to completed. It gives the conclusion; a check
+// run that never started may have one, too. It returns ErrNotOwnApp unless app
+// == actor and ErrStaleIsReserved unless input.conclusion != stale.
 func (j PendingCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
 	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
 }
 
-// QueuedCheckRun is a CheckRun that is queued, in the hands of one actor. Waits
-// for somebody to run it.
+// QueuedCheckRun is the handle of a CheckRun that is queued. It waits for
+// somebody to run it.
 type QueuedCheckRun struct {
 	*held
 }
 
 func (QueuedCheckRun) anyCheckRun() {}
 
-// Wait moves the CheckRun to waiting. A rule has to be met first.
+// Wait moves the CheckRun to waiting. A rule has to be met first. It returns
+// ErrNotOwnApp unless app == actor and ErrActionsOnly unless is_actions ==
+// true.
 func (j QueuedCheckRun) Wait(ctx context.Context, c ...fsm.Call) (WaitingCheckRun, error) {
 	return handleAs[WaitingCheckRun](j.EngineMove(ctx, waitCall(opWait, j.EngineCall(c))))
 }
 
-// Hold moves the CheckRun to pending. Too many run at the same time.
+// Hold moves the CheckRun to pending. Too many check runs run at the same time.
+// It returns ErrNotOwnApp unless app == actor and ErrActionsOnly unless
+// is_actions == true.
 func (j QueuedCheckRun) Hold(ctx context.Context, c ...fsm.Call) (PendingCheckRun, error) {
 	return handleAs[PendingCheckRun](j.EngineMove(ctx, holdCall(opHold, j.EngineCall(c))))
 }
 
-// Start moves the CheckRun to in_progress. The work begins.
+// Start moves the CheckRun to in_progress. The work begins. It returns
+// ErrNotOwnApp unless app == actor.
 func (j QueuedCheckRun) Start(ctx context.Context, c ...fsm.Call) (InProgressCheckRun, error) {
 	return handleAs[InProgressCheckRun](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
 }
 
-// Describe keeps the CheckRun queued; the handle holds the new revision.
-// Reports on the way.
+// Describe keeps the CheckRun queued; the handle holds the new revision. It
+// reports on the way. It returns ErrNotOwnApp unless app == actor.
 func (j QueuedCheckRun) Describe(ctx context.Context, in DescribeInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, describeCall(opDescribe, in, j.EngineCall(c)))
 }
 
-// Complete moves the CheckRun to completed. Gives the conclusion; a check run
-// that never started may have one, too.
+// Complete moves the CheckRun to completed. It gives the conclusion; a check
+// run that never started may have one, too. It returns ErrNotOwnApp unless app
+// == actor and ErrStaleIsReserved unless input.conclusion != stale.
 func (j QueuedCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
 	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
 }
 
-// InProgressCheckRun is a CheckRun that is in_progress, in the hands of one
-// actor. Runs.
+// InProgressCheckRun is the handle of a CheckRun that is in_progress. It runs.
 type InProgressCheckRun struct {
 	*held
 }
@@ -220,19 +240,20 @@ func (j InProgressCheckRun) StartedAt() time.Time {
 }
 
 // Describe keeps the CheckRun in_progress; the handle holds the new revision.
-// Reports on the way.
+// It reports on the way. It returns ErrNotOwnApp unless app == actor.
 func (j InProgressCheckRun) Describe(ctx context.Context, in DescribeInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, describeCall(opDescribe, in, j.EngineCall(c)))
 }
 
-// Complete moves the CheckRun to completed. Gives the conclusion; a check run
-// that never started may have one, too.
+// Complete moves the CheckRun to completed. It gives the conclusion; a check
+// run that never started may have one, too. It returns ErrNotOwnApp unless app
+// == actor and ErrStaleIsReserved unless input.conclusion != stale.
 func (j InProgressCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
 	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
 }
 
-// CompletedCheckRun is a CheckRun that is completed, in the hands of one actor.
-// Has its conclusion.
+// CompletedCheckRun is the handle of a CheckRun that is completed. It has its
+// conclusion.
 type CompletedCheckRun struct {
 	*held
 }
@@ -253,19 +274,22 @@ func (j CompletedCheckRun) CompletedAt() time.Time {
 	return v
 }
 
-// Describe keeps the CheckRun completed; the handle holds the new revision.
-// Reports on the way.
+// Describe keeps the CheckRun completed; the handle holds the new revision. It
+// reports on the way. It returns ErrNotOwnApp unless app == actor.
 func (j CompletedCheckRun) Describe(ctx context.Context, in DescribeInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, describeCall(opDescribe, in, j.EngineCall(c)))
 }
 
 // ConcludeAgain keeps the CheckRun completed; the handle holds the new
-// revision. Changes the conclusion of a check run that is over.
+// revision. It changes the conclusion of a check run that is over. It returns
+// ErrNotOwnApp unless app == actor and ErrStaleIsReserved unless
+// input.conclusion != stale.
 func (j CompletedCheckRun) ConcludeAgain(ctx context.Context, in ConcludeAgainInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, concludeAgainCall(opConcludeAgain, in, j.EngineCall(c)))
 }
 
-// Reset moves the CheckRun to queued. The app runs the check again.
+// Reset moves the CheckRun to queued. The app runs the check again. It returns
+// ErrNotOwnApp unless app == actor.
 func (j CompletedCheckRun) Reset(ctx context.Context, c ...fsm.Call) (QueuedCheckRun, error) {
 	return handleAs[QueuedCheckRun](j.EngineMove(ctx, resetCall(opReset, j.EngineCall(c))))
 }

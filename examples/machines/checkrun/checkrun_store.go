@@ -57,10 +57,11 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[CheckRun]
 
-// Effects does the work outside the record.
+// Effects does the work outside the record. The application implements it.
 type Effects interface {
 	// SendRerequested is the effect of Rerequest; key is made of machine, id
 	// and revision. It runs after the commit, at least once: again after an
@@ -68,18 +69,27 @@ type Effects interface {
 	SendRerequested(ctx context.Context, j CheckRun, key string, e fsm.Event) error
 }
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the CheckRun, its event and the request id, or nothing. It is safe for
-// use by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the CheckRun, its event and the
+// request id, or nothing, and returns what it wrote. Its target, where it has
+// one, is the CheckRun as the caller has seen it: the record, an outcome or an
+// fsm.Ref. A retry, the same call with the same request id, returns the outcome
+// of the first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core *fsm.Machine[CheckRun]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Option) (*Machine, error) {
 	if effects == nil {
 		return nil, errors.New("open checkrun: the machine has effects, but none were handed in")
@@ -96,108 +106,147 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a CheckRun out of its log. It applies what the events say and
-// evaluates no rule, so an old log folds under a new specification.
+// Fold makes a CheckRun from its log. It applies the events and checks no rule,
+// so an old log folds under a new specification.
 func Fold(events []fsm.Event) (CheckRun, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Create makes a CheckRun in state requested or queued. An empty id stands for
-// a new one.
+// a new one; an id that is taken is refused with fsm.ErrExists. An app makes a
+// check run. See the function Create for its rules and errors.
 func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
-// Queue moves a CheckRun from requested, waiting or pending to queued.
+// Queue moves a CheckRun from requested, waiting or pending to queued. The
+// check run may start from now on.
+//
+// It returns ErrNotOwnApp unless app == actor.
 func (m *Machine) Queue(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, queueCall(opQueue, c))
 }
 
-// Wait moves a CheckRun from requested, queued or pending to waiting.
+// Wait moves a CheckRun from requested, queued or pending to waiting. A rule
+// has to be met first.
+//
+// It returns ErrNotOwnApp unless app == actor and ErrActionsOnly unless
+// is_actions == true.
 func (m *Machine) Wait(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, waitCall(opWait, c))
 }
 
-// Hold moves a CheckRun from requested, queued or waiting to pending.
+// Hold moves a CheckRun from requested, queued or waiting to pending. Too many
+// check runs run at the same time.
+//
+// It returns ErrNotOwnApp unless app == actor and ErrActionsOnly unless
+// is_actions == true.
 func (m *Machine) Hold(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, holdCall(opHold, c))
 }
 
-// Start moves a CheckRun from queued to in_progress.
+// Start moves a CheckRun from queued to in_progress. The work begins.
+//
+// It sets started_at to now. It returns ErrNotOwnApp unless app == actor.
 func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
-// Describe keeps a CheckRun queued, in_progress or completed.
+// Describe keeps a CheckRun queued, in_progress or completed. It reports on the
+// way.
+//
+// It sets name and output to the inputs (where it is sent). It returns
+// ErrNotOwnApp unless app == actor.
 func (m *Machine) Describe(ctx context.Context, at fsm.Target, in DescribeInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, describeCall(opDescribe, in, c))
 }
 
 // Complete moves a CheckRun from requested, waiting, pending, queued or
-// in_progress to completed.
+// in_progress to completed. It gives the conclusion; a check run that never
+// started may have one, too.
+//
+// It sets conclusion to the input, output to the input (where it is sent) and
+// completed_at to now. It returns ErrNotOwnApp unless app == actor and
+// ErrStaleIsReserved unless input.conclusion != stale.
 func (m *Machine) Complete(ctx context.Context, at fsm.Target, in CompleteInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, completeCall(opComplete, in, c))
 }
 
-// ConcludeAgain keeps a CheckRun completed.
+// ConcludeAgain keeps a CheckRun completed. It changes the conclusion of a
+// check run that is over.
+//
+// It sets conclusion to the input, output to the input (where it is sent) and
+// completed_at to now. It returns ErrNotOwnApp unless app == actor and
+// ErrStaleIsReserved unless input.conclusion != stale.
 func (m *Machine) ConcludeAgain(ctx context.Context, at fsm.Target, in ConcludeAgainInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, concludeAgainCall(opConcludeAgain, in, c))
 }
 
 // MakeStale moves a CheckRun from requested, waiting, pending, queued or
-// in_progress to completed. Its request id is made of operation and revision,
-// so two that run it converge.
+// in_progress to completed. GitHub gives up a check run that did not end within
+// 14 days. The system runs it, without an actor; two runs at one revision
+// converge.
+//
+// It sets conclusion to stale and completed_at to now. [Machine.Sweep] runs it
+// after created_at + 14d.
 func (m *Machine) MakeStale(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, makeStaleCall(opMakeStale, c))
 }
 
-// Rerequest keeps a CheckRun completed.
+// Rerequest keeps a CheckRun completed. Somebody asks for the check again. The
+// app is told and decides. An operator runs it, and gives a reason.
+//
+// [Effects.SendRerequested] is performed after the commit.
 func (m *Machine) Rerequest(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, rerequestCall(opRerequest, c))
 }
 
-// Reset moves a CheckRun from completed to queued.
+// Reset moves a CheckRun from completed to queued. The app runs the check
+// again.
+//
+// It clears conclusion, started_at and completed_at. It returns ErrNotOwnApp
+// unless app == actor.
 func (m *Machine) Reset(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, resetCall(opReset, c))
 }
 
-// Record returns a CheckRun as it is stored, or fsm.ErrNotFound. One that
-// breaks a rule comes beside fsm.ErrQuarantined.
+// Record returns the stored CheckRun, or fsm.ErrNotFound. If it breaks a rule,
+// the error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (CheckRun, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[CheckRun, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -205,26 +254,27 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
-// Sweep runs the operations whose time has come and returns how many steps were
-// taken. Call it regularly; any number of sweepers may run.
+// Sweep runs what is due, and returns how many steps it took: MakeStale after
+// created_at + 14d. Call it regularly, from any number of processes, or let
+// worker.Run do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)
 }
 
 // Deliver performs the effects that are due and returns how many succeeded.
-// Call it regularly.
+// Call it regularly, from any number of processes, or let worker.Run do so.
 func (m *Machine) Deliver(ctx context.Context) (int, error) {
 	return m.core.Deliver(ctx)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -235,9 +285,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[CheckRun]) error { return collect(m.over(core)) })
 }
@@ -249,13 +299,14 @@ func (m *Machine) over(core *fsm.Machine[CheckRun]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[CheckRun] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

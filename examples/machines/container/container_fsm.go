@@ -2,9 +2,10 @@
 
 // Package container is the machine of Container: a container of an OCI runtime.
 //
-// The pure layer is the methods of Container and the functions that make one:
-// no input or output, no clock, and the record is untouched when they refuse.
-// The durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Container and the functions that make one.
+// They do no input or output, know no clock, and leave the record as it is when
+// they refuse. The durable layer is Machine: the same operations over a store.
+// Begin with [Migrate] and [Open].
 package container
 
 import (
@@ -19,7 +20,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Container. The zero State is no state.
+// State is the state of a Container. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -34,8 +35,8 @@ const (
 	StateRunning
 	// StateStopped: the process has ended. Absent: pid.
 	StateStopped
-	// StateDeleted: is no more; the source has no word for it, since nobody can
-	// ask for its state. Terminal: nothing leaves it. Absent: pid.
+	// StateDeleted: it no longer exists; the source has no word for it, since
+	// nobody can ask for its state. Terminal: nothing leaves it. Absent: pid.
 	StateDeleted
 )
 
@@ -62,7 +63,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -72,19 +73,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the
-// Container, or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Container that a refused call found, or its
+// newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "container", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateDeleted
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpCreate       = "create"
 	OpFinishCreate = "finish_create"
@@ -97,8 +98,8 @@ const (
 	OpDelete       = "delete"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventCreate       = "create"
 	EventCreated      = "created"
@@ -114,18 +115,18 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrIDInUse: refused by the unique rule one_per_id.
+	// ErrIDInUse is the refusal of the unique rule one_per_id.
 	ErrIDInUse = fsmimpl.NewError("id_in_use", "a container with this id is on this host")
 )
 
 // Container is one record of the machine. Change it by its methods only: they
-// keep its revision and its invariants.
+// keep its rules.
 //
 // Times are UTC, cut to microseconds.
 type Container struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -143,7 +144,7 @@ type Container struct {
 	ExitCode fsm.Optional[int64] `json:"exit_code,omitzero"`
 }
 
-// Ref returns id and revision, so that a Container is a target of the durable
+// Ref returns id and revision, so that a Container is a target of Machine's
 // operations.
 func (j Container) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -176,15 +177,17 @@ type Event struct {
 
 // CreateInput holds the inputs of Create.
 type CreateInput struct {
-	ContainerID string
-	OciVersion  string
-	Bundle      string
-	Annotations fsm.Optional[fsm.JSON] // may be absent
+	ContainerID string                 // unique on the host as long as the container is there
+	OciVersion  string                 // the version of the specification
+	Bundle      string                 // the folder with config.json and the root file system
+	Annotations fsm.Optional[fsm.JSON] // what others want to know of it; may be absent
 }
 
 // Create makes a Container in state creating.
 //
-// Makes the environment that config.json asks for.
+// It makes the environment that config.json asks for.
+//
+// It sets container_id, oci_version, bundle and annotations to the inputs.
 func Create(id string, in CreateInput, now time.Time) (Container, Event, error) {
 	now = driver.Time(now)
 	j := Container{ID: id, CreatedAt: now}
@@ -217,13 +220,15 @@ func Create(id string, in CreateInput, now time.Time) (Container, Event, error) 
 
 // FinishCreateInput holds the inputs of FinishCreate.
 type FinishCreateInput struct {
-	Pid int64
+	Pid int64 // the process, as the host sees it; at least 1
 }
 
 // FinishCreate moves a Container from creating to created.
 //
 // The environment is there, with the hooks createRuntime and createContainer
 // run.
+//
+// It sets pid to the input.
 func (j *Container) FinishCreate(in FinishCreateInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if in.Pid < 1 {
@@ -251,7 +256,7 @@ func (j *Container) FailCreate(now time.Time) (Event, error) {
 
 // Start moves a Container from created to running.
 //
-// Runs the program of the user.
+// It runs the program of the user.
 func (j *Container) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateCreated {
@@ -265,6 +270,8 @@ func (j *Container) Start(now time.Time) (Event, error) {
 //
 // The hook startContainer failed, so the container is stopped and, without a
 // delete, destroyed.
+//
+// It clears pid.
 func (j *Container) FailStart(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateCreated {
@@ -279,7 +286,7 @@ func (j *Container) FailStart(now time.Time) (Event, error) {
 //
 // The runtime goes on at step 12 of the life cycle.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (j *Container) Destroy(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateStopped {
@@ -291,12 +298,12 @@ func (j *Container) Destroy(now time.Time) (Event, error) {
 
 // KillInput holds the inputs of Kill.
 type KillInput struct {
-	Signal string // such as SIGTERM
+	Signal string // the signal, such as SIGTERM
 }
 
 // Kill keeps a Container created or running.
 //
-// Sends a signal to the process, which may go on.
+// It sends a signal to the process, which may go on.
 func (j *Container) Kill(in KillInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.Signal); bad != "" {
@@ -311,12 +318,14 @@ func (j *Container) Kill(in KillInput, now time.Time) (Event, error) {
 
 // ExitInput holds the inputs of Exit.
 type ExitInput struct {
-	ExitCode int64
+	ExitCode int64 // how the process ended
 }
 
 // Exit moves a Container from created or running to stopped.
 //
 // The process has ended, by itself or by a signal.
+//
+// It sets exit_code to the input and clears pid.
 func (j *Container) Exit(in ExitInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateCreated && j.State != StateRunning {
@@ -330,7 +339,7 @@ func (j *Container) Exit(in ExitInput, now time.Time) (Event, error) {
 
 // Delete moves a Container from stopped to deleted.
 //
-// Undoes what create made and runs the poststop hooks.
+// It undoes what create made and runs the poststop hooks.
 func (j *Container) Delete(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateStopped {
@@ -341,8 +350,8 @@ func (j *Container) Delete(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Container:
-// nil, or the refusal that its method returns. Guards and inputs are not looked
-// at; to try these, call the method on a copy.
+// nil, or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Container) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -361,8 +370,8 @@ func (j Container) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Container breaks, whoever wrote it. An empty
-// list means that it may be worked on.
+// Check lists the rules that a Container breaks. Operations refuse one that
+// breaks a MUST rule.
 func Check(j Container) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

@@ -11,30 +11,32 @@ import (
 // Holder is the machine as one actor uses it: each Container that it makes or
 // picks comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Container, such as one that the actor
-// held before it was started again. It asks nothing of the store: each
-// operation finds out whether the Container is still so. It refuses one that is
-// in no state.
+// held before its process restarted. It does not read the store: an operation
+// finds out whether the Container has changed. It refuses a record without a
+// valid state.
 func Hold(m *Machine, j Container, actor string) (AnyContainer, error) {
 	return handleAs[AnyContainer](m.core.Hold(j, actor), nil)
 }
 
-// Create is that of Machine, with a handle for result.
+// Create is [Machine.Create] by the holder's actor. It returns the handle of
+// the Container.
 func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.Call) (CreatingContainer, error) {
 	out, err := h.m.Create(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[CreatingContainer](h.m.core.HoldOutcome(out, h.actor), err)
@@ -44,16 +46,16 @@ func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.
 // CreatingContainer, CreatedContainer, RunningContainer, StoppedContainer or
 // DeletedContainer. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyContainer interface {
 	fsm.Target
-	// Record returns the Container as it is held.
+	// Record returns the Container as the handle last saw it.
 	Record() Container
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyContainer()
 }
@@ -88,8 +90,8 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// CreatingContainer is a Container that is creating, in the hands of one actor.
-// The environment is being made.
+// CreatingContainer is the handle of a Container that is creating. The
+// environment is being made.
 type CreatingContainer struct {
 	*held
 }
@@ -108,8 +110,8 @@ func (j CreatingContainer) FailCreate(ctx context.Context, c ...fsm.Call) (Delet
 	return handleAs[DeletedContainer](j.EngineMove(ctx, failCreateCall(opFailCreate, j.EngineCall(c))))
 }
 
-// CreatedContainer is a Container that is created, in the hands of one actor.
-// The environment is there; the program of the user was not run.
+// CreatedContainer is the handle of a Container that is created. The
+// environment is there; the program of the user was not run.
 type CreatedContainer struct {
 	createdFields
 }
@@ -128,7 +130,7 @@ func (j createdFields) Pid() int64 {
 	return v
 }
 
-// Start moves the Container to running. Runs the program of the user.
+// Start moves the Container to running. It runs the program of the user.
 func (j CreatedContainer) Start(ctx context.Context, c ...fsm.Call) (RunningContainer, error) {
 	return handleAs[RunningContainer](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
 }
@@ -140,8 +142,8 @@ func (j CreatedContainer) FailStart(ctx context.Context, c ...fsm.Call) (AnyCont
 	return handleAs[AnyContainer](j.EngineMove(ctx, failStartCall(opFailStart, j.EngineCall(c))))
 }
 
-// Kill keeps the Container created; the handle holds the new revision. Sends a
-// signal to the process, which may go on.
+// Kill keeps the Container created; the handle holds the new revision. It sends
+// a signal to the process, which may go on.
 func (j CreatedContainer) Kill(ctx context.Context, in KillInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, killCall(opKill, in, j.EngineCall(c)))
 }
@@ -152,16 +154,16 @@ func (j CreatedContainer) Exit(ctx context.Context, in ExitInput, c ...fsm.Call)
 	return handleAs[StoppedContainer](j.EngineMove(ctx, exitCall(opExit, in, j.EngineCall(c))))
 }
 
-// RunningContainer is a Container that is running, in the hands of one actor.
-// The program of the user runs.
+// RunningContainer is the handle of a Container that is running. The program of
+// the user runs.
 type RunningContainer struct {
 	createdFields
 }
 
 func (RunningContainer) anyContainer() {}
 
-// Kill keeps the Container running; the handle holds the new revision. Sends a
-// signal to the process, which may go on.
+// Kill keeps the Container running; the handle holds the new revision. It sends
+// a signal to the process, which may go on.
 func (j RunningContainer) Kill(ctx context.Context, in KillInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, killCall(opKill, in, j.EngineCall(c)))
 }
@@ -172,23 +174,22 @@ func (j RunningContainer) Exit(ctx context.Context, in ExitInput, c ...fsm.Call)
 	return handleAs[StoppedContainer](j.EngineMove(ctx, exitCall(opExit, in, j.EngineCall(c))))
 }
 
-// StoppedContainer is a Container that is stopped, in the hands of one actor.
-// The process has ended.
+// StoppedContainer is the handle of a Container that is stopped. The process
+// has ended.
 type StoppedContainer struct {
 	*held
 }
 
 func (StoppedContainer) anyContainer() {}
 
-// Delete moves the Container to deleted. Undoes what create made and runs the
-// poststop hooks.
+// Delete moves the Container to deleted. It undoes what create made and runs
+// the poststop hooks.
 func (j StoppedContainer) Delete(ctx context.Context, c ...fsm.Call) (DeletedContainer, error) {
 	return handleAs[DeletedContainer](j.EngineMove(ctx, deleteCall(opDelete, j.EngineCall(c))))
 }
 
-// DeletedContainer is a Container that is deleted, in the hands of one actor.
-// Is no more; the source has no word for it, since nobody can ask for its
-// state.
+// DeletedContainer is the handle of a Container that is deleted. It no longer
+// exists; the source has no word for it, since nobody can ask for its state.
 type DeletedContainer struct {
 	*held
 }

@@ -52,10 +52,11 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Container]
 
-// Effects does the work outside the record.
+// Effects does the work outside the record. The application implements it.
 type Effects interface {
 	// MakeEnvironment is the effect of Create; key is made of machine, id and
 	// revision. It runs after the commit, at least once: again after an error
@@ -76,18 +77,26 @@ type Effects interface {
 	SendSignal(ctx context.Context, j Container, key string, e fsm.Event) error
 }
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Container, its event and the request id, or nothing. It is safe
-// for use by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Container, its event and the
+// request id, or nothing, and returns what it wrote. Its target, where it has
+// one, is the Container as the caller has seen it: the record, an outcome or an
+// fsm.Ref.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core *fsm.Machine[Container]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Option) (*Machine, error) {
 	if effects == nil {
 		return nil, errors.New("open container: the machine has effects, but none were handed in")
@@ -113,95 +122,126 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a Container out of its log. It applies what the events say and
-// evaluates no rule, so an old log folds under a new specification.
+// Fold makes a Container from its log. It applies the events and checks no
+// rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Container, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Create makes a Container in state creating. An empty id stands for a new one.
+// Create makes a Container in state creating. An empty id stands for a new one;
+// an id that is taken is refused with fsm.ErrExists. It makes the environment
+// that config.json asks for.
+//
+// It sets container_id, oci_version, bundle and annotations to the inputs. It
+// returns ErrIDInUse if another record in creating, created, running or stopped
+// has the same container_id. [Effects.MakeEnvironment] is performed after the
+// commit.
 func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
-// FinishCreate moves a Container from creating to created.
+// FinishCreate moves a Container from creating to created. The environment is
+// there, with the hooks createRuntime and createContainer run.
+//
+// It sets pid to the input.
 func (m *Machine) FinishCreate(ctx context.Context, at fsm.Target, in FinishCreateInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, finishCreateCall(opFinishCreate, in, c))
 }
 
-// FailCreate moves a Container from creating to deleted.
+// FailCreate moves a Container from creating to deleted. The environment, or
+// one of its hooks, failed; what was made is undone.
+//
+// [Effects.UndoEnvironment] is performed after the commit.
 func (m *Machine) FailCreate(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, failCreateCall(opFailCreate, c))
 }
 
-// Start moves a Container from created to running.
+// Start moves a Container from created to running. It runs the program of the
+// user.
+//
+// [Effects.RunProgram] is performed after the commit.
 func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
-// FailStart moves a Container from created to stopped.
+// FailStart moves a Container from created to stopped. The hook startContainer
+// failed, so the container is stopped and, without a delete, destroyed.
+//
+// It clears pid. Destroy follows in the same transaction.
 func (m *Machine) FailStart(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, failStartCall(opFailStart, c))
 }
 
-// Destroy moves a Container from stopped to deleted. Its request id is made of
-// operation and revision, so two that run it converge.
+// Destroy moves a Container from stopped to deleted. The runtime goes on at
+// step 12 of the life cycle. The system runs it, without an actor; two runs at
+// one revision converge.
+//
+// [Effects.UndoEnvironment] is performed after the commit.
 func (m *Machine) Destroy(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, destroyCall(opDestroy, c))
 }
 
-// Kill keeps a Container created or running.
+// Kill keeps a Container created or running. It sends a signal to the process,
+// which may go on.
+//
+// [Effects.SendSignal] is performed after the commit.
 func (m *Machine) Kill(ctx context.Context, at fsm.Target, in KillInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, killCall(opKill, in, c))
 }
 
-// Exit moves a Container from created or running to stopped.
+// Exit moves a Container from created or running to stopped. The process has
+// ended, by itself or by a signal.
+//
+// It sets exit_code to the input and clears pid.
 func (m *Machine) Exit(ctx context.Context, at fsm.Target, in ExitInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, exitCall(opExit, in, c))
 }
 
-// Delete moves a Container from stopped to deleted.
+// Delete moves a Container from stopped to deleted. It undoes what create made
+// and runs the poststop hooks.
+//
+// [Effects.UndoEnvironment] is performed after the commit.
 func (m *Machine) Delete(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, deleteCall(opDelete, c))
 }
 
-// Record returns a Container as it is stored, or fsm.ErrNotFound. One that
-// breaks a rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Container, or fsm.ErrNotFound. If it breaks a rule,
+// the error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Container, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Container, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -210,19 +250,19 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 }
 
 // Deliver performs the effects that are due and returns how many succeeded.
-// Call it regularly.
+// Call it regularly, from any number of processes, or let worker.Run do so.
 func (m *Machine) Deliver(ctx context.Context) (int, error) {
 	return m.core.Deliver(ctx)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -233,9 +273,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Container]) error { return collect(m.over(core)) })
 }
@@ -247,13 +287,14 @@ func (m *Machine) over(core *fsm.Machine[Container]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Container] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

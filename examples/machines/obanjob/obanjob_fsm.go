@@ -2,9 +2,10 @@
 
 // Package obanjob is the machine of Job: a job of Oban in its seven states.
 //
-// The pure layer is the methods of Job and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Job and the functions that make one. They do
+// no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package obanjob
 
 import (
@@ -20,23 +21,22 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Job. The zero State is no state.
+// State is the state of a Job. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
 const (
-	// StateScheduled: waits for its time. Absent: completed_at, cancelled_at
+	// StateScheduled: it waits for its time. Absent: completed_at, cancelled_at
 	// and discarded_at. Always: attempt < max_attempts.
 	StateScheduled State = iota + 1
-	// StateAvailable: may be fetched by a queue with room. Absent:
-	// completed_at, cancelled_at and discarded_at. Always: attempt <
-	// max_attempts.
+	// StateAvailable: a queue with room may fetch it. Absent: completed_at,
+	// cancelled_at and discarded_at. Always: attempt < max_attempts.
 	StateAvailable
 	// StateExecuting: a node works on it. Present: attempted_at and
 	// attempted_by. Absent: completed_at, cancelled_at and discarded_at.
 	// Always: attempt >= 1.
 	StateExecuting
-	// StateRetryable: has failed and waits for its next attempt. Present:
+	// StateRetryable: it has failed and waits for its next attempt. Present:
 	// attempted_at and error. Absent: completed_at, cancelled_at and
 	// discarded_at. Always: attempt >= 1 and attempt < max_attempts.
 	StateRetryable
@@ -44,10 +44,10 @@ const (
 	// again. Present: attempted_at and completed_at. Absent: cancelled_at and
 	// discarded_at.
 	StateCompleted
-	// StateCancelled: was stopped on purpose. Final: finished, but it may be
+	// StateCancelled: it was stopped on purpose. Final: finished, but it may be
 	// left again. Present: cancelled_at. Absent: completed_at and discarded_at.
 	StateCancelled
-	// StateDiscarded: is not tried again, since its attempts are used up.
+	// StateDiscarded: it is not tried again, since its attempts are used up.
 	// Final: finished, but it may be left again. Present: discarded_at. Absent:
 	// completed_at and cancelled_at.
 	StateDiscarded
@@ -78,7 +78,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -88,25 +88,25 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Job, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Job that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "obanjob", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (State) Terminal() bool {
 	return false
 }
 
-// Final reports whether a record in the state is finished, though it may be
-// taken up again.
+// Final reports whether a record in the state is finished, though an operation
+// may leave it.
 func (s State) Final() bool {
 	return s == StateCompleted || s == StateCancelled || s == StateDiscarded
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpInsert     = "insert"
 	OpStage      = "stage"
@@ -121,8 +121,8 @@ const (
 	OpRescue     = "rescue"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventInserted          = "inserted"
 	EventStaged            = "staged"
@@ -140,20 +140,22 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNoAttempts: refused by the guard may_be_tried.
+	// ErrNoAttempts is the refusal of the guard may_be_tried
+	// (input.max_attempts >= 1).
 	ErrNoAttempts = fsmimpl.NewError("no_attempts", "no attempts")
-	// ErrOutOfAttempts: refused by the guard attempts_left.
+	// ErrOutOfAttempts is the refusal of the guard attempts_left (attempt <
+	// max_attempts).
 	ErrOutOfAttempts = fsmimpl.NewError("out_of_attempts", "out of attempts")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Job struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -185,7 +187,7 @@ type Job struct {
 	DiscardedAt fsm.Optional[time.Time] `json:"discarded_at,omitzero"`
 }
 
-// Ref returns id and revision, so that a Job is a target of the durable
+// Ref returns id and revision, so that a Job is a target of Machine's
 // operations.
 func (j Job) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -229,17 +231,20 @@ type Event struct {
 
 // InsertInput holds the inputs of Insert.
 type InsertInput struct {
-	Worker      string
-	Queue       string
-	Args        fsm.JSON
-	Priority    int64
-	MaxAttempts int64
-	ScheduledAt time.Time
+	Worker      string    // the module that does the work
+	Queue       string    // the queue that it waits in
+	Args        fsm.JSON  // what the worker is to do
+	Priority    int64     // 0 goes first; from 0 to 9
+	MaxAttempts int64     // how often the job may be tried; not negative
+	ScheduledAt time.Time // the instant from which the job may run
 }
 
 // Insert makes a Job in state scheduled or available.
 //
-// Makes a job, to be run now or later.
+// It makes a job, to be run now or later.
+//
+// It sets worker, queue, args, priority, max_attempts and scheduled_at to the
+// inputs.
 //
 // It is refused unless:
 //   - may_be_tried: input.max_attempts >= 1 (ErrNoAttempts)
@@ -309,7 +314,7 @@ func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 //
 // The stager makes a job available whose time has come.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (j *Job) Stage(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateScheduled && j.State != StateRetryable {
@@ -321,12 +326,15 @@ func (j *Job) Stage(now time.Time) (Event, error) {
 
 // FetchInput holds the inputs of Fetch.
 type FetchInput struct {
-	Queue string
+	Queue string // the queue that it waits in
 }
 
 // Fetch moves a Job from available to executing.
 //
 // A queue takes its next job.
+//
+// It sets attempted_at to now and attempted_by to the actor, and adds 1 to
+// attempt.
 //
 // It is refused unless:
 //   - attempts_left: attempt < max_attempts (ErrOutOfAttempts)
@@ -354,6 +362,8 @@ func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 // Complete moves a Job from executing to completed.
 //
 // The worker returned ok.
+//
+// It sets completed_at to now.
 func (j *Job) Complete(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateExecuting {
@@ -367,16 +377,18 @@ func (j *Job) Complete(now time.Time) (Event, error) {
 // FailInput holds the inputs of Fail.
 type FailInput struct {
 	RetryAt time.Time // what the backoff of the worker says
-	Error   fsm.JSON
+	Error   fsm.JSON  // how the last attempt failed; the ones before are in the log
 }
 
 // Fail moves a Job from executing to discarded or retryable.
 //
 // The worker returned an error or crashed.
 //
+// It sets error to the input.
+//
 // The first of these that fits is taken:
-//   - if attempt >= max_attempts: to discarded
-//   - otherwise: to retryable
+//   - if attempt >= max_attempts: to discarded; it sets discarded_at to now
+//   - otherwise: to retryable; it sets scheduled_at to input.retry_at
 func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.RetryAt = driver.Time(in.RetryAt)
@@ -405,12 +417,14 @@ func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
 
 // SnoozeInput holds the inputs of Snooze.
 type SnoozeInput struct {
-	ScheduledAt time.Time
+	ScheduledAt time.Time // the instant from which the job may run
 }
 
 // Snooze moves a Job from executing to scheduled.
 //
 // The worker asks to be called again later; that costs no attempt.
+//
+// It sets scheduled_at to the input and adds 1 to max_attempts.
 func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.ScheduledAt = driver.Time(in.ScheduledAt)
@@ -431,12 +445,14 @@ func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 
 // CancelWorkInput holds the inputs of CancelWork.
 type CancelWorkInput struct {
-	Error fsm.JSON
+	Error fsm.JSON // how the last attempt failed; the ones before are in the log
 }
 
 // CancelWork moves a Job from executing to cancelled.
 //
 // The worker returned cancel with a reason.
+//
+// It sets error to the input and cancelled_at to now.
 func (j *Job) CancelWork(in CancelWorkInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
@@ -453,12 +469,14 @@ func (j *Job) CancelWork(in CancelWorkInput, now time.Time) (Event, error) {
 
 // DiscardInput holds the inputs of Discard.
 type DiscardInput struct {
-	Error fsm.JSON
+	Error fsm.JSON // how the last attempt failed; the ones before are in the log
 }
 
 // Discard moves a Job from executing to discarded.
 //
 // The worker returned discard, an older word for cancel.
+//
+// It sets error to the input and discarded_at to now.
 func (j *Job) Discard(in DiscardInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
@@ -477,6 +495,8 @@ func (j *Job) Discard(in DiscardInput, now time.Time) (Event, error) {
 // cancelled.
 //
 // Somebody stops the job; a running one is killed.
+//
+// It sets cancelled_at to now.
 //
 // In cancelled the call is recorded and changes nothing.
 func (j *Job) Cancel(now time.Time) (Event, error) {
@@ -498,10 +518,13 @@ func (j *Job) Cancel(now time.Time) (Event, error) {
 // Retry moves a Job from scheduled, retryable, completed, cancelled or
 // discarded to available.
 //
-// Makes a job available at once, with one more attempt when all were used.
+// It makes a job available at once, with one more attempt when all were used.
+//
+// It sets scheduled_at to now, and clears completed_at, cancelled_at and
+// discarded_at.
 //
 // The first of these that fits is taken:
-//   - if attempt >= max_attempts: to available
+//   - if attempt >= max_attempts: to available; it adds 1 to max_attempts
 //   - otherwise: to available
 //
 // In available and executing the call is recorded and changes nothing.
@@ -543,10 +566,10 @@ func (j *Job) Retry(now time.Time) (Event, error) {
 //
 // The Lifeline plugin takes back a job that has been executing for too long.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 //
 // The first of these that fits is taken:
-//   - if attempt >= max_attempts: to discarded
+//   - if attempt >= max_attempts: to discarded; it sets discarded_at to now
 //   - otherwise: to available
 func (j *Job) Rescue(now time.Time) (Event, error) {
 	now = driver.Time(now)
@@ -565,8 +588,8 @@ func (j *Job) Rescue(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Job: nil, or
-// the refusal that its method returns. Guards and inputs are not looked at; to
-// try these, call the method on a copy.
+// the refusal that its method returns. It does not look at guards and inputs;
+// to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -587,8 +610,8 @@ func (j Job) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Job breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Job breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Job) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

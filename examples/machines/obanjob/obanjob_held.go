@@ -14,41 +14,44 @@ import (
 // Holder is the machine as one actor uses it: each Job that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Job, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Job is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Job has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Job, actor string) (AnyJob, error) {
 	return handleAs[AnyJob](m.core.Hold(j, actor), nil)
 }
 
-// Insert is that of Machine, with a handle for result.
+// Insert is [Machine.Insert] by the holder's actor. It returns the handle of
+// the Job.
 func (h Holder) Insert(ctx context.Context, id string, in InsertInput, c ...fsm.Call) (AnyJob, error) {
 	out, err := h.m.Insert(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[AnyJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// Fetch is that of Machine, with a handle for result.
+// Fetch is [Machine.Fetch] by the holder's actor. It returns the handle of the
+// Job.
 func (h Holder) Fetch(ctx context.Context, in FetchInput, c ...fsm.Call) (ExecutingJob, error) {
 	out, err := h.m.Fetch(ctx, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[ExecutingJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// FetchN is that of Machine, with handles for result.
+// FetchN is [Machine.FetchN] by the holder's actor. It returns handles.
 func (h Holder) FetchN(ctx context.Context, n int, in FetchInput, c ...fsm.Call) ([]ExecutingJob, error) {
 	outs, err := h.m.FetchN(ctx, n, in, h.m.core.EngineCall(h.actor, c))
 	list := make([]ExecutingJob, len(outs))
@@ -64,16 +67,16 @@ func (h Holder) FetchN(ctx context.Context, n int, in FetchInput, c ...fsm.Call)
 // AvailableJob, ExecutingJob, RetryableJob, CompletedJob, CancelledJob or
 // DiscardedJob. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyJob interface {
 	fsm.Target
-	// Record returns the Job as it is held.
+	// Record returns the Job as the handle last saw it.
 	Record() Job
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyJob()
 }
@@ -112,8 +115,7 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// ScheduledJob is a Job that is scheduled, in the hands of one actor. Waits for
-// its time.
+// ScheduledJob is the handle of a Job that is scheduled. It waits for its time.
 type ScheduledJob struct {
 	*held
 }
@@ -126,21 +128,22 @@ func (j ScheduledJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, 
 	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
-// Retry moves the Job to available. Makes a job available at once, with one
-// more attempt when all were used.
+// Retry moves the Job to available. It makes a job available at once, with one
+// more attempt when all were used. See [Job.Retry] for its rules and errors.
 func (j ScheduledJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
 	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// AvailableJob is a Job that is available, in the hands of one actor. May be
-// fetched by a queue with room.
+// AvailableJob is the handle of a Job that is available. A queue with room may
+// fetch it.
 type AvailableJob struct {
 	*held
 }
 
 func (AvailableJob) anyJob() {}
 
-// Fetch moves the Job to executing. A queue takes its next job.
+// Fetch moves the Job to executing. A queue takes its next job. It returns
+// ErrOutOfAttempts unless attempt < max_attempts.
 func (j AvailableJob) Fetch(ctx context.Context, in FetchInput, c ...fsm.Call) (ExecutingJob, error) {
 	return handleAs[ExecutingJob](j.EngineMove(ctx, fetchCall(opFetch, in, j.EngineCall(c))))
 }
@@ -151,8 +154,7 @@ func (j AvailableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, 
 	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
-// ExecutingJob is a Job that is executing, in the hands of one actor. A node
-// works on it.
+// ExecutingJob is the handle of a Job that is executing. A node works on it.
 type ExecutingJob struct {
 	*held
 }
@@ -179,7 +181,7 @@ func (j ExecutingJob) Complete(ctx context.Context, c ...fsm.Call) (CompletedJob
 }
 
 // Fail moves the Job to discarded or retryable. The worker returned an error or
-// crashed.
+// crashed. See [Job.Fail] for its rules and errors.
 func (j ExecutingJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (AfterFail, error) {
 	return handleAs[AfterFail](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
 }
@@ -208,8 +210,8 @@ func (j ExecutingJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, 
 	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
-// RetryableJob is a Job that is retryable, in the hands of one actor. Has
-// failed and waits for its next attempt.
+// RetryableJob is the handle of a Job that is retryable. It has failed and
+// waits for its next attempt.
 type RetryableJob struct {
 	*held
 }
@@ -235,14 +237,13 @@ func (j RetryableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, 
 	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
-// Retry moves the Job to available. Makes a job available at once, with one
-// more attempt when all were used.
+// Retry moves the Job to available. It makes a job available at once, with one
+// more attempt when all were used. See [Job.Retry] for its rules and errors.
 func (j RetryableJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
 	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// CompletedJob is a Job that is completed, in the hands of one actor. The work
-// is done.
+// CompletedJob is the handle of a Job that is completed. The work is done.
 type CompletedJob struct {
 	*held
 }
@@ -263,14 +264,14 @@ func (j CompletedJob) CompletedAt() time.Time {
 	return v
 }
 
-// Retry moves the Job to available. Makes a job available at once, with one
-// more attempt when all were used.
+// Retry moves the Job to available. It makes a job available at once, with one
+// more attempt when all were used. See [Job.Retry] for its rules and errors.
 func (j CompletedJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
 	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// CancelledJob is a Job that is cancelled, in the hands of one actor. Was
-// stopped on purpose.
+// CancelledJob is the handle of a Job that is cancelled. It was stopped on
+// purpose.
 type CancelledJob struct {
 	*held
 }
@@ -284,14 +285,14 @@ func (j CancelledJob) CancelledAt() time.Time {
 	return v
 }
 
-// Retry moves the Job to available. Makes a job available at once, with one
-// more attempt when all were used.
+// Retry moves the Job to available. It makes a job available at once, with one
+// more attempt when all were used. See [Job.Retry] for its rules and errors.
 func (j CancelledJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
 	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// DiscardedJob is a Job that is discarded, in the hands of one actor. Is not
-// tried again, since its attempts are used up.
+// DiscardedJob is the handle of a Job that is discarded. It is not tried again,
+// since its attempts are used up.
 type DiscardedJob struct {
 	*held
 }
@@ -305,13 +306,13 @@ func (j DiscardedJob) DiscardedAt() time.Time {
 	return v
 }
 
-// Retry moves the Job to available. Makes a job available at once, with one
-// more attempt when all were used.
+// Retry moves the Job to available. It makes a job available at once, with one
+// more attempt when all were used. See [Job.Retry] for its rules and errors.
 func (j DiscardedJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
 	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// AfterFail is what Fail led to: RetryableJob or DiscardedJob.
+// AfterFail is the result of Fail: RetryableJob or DiscardedJob.
 //
 //sumtype:decl
 type AfterFail interface {
@@ -322,34 +323,33 @@ type AfterFail interface {
 func (RetryableJob) afterFail() {}
 func (DiscardedJob) afterFail() {}
 
-// WorkerConfig says what a worker does with each Job that it claims, and how.
+// WorkerConfig says what a worker does with each Job that it claims.
 type WorkerConfig struct {
 	worker.Options
 
-	// Claim is what the worker asks for, the same in each call of Fetch; for
-	// several queues run several workers.
+	// Claim holds the inputs of each call of Fetch; for several queues run
+	// several workers.
 	Claim FetchInput
 
-	// Work does the work and ends the stay of the Job with the worker. Its
-	// context ends when the Job is lost, with a *worker.LostError for its
-	// cause, or when the worker stops.
+	// Work does the work and moves the Job out of executing. Its context ends
+	// when the worker stops, or loses the Job; then context.Cause is a
+	// *worker.LostError.
 	Work func(ctx context.Context, j ExecutingJob) error
 
-	// Failed writes down that Work returned an error, panicked
-	// (*fsm.PanicError) or left the Job as it was (worker.ErrUnfinished).
-	// Required.
+	// Failed records that Work returned an error, panicked (*fsm.PanicError) or
+	// left the Job as it was (worker.ErrUnfinished). Required.
 	Failed func(ctx context.Context, j AnyJob, cause error) error
 
-	// Release hands back what a worker that stops did not finish; nil leaves it
-	// to the end of the lease.
+	// Release hands back a Job that a stopping worker did not finish. If nil,
+	// it waits for the end of its lease.
 	Release func(ctx context.Context, j AnyJob) error
 }
 
-// NewWorker returns a worker that claims with Fetch. Run it with Run; any
-// number of workers may run, each with an actor of its own.
+// NewWorker returns a worker that claims with Fetch. Any number of workers may
+// run, each with an actor of its own. See [worker.Run].
 //
-// The machine itself lets a claim last for 1h0m0s: Lease may be shorter, and
-// need not be given.
+// The machine lets a claim last for 1h0m0s. Lease may be shorter, and need not
+// be given.
 func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], error) {
 	do := worker.Funcs[Job]{
 		Claim: func(ctx context.Context, n int, _ time.Time) ([]Outcome, error) {

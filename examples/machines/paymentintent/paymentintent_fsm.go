@@ -4,8 +4,9 @@
 // Stripe, the flow of one payment.
 //
 // The pure layer is the methods of PaymentIntent and the functions that make
-// one: no input or output, no clock, and the record is untouched when they
-// refuse. The durable layer is Machine: the same operations over a store.
+// one. They do no input or output, know no clock, and leave the record as it is
+// when they refuse. The durable layer is Machine: the same operations over a
+// store. Begin with [Migrate] and [Open].
 package paymentintent
 
 import (
@@ -21,7 +22,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a PaymentIntent. The zero State is no state.
+// State is the state of a PaymentIntent. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -30,9 +31,9 @@ const (
 	// failed. Absent: payment_method, next_action, capture_before and
 	// canceled_at. Always: amount_capturable == 0 and amount_received == 0.
 	StateRequiresPaymentMethod State = iota + 1
-	// StateRequiresConfirmation: may be confirmed. Present: payment_method.
-	// Absent: next_action, capture_before and canceled_at. Always:
-	// amount_capturable == 0 and amount_received == 0.
+	// StateRequiresConfirmation: the payment may be confirmed. Present:
+	// payment_method. Absent: next_action, capture_before and canceled_at.
+	// Always: amount_capturable == 0 and amount_received == 0.
 	StateRequiresConfirmation
 	// StateRequiresAction: the customer has to do something, such as 3D Secure.
 	// Present: payment_method and next_action. Absent: capture_before and
@@ -81,7 +82,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -91,19 +92,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the
-// PaymentIntent, or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the PaymentIntent that a refused call found, or
+// its newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "paymentintent", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateSucceeded || s == StateCanceled
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpCreate                 = "create"
 	OpUpdate                 = "update"
@@ -117,8 +118,8 @@ const (
 	OpCancel                 = "cancel"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventCreated               = "created"
 	EventUpdated               = "updated"
@@ -132,8 +133,8 @@ const (
 	EventCanceled              = "canceled"
 )
 
-// CaptureMethod is a value of the field capture_method. The zero CaptureMethod
-// is none.
+// CaptureMethod is a value of the field capture_method. Its zero value is
+// invalid.
 type CaptureMethod uint8
 
 // The values, in the order of the specification.
@@ -162,13 +163,13 @@ func (c CaptureMethod) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(captureMethodNames[:], c, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (c *CaptureMethod) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(captureMethodNames[:], text, c, "value")
 }
 
-// ConfirmationMethod is a value of the field confirmation_method. The zero
-// ConfirmationMethod is none.
+// ConfirmationMethod is a value of the field confirmation_method. Its zero
+// value is invalid.
 type ConfirmationMethod uint8
 
 // The values, in the order of the specification.
@@ -197,13 +198,13 @@ func (c ConfirmationMethod) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(confirmationMethodNames[:], c, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (c *ConfirmationMethod) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(confirmationMethodNames[:], text, c, "value")
 }
 
-// CancellationReason is a value of the field cancellation_reason. The zero
-// CancellationReason is none.
+// CancellationReason is a value of the field cancellation_reason. Its zero
+// value is invalid.
 type CancellationReason uint8
 
 // The values, in the order of the specification.
@@ -238,13 +239,13 @@ func (c CancellationReason) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(cancellationReasonNames[:], c, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (c *CancellationReason) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(cancellationReasonNames[:], text, c, "value")
 }
 
-// ConfirmOutcome is a value of the input outcome of confirm. The zero
-// ConfirmOutcome is none.
+// ConfirmOutcome is a value of the input outcome of confirm. Its zero value is
+// invalid.
 type ConfirmOutcome uint8
 
 // The values, in the order of the specification.
@@ -277,13 +278,13 @@ func (c ConfirmOutcome) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(confirmOutcomeNames[:], c, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (c *ConfirmOutcome) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(confirmOutcomeNames[:], text, c, "value")
 }
 
-// SettleActionOutcome is a value of the input outcome of settle_action. The
-// zero SettleActionOutcome is none.
+// SettleActionOutcome is a value of the input outcome of settle_action. Its
+// zero value is invalid.
 type SettleActionOutcome uint8
 
 // The values, in the order of the specification.
@@ -314,13 +315,13 @@ func (s SettleActionOutcome) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(settleActionOutcomeNames[:], s, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *SettleActionOutcome) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(settleActionOutcomeNames[:], text, s, "value")
 }
 
-// SettleOutcome is a value of the input outcome of settle. The zero
-// SettleOutcome is none.
+// SettleOutcome is a value of the input outcome of settle. Its zero value is
+// invalid.
 type SettleOutcome uint8
 
 // The values, in the order of the specification.
@@ -349,7 +350,7 @@ func (s SettleOutcome) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(settleOutcomeNames[:], s, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *SettleOutcome) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(settleOutcomeNames[:], text, s, "value")
 }
@@ -357,25 +358,26 @@ func (s *SettleOutcome) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNotMore: refused by the guard is_more.
+	// ErrNotMore is the refusal of the guard is_more (amount < input.amount).
 	ErrNotMore = fsmimpl.NewError("not_more", "an authorization can only be raised")
-	// ErrAmountTooLarge: refused by the guard is_held.
+	// ErrAmountTooLarge is the refusal of the guard is_held (input.amount <=
+	// amount_capturable and 1 <= input.amount).
 	ErrAmountTooLarge = fsmimpl.NewError("amount_too_large", "more than was authorized cannot be captured")
-	// ErrIncompleteOutcome: refused by a branch of confirm, a branch of
+	// ErrIncompleteOutcome is the refusal of a branch of confirm, a branch of
 	// settle_action and a branch of settle.
 	ErrIncompleteOutcome = fsmimpl.NewError("incomplete_outcome", "incomplete outcome")
-	// ErrAlreadyCaptured: refused by a branch of cancel.
+	// ErrAlreadyCaptured is the refusal of a branch of cancel.
 	ErrAlreadyCaptured = fsmimpl.NewError("already_captured", "already captured")
 )
 
 // PaymentIntent is one record of the machine. Change it by its methods only:
-// they keep its revision and its invariants.
+// they keep its rules.
 //
 // Times are UTC, cut to microseconds.
 type PaymentIntent struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -408,8 +410,8 @@ type PaymentIntent struct {
 	CancellationReason fsm.Optional[CancellationReason] `json:"cancellation_reason,omitzero"`
 }
 
-// Ref returns id and revision, so that a PaymentIntent is a target of the
-// durable operations.
+// Ref returns id and revision, so that a PaymentIntent is a target of Machine's
+// operations.
 func (j PaymentIntent) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
 }
@@ -450,17 +452,27 @@ type Event struct {
 
 // CreateInput holds the inputs of Create.
 type CreateInput struct {
-	Amount             int64
-	Currency           string
-	CaptureMethod      CaptureMethod
+	// Amount: what is to be paid, in the smallest unit of the currency; at
+	// least 1.
+	Amount int64
+	// Currency: three letters.
+	Currency string
+	// CaptureMethod: whether an approved payment is captured at once.
+	CaptureMethod CaptureMethod
+	// ConfirmationMethod: whether the client may go on by itself after an
+	// action of the customer.
 	ConfirmationMethod ConfirmationMethod
-	PaymentMethod      fsm.Optional[string] // may be absent
+	// PaymentMethod: what is to be charged; may be absent.
+	PaymentMethod fsm.Optional[string]
 }
 
 // Create makes a PaymentIntent in state requires_confirmation or
 // requires_payment_method.
 //
-// Starts a payment.
+// It starts a payment.
+//
+// It sets amount, currency, capture_method, confirmation_method and
+// payment_method to the inputs and amount_capturable and amount_received to 0.
 //
 // The first of these that fits is taken:
 //   - if payment_method is present: to requires_confirmation
@@ -520,13 +532,17 @@ func Create(id string, in CreateInput, now time.Time) (PaymentIntent, Event, err
 
 // UpdateInput holds the inputs of Update.
 type UpdateInput struct {
+	// Amount: what is to be paid, in the smallest unit of the currency; at
+	// least 1.
 	Amount int64
 }
 
 // Update keeps a PaymentIntent requires_payment_method, requires_confirmation
 // or requires_action.
 //
-// Changes the amount as long as nothing is charged.
+// It changes the amount as long as nothing is charged.
+//
+// It sets amount to the input.
 func (j *PaymentIntent) Update(in UpdateInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if in.Amount < 1 {
@@ -544,13 +560,15 @@ func (j *PaymentIntent) Update(in UpdateInput, now time.Time) (Event, error) {
 
 // AttachInput holds the inputs of Attach.
 type AttachInput struct {
-	PaymentMethod string
+	PaymentMethod string // what is to be charged
 }
 
 // Attach moves a PaymentIntent from requires_payment_method or
 // requires_confirmation to requires_confirmation.
 //
-// Says what is to be charged.
+// It says what is to be charged.
+//
+// It sets payment_method to the input.
 func (j *PaymentIntent) Attach(in AttachInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.PaymentMethod); bad != "" {
@@ -567,26 +585,32 @@ func (j *PaymentIntent) Attach(in AttachInput, now time.Time) (Event, error) {
 // ConfirmInput holds the inputs of Confirm.
 type ConfirmInput struct {
 	Outcome       ConfirmOutcome          // what the payment method answered
-	NextAction    fsm.Optional[fsm.JSON]  // what the customer has to do
-	DeclineCode   fsm.Optional[string]    // why it was declined
-	CaptureBefore fsm.Optional[time.Time] // when an authorization ends
+	NextAction    fsm.Optional[fsm.JSON]  // what the customer has to do; may be absent
+	DeclineCode   fsm.Optional[string]    // why it was declined; may be absent
+	CaptureBefore fsm.Optional[time.Time] // when an authorization ends; may be absent
 }
 
 // Confirm moves a PaymentIntent from requires_confirmation to requires_action,
 // processing, succeeded, requires_capture, canceled or requires_payment_method.
 //
-// Tries to charge the customer.
+// It tries to charge the customer.
+//
+// It adds 1 to confirmations.
 //
 // The first of these that fits is taken:
 //   - if input.outcome == action and input.next_action is present: to
-//     requires_action
+//     requires_action; it sets next_action to the input
 //   - if input.outcome == processing: to processing
 //   - if input.outcome == approved and capture_method == automatic: to
-//     succeeded
+//     succeeded; it sets amount_received to amount
 //   - if input.outcome == approved and input.capture_before is present: to
-//     requires_capture
-//   - if input.outcome == declined and confirmations >= 5: to canceled
-//   - if input.outcome == declined: to requires_payment_method
+//     requires_capture; it sets amount_capturable to amount and capture_before
+//     to the input
+//   - if input.outcome == declined and confirmations >= 5: to canceled; it sets
+//     canceled_at to now, cancellation_reason to automatic and
+//     last_payment_error to input.decline_code
+//   - if input.outcome == declined: to requires_payment_method; it sets
+//     last_payment_error to input.decline_code; it clears payment_method
 //   - otherwise: refused with ErrIncompleteOutcome
 func (j *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
@@ -651,8 +675,8 @@ func (j *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
 // SettleActionInput holds the inputs of SettleAction.
 type SettleActionInput struct {
 	Outcome       SettleActionOutcome     // what the payment method answered
-	DeclineCode   fsm.Optional[string]    // why it was declined
-	CaptureBefore fsm.Optional[time.Time] // when an authorization ends
+	DeclineCode   fsm.Optional[string]    // why it was declined; may be absent
+	CaptureBefore fsm.Optional[time.Time] // when an authorization ends; may be absent
 }
 
 // SettleAction moves a PaymentIntent from requires_action to
@@ -661,13 +685,17 @@ type SettleActionInput struct {
 //
 // The customer did, or did not do, what was asked.
 //
+// It clears next_action.
+//
 // The first of these that fits is taken:
-//   - if input.outcome == declined: to requires_payment_method
+//   - if input.outcome == declined: to requires_payment_method; it sets
+//     last_payment_error to input.decline_code; it clears payment_method
 //   - if confirmation_method == manual: to requires_confirmation
 //   - if input.outcome == processing: to processing
 //   - if input.outcome == approved and capture_method == automatic: to
-//     succeeded
-//   - if input.capture_before is present: to requires_capture
+//     succeeded; it sets amount_received to amount
+//   - if input.capture_before is present: to requires_capture; it sets
+//     amount_capturable to amount and capture_before to the input
 //   - otherwise: refused with ErrIncompleteOutcome
 func (j *PaymentIntent) SettleAction(in SettleActionInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
@@ -718,8 +746,8 @@ func (j *PaymentIntent) SettleAction(in SettleActionInput, now time.Time) (Event
 // SettleInput holds the inputs of Settle.
 type SettleInput struct {
 	Outcome       SettleOutcome           // what the payment method answered
-	DeclineCode   fsm.Optional[string]    // why it was declined
-	CaptureBefore fsm.Optional[time.Time] // when an authorization ends
+	DeclineCode   fsm.Optional[string]    // why it was declined; may be absent
+	CaptureBefore fsm.Optional[time.Time] // when an authorization ends; may be absent
 }
 
 // Settle moves a PaymentIntent from processing to requires_payment_method,
@@ -728,10 +756,14 @@ type SettleInput struct {
 // The bank answered a payment that was under way.
 //
 // The first of these that fits is taken:
-//   - if input.outcome == declined: to requires_payment_method
-//   - if capture_method == automatic: to succeeded
+//   - if input.outcome == declined: to requires_payment_method; it sets
+//     last_payment_error to input.decline_code and amount_received to 0; it
+//     clears payment_method
+//   - if capture_method == automatic: to succeeded; it sets amount_received to
+//     amount
 //   - if amount_received >= 1: to succeeded
-//   - if input.capture_before is present: to requires_capture
+//   - if input.capture_before is present: to requires_capture; it sets
+//     amount_capturable to amount and capture_before to the input
 //   - otherwise: refused with ErrIncompleteOutcome
 func (j *PaymentIntent) Settle(in SettleInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
@@ -774,12 +806,14 @@ func (j *PaymentIntent) Settle(in SettleInput, now time.Time) (Event, error) {
 
 // IncrementAuthorizationInput holds the inputs of IncrementAuthorization.
 type IncrementAuthorizationInput struct {
-	Amount int64
+	Amount int64 // the new amount; at least 1
 }
 
 // IncrementAuthorization keeps a PaymentIntent requires_capture.
 //
-// Raises what is held.
+// It raises what is held.
+//
+// It sets amount to the input and amount_capturable to input.amount.
 //
 // It is refused unless:
 //   - is_more: amount < input.amount (ErrNotMore)
@@ -802,14 +836,17 @@ func (j *PaymentIntent) IncrementAuthorization(in IncrementAuthorizationInput, n
 
 // CaptureInput holds the inputs of Capture.
 type CaptureInput struct {
-	Amount int64
-	AtOnce bool // whether the payment method settles without processing
+	Amount int64 // how much of it is captured; at least 1
+	AtOnce bool  // whether the payment method settles without processing
 }
 
 // Capture moves a PaymentIntent from requires_capture to succeeded or
 // processing.
 //
-// Takes all or a part of what is held and lets the rest go.
+// It takes all or a part of what is held and lets the rest go.
+//
+// It sets amount_received to input.amount and amount_capturable to 0, and
+// clears capture_before.
 //
 // It is refused unless:
 //   - is_held: input.amount <= amount_capturable and 1 <= input.amount
@@ -849,7 +886,10 @@ func (j *PaymentIntent) Capture(in CaptureInput, now time.Time) (Event, error) {
 //
 // The time for a capture is over.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets canceled_at to now, cancellation_reason to automatic and
+// amount_capturable to 0, and clears capture_before.
 func (j *PaymentIntent) ExpireAuthorization(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRequiresCapture {
@@ -865,18 +905,21 @@ func (j *PaymentIntent) ExpireAuthorization(now time.Time) (Event, error) {
 
 // CancelInput holds the inputs of Cancel.
 type CancelInput struct {
-	CancellationReason CancellationReason
+	CancellationReason CancellationReason // why it was canceled
 }
 
 // Cancel moves a PaymentIntent from requires_payment_method,
 // requires_confirmation, requires_action, processing or requires_capture to
 // canceled.
 //
-// Gives the payment up; what is held is let go.
+// It gives the payment up; what is held is let go.
+//
+// It sets cancellation_reason to the input and amount_capturable to 0, and
+// clears next_action and capture_before.
 //
 // The first of these that fits is taken:
 //   - if amount_received >= 1: refused with ErrAlreadyCaptured
-//   - otherwise: to canceled
+//   - otherwise: to canceled; it sets canceled_at to now
 func (j *PaymentIntent) Cancel(in CancelInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if !in.CancellationReason.Valid() {
@@ -904,8 +947,8 @@ func (j *PaymentIntent) Cancel(in CancelInput, now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the
-// PaymentIntent: nil, or the refusal that its method returns. Guards and inputs
-// are not looked at; to try these, call the method on a copy.
+// PaymentIntent: nil, or the refusal that its method returns. It does not look
+// at guards and inputs; to try these, call the method on a copy.
 func (j PaymentIntent) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -930,8 +973,8 @@ func (j PaymentIntent) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a PaymentIntent breaks, whoever wrote it. An empty
-// list means that it may be worked on.
+// Check lists the rules that a PaymentIntent breaks. Operations refuse one that
+// breaks a MUST rule.
 func Check(j PaymentIntent) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

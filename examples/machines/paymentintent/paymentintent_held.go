@@ -12,30 +12,32 @@ import (
 // Holder is the machine as one actor uses it: each PaymentIntent that it makes
 // or picks comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored PaymentIntent, such as one that the actor
-// held before it was started again. It asks nothing of the store: each
-// operation finds out whether the PaymentIntent is still so. It refuses one
-// that is in no state.
+// held before its process restarted. It does not read the store: an operation
+// finds out whether the PaymentIntent has changed. It refuses a record without
+// a valid state.
 func Hold(m *Machine, j PaymentIntent, actor string) (AnyPaymentIntent, error) {
 	return handleAs[AnyPaymentIntent](m.core.Hold(j, actor), nil)
 }
 
-// Create is that of Machine, with a handle for result.
+// Create is [Machine.Create] by the holder's actor. It returns the handle of
+// the PaymentIntent.
 func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.Call) (AnyPaymentIntent, error) {
 	out, err := h.m.Create(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[AnyPaymentIntent](h.m.core.HoldOutcome(out, h.actor), err)
@@ -47,16 +49,16 @@ func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.
 // RequiresCapturePaymentIntent, SucceededPaymentIntent or
 // CanceledPaymentIntent. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyPaymentIntent interface {
 	fsm.Target
-	// Record returns the PaymentIntent as it is held.
+	// Record returns the PaymentIntent as the handle last saw it.
 	Record() PaymentIntent
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyPaymentIntent()
 }
@@ -95,9 +97,8 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// RequiresPaymentMethodPaymentIntent is a PaymentIntent that is
-// requires_payment_method, in the hands of one actor. There is nothing to
-// charge, or the last try failed.
+// RequiresPaymentMethodPaymentIntent is the handle of a PaymentIntent that is
+// requires_payment_method. There is nothing to charge, or the last try failed.
 type RequiresPaymentMethodPaymentIntent struct {
 	*held
 }
@@ -105,25 +106,25 @@ type RequiresPaymentMethodPaymentIntent struct {
 func (RequiresPaymentMethodPaymentIntent) anyPaymentIntent() {}
 
 // Update keeps the PaymentIntent requires_payment_method; the handle holds the
-// new revision. Changes the amount as long as nothing is charged.
+// new revision. It changes the amount as long as nothing is charged.
 func (j RequiresPaymentMethodPaymentIntent) Update(ctx context.Context, in UpdateInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, updateCall(opUpdate, in, j.EngineCall(c)))
 }
 
-// Attach moves the PaymentIntent to requires_confirmation. Says what is to be
-// charged.
+// Attach moves the PaymentIntent to requires_confirmation. It says what is to
+// be charged.
 func (j RequiresPaymentMethodPaymentIntent) Attach(ctx context.Context, in AttachInput, c ...fsm.Call) (RequiresConfirmationPaymentIntent, error) {
 	return handleAs[RequiresConfirmationPaymentIntent](j.EngineMove(ctx, attachCall(opAttach, in, j.EngineCall(c))))
 }
 
-// Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
-// held is let go.
+// Cancel moves the PaymentIntent to canceled. It gives the payment up; what is
+// held is let go. See [PaymentIntent.Cancel] for its rules and errors.
 func (j RequiresPaymentMethodPaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
 	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
-// RequiresConfirmationPaymentIntent is a PaymentIntent that is
-// requires_confirmation, in the hands of one actor. May be confirmed.
+// RequiresConfirmationPaymentIntent is the handle of a PaymentIntent that is
+// requires_confirmation. The payment may be confirmed.
 type RequiresConfirmationPaymentIntent struct {
 	requiresConfirmationFields
 }
@@ -144,32 +145,32 @@ func (j requiresConfirmationFields) PaymentMethod() string {
 }
 
 // Update keeps the PaymentIntent requires_confirmation; the handle holds the
-// new revision. Changes the amount as long as nothing is charged.
+// new revision. It changes the amount as long as nothing is charged.
 func (j RequiresConfirmationPaymentIntent) Update(ctx context.Context, in UpdateInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, updateCall(opUpdate, in, j.EngineCall(c)))
 }
 
 // Attach keeps the PaymentIntent requires_confirmation; the handle holds the
-// new revision. Says what is to be charged.
+// new revision. It says what is to be charged.
 func (j RequiresConfirmationPaymentIntent) Attach(ctx context.Context, in AttachInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, attachCall(opAttach, in, j.EngineCall(c)))
 }
 
 // Confirm moves the PaymentIntent to requires_action, processing, succeeded,
-// requires_capture, canceled or requires_payment_method. Tries to charge the
-// customer.
+// requires_capture, canceled or requires_payment_method. It tries to charge the
+// customer. See [PaymentIntent.Confirm] for its rules and errors.
 func (j RequiresConfirmationPaymentIntent) Confirm(ctx context.Context, in ConfirmInput, c ...fsm.Call) (AfterConfirm, error) {
 	return handleAs[AfterConfirm](j.EngineMove(ctx, confirmCall(opConfirm, in, j.EngineCall(c))))
 }
 
-// Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
-// held is let go.
+// Cancel moves the PaymentIntent to canceled. It gives the payment up; what is
+// held is let go. See [PaymentIntent.Cancel] for its rules and errors.
 func (j RequiresConfirmationPaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
 	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
-// RequiresActionPaymentIntent is a PaymentIntent that is requires_action, in
-// the hands of one actor. The customer has to do something, such as 3D Secure.
+// RequiresActionPaymentIntent is the handle of a PaymentIntent that is
+// requires_action. The customer has to do something, such as 3D Secure.
 type RequiresActionPaymentIntent struct {
 	*held
 }
@@ -191,26 +192,27 @@ func (j RequiresActionPaymentIntent) NextAction() fsm.JSON {
 }
 
 // Update keeps the PaymentIntent requires_action; the handle holds the new
-// revision. Changes the amount as long as nothing is charged.
+// revision. It changes the amount as long as nothing is charged.
 func (j RequiresActionPaymentIntent) Update(ctx context.Context, in UpdateInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, updateCall(opUpdate, in, j.EngineCall(c)))
 }
 
 // SettleAction moves the PaymentIntent to requires_payment_method,
 // requires_confirmation, processing, succeeded or requires_capture. The
-// customer did, or did not do, what was asked.
+// customer did, or did not do, what was asked. See [PaymentIntent.SettleAction]
+// for its rules and errors.
 func (j RequiresActionPaymentIntent) SettleAction(ctx context.Context, in SettleActionInput, c ...fsm.Call) (AfterSettleAction, error) {
 	return handleAs[AfterSettleAction](j.EngineMove(ctx, settleActionCall(opSettleAction, in, j.EngineCall(c))))
 }
 
-// Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
-// held is let go.
+// Cancel moves the PaymentIntent to canceled. It gives the payment up; what is
+// held is let go. See [PaymentIntent.Cancel] for its rules and errors.
 func (j RequiresActionPaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
 	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
-// ProcessingPaymentIntent is a PaymentIntent that is processing, in the hands
-// of one actor. The payment is under way.
+// ProcessingPaymentIntent is the handle of a PaymentIntent that is processing.
+// The payment is under way.
 type ProcessingPaymentIntent struct {
 	requiresConfirmationFields
 }
@@ -218,19 +220,20 @@ type ProcessingPaymentIntent struct {
 func (ProcessingPaymentIntent) anyPaymentIntent() {}
 
 // Settle moves the PaymentIntent to requires_payment_method, succeeded or
-// requires_capture. The bank answered a payment that was under way.
+// requires_capture. The bank answered a payment that was under way. See
+// [PaymentIntent.Settle] for its rules and errors.
 func (j ProcessingPaymentIntent) Settle(ctx context.Context, in SettleInput, c ...fsm.Call) (AfterSettle, error) {
 	return handleAs[AfterSettle](j.EngineMove(ctx, settleCall(opSettle, in, j.EngineCall(c))))
 }
 
-// Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
-// held is let go.
+// Cancel moves the PaymentIntent to canceled. It gives the payment up; what is
+// held is let go. See [PaymentIntent.Cancel] for its rules and errors.
 func (j ProcessingPaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
 	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
-// RequiresCapturePaymentIntent is a PaymentIntent that is requires_capture, in
-// the hands of one actor. The money is held and may be captured.
+// RequiresCapturePaymentIntent is the handle of a PaymentIntent that is
+// requires_capture. The money is held and may be captured.
 type RequiresCapturePaymentIntent struct {
 	*held
 }
@@ -252,40 +255,42 @@ func (j RequiresCapturePaymentIntent) CaptureBefore() time.Time {
 }
 
 // IncrementAuthorization keeps the PaymentIntent requires_capture; the handle
-// holds the new revision. Raises what is held.
+// holds the new revision. It raises what is held. It returns ErrNotMore unless
+// amount < input.amount.
 func (j RequiresCapturePaymentIntent) IncrementAuthorization(ctx context.Context, in IncrementAuthorizationInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, incrementAuthorizationCall(opIncrementAuthorization, in, j.EngineCall(c)))
 }
 
-// Capture moves the PaymentIntent to succeeded or processing. Takes all or a
-// part of what is held and lets the rest go.
+// Capture moves the PaymentIntent to succeeded or processing. It takes all or a
+// part of what is held and lets the rest go. See [PaymentIntent.Capture] for
+// its rules and errors.
 func (j RequiresCapturePaymentIntent) Capture(ctx context.Context, in CaptureInput, c ...fsm.Call) (AfterCapture, error) {
 	return handleAs[AfterCapture](j.EngineMove(ctx, captureCall(opCapture, in, j.EngineCall(c))))
 }
 
-// Cancel moves the PaymentIntent to canceled. Gives the payment up; what is
-// held is let go.
+// Cancel moves the PaymentIntent to canceled. It gives the payment up; what is
+// held is let go. See [PaymentIntent.Cancel] for its rules and errors.
 func (j RequiresCapturePaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
 	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
 }
 
-// SucceededPaymentIntent is a PaymentIntent that is succeeded, in the hands of
-// one actor. The money is there.
+// SucceededPaymentIntent is the handle of a PaymentIntent that is succeeded.
+// The money is there.
 type SucceededPaymentIntent struct {
 	*held
 }
 
 func (SucceededPaymentIntent) anyPaymentIntent() {}
 
-// CanceledPaymentIntent is a PaymentIntent that is canceled, in the hands of
-// one actor. No further try is possible.
+// CanceledPaymentIntent is the handle of a PaymentIntent that is canceled. No
+// further try is possible.
 type CanceledPaymentIntent struct {
 	*held
 }
 
 func (CanceledPaymentIntent) anyPaymentIntent() {}
 
-// AfterConfirm is what Confirm led to: RequiresPaymentMethodPaymentIntent,
+// AfterConfirm is the result of Confirm: RequiresPaymentMethodPaymentIntent,
 // RequiresActionPaymentIntent, ProcessingPaymentIntent,
 // RequiresCapturePaymentIntent, SucceededPaymentIntent or
 // CanceledPaymentIntent.
@@ -303,7 +308,7 @@ func (RequiresCapturePaymentIntent) afterConfirm()       {}
 func (SucceededPaymentIntent) afterConfirm()             {}
 func (CanceledPaymentIntent) afterConfirm()              {}
 
-// AfterSettleAction is what SettleAction led to:
+// AfterSettleAction is the result of SettleAction:
 // RequiresPaymentMethodPaymentIntent, RequiresConfirmationPaymentIntent,
 // ProcessingPaymentIntent, RequiresCapturePaymentIntent or
 // SucceededPaymentIntent.
@@ -320,7 +325,7 @@ func (ProcessingPaymentIntent) afterSettleAction()            {}
 func (RequiresCapturePaymentIntent) afterSettleAction()       {}
 func (SucceededPaymentIntent) afterSettleAction()             {}
 
-// AfterSettle is what Settle led to: RequiresPaymentMethodPaymentIntent,
+// AfterSettle is the result of Settle: RequiresPaymentMethodPaymentIntent,
 // RequiresCapturePaymentIntent or SucceededPaymentIntent.
 //
 //sumtype:decl
@@ -333,7 +338,7 @@ func (RequiresPaymentMethodPaymentIntent) afterSettle() {}
 func (RequiresCapturePaymentIntent) afterSettle()       {}
 func (SucceededPaymentIntent) afterSettle()             {}
 
-// AfterCapture is what Capture led to: ProcessingPaymentIntent or
+// AfterCapture is the result of Capture: ProcessingPaymentIntent or
 // SucceededPaymentIntent.
 //
 //sumtype:decl

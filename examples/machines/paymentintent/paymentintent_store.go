@@ -60,21 +60,31 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[PaymentIntent]
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the PaymentIntent, its event and the request id, or nothing. It is
-// safe for use by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the PaymentIntent, its event and
+// the request id, or nothing, and returns what it wrote. Its target, where it
+// has one, is the PaymentIntent as the caller has seen it: the record, an
+// outcome or an fsm.Ref. A retry, the same call with the same request id,
+// returns the outcome of the first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core *fsm.Machine[PaymentIntent]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, error) {
 	core, err := fsm.NewMachine(ctx, store, &descriptor, nil, opts...)
 	if err != nil {
@@ -83,111 +93,132 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a PaymentIntent out of its log. It applies what the events say and
-// evaluates no rule, so an old log folds under a new specification.
+// Fold makes a PaymentIntent from its log. It applies the events and checks no
+// rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (PaymentIntent, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Create makes a PaymentIntent in state requires_confirmation or
-// requires_payment_method. An empty id stands for a new one.
+// requires_payment_method. An empty id stands for a new one; an id that is
+// taken is refused with fsm.ErrExists. It starts a payment. See the function
+// Create for its rules and errors.
 func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
 // Update keeps a PaymentIntent requires_payment_method, requires_confirmation
-// or requires_action.
+// or requires_action. It changes the amount as long as nothing is charged.
+//
+// It sets amount to the input.
 func (m *Machine) Update(ctx context.Context, at fsm.Target, in UpdateInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, updateCall(opUpdate, in, c))
 }
 
 // Attach moves a PaymentIntent from requires_payment_method or
-// requires_confirmation to requires_confirmation.
+// requires_confirmation to requires_confirmation. It says what is to be
+// charged.
+//
+// It sets payment_method to the input.
 func (m *Machine) Attach(ctx context.Context, at fsm.Target, in AttachInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, attachCall(opAttach, in, c))
 }
 
 // Confirm moves a PaymentIntent from requires_confirmation to requires_action,
 // processing, succeeded, requires_capture, canceled or requires_payment_method.
+// It tries to charge the customer. See [PaymentIntent.Confirm] for its rules
+// and errors.
 func (m *Machine) Confirm(ctx context.Context, at fsm.Target, in ConfirmInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, confirmCall(opConfirm, in, c))
 }
 
 // SettleAction moves a PaymentIntent from requires_action to
 // requires_payment_method, requires_confirmation, processing, succeeded or
-// requires_capture.
+// requires_capture. The customer did, or did not do, what was asked. See
+// [PaymentIntent.SettleAction] for its rules and errors.
 func (m *Machine) SettleAction(ctx context.Context, at fsm.Target, in SettleActionInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, settleActionCall(opSettleAction, in, c))
 }
 
 // Settle moves a PaymentIntent from processing to requires_payment_method,
-// succeeded or requires_capture.
+// succeeded or requires_capture. The bank answered a payment that was under
+// way. See [PaymentIntent.Settle] for its rules and errors.
 func (m *Machine) Settle(ctx context.Context, at fsm.Target, in SettleInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, settleCall(opSettle, in, c))
 }
 
-// IncrementAuthorization keeps a PaymentIntent requires_capture.
+// IncrementAuthorization keeps a PaymentIntent requires_capture. It raises what
+// is held.
+//
+// It sets amount to the input and amount_capturable to input.amount. It returns
+// ErrNotMore unless amount < input.amount.
 func (m *Machine) IncrementAuthorization(ctx context.Context, at fsm.Target, in IncrementAuthorizationInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, incrementAuthorizationCall(opIncrementAuthorization, in, c))
 }
 
 // Capture moves a PaymentIntent from requires_capture to succeeded or
-// processing.
+// processing. It takes all or a part of what is held and lets the rest go. See
+// [PaymentIntent.Capture] for its rules and errors.
 func (m *Machine) Capture(ctx context.Context, at fsm.Target, in CaptureInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, captureCall(opCapture, in, c))
 }
 
 // ExpireAuthorization moves a PaymentIntent from requires_capture to canceled.
-// Its request id is made of operation and revision, so two that run it
-// converge.
+// The time for a capture is over. The system runs it, without an actor; two
+// runs at one revision converge.
+//
+// It sets canceled_at to now, cancellation_reason to automatic and
+// amount_capturable to 0, and clears capture_before. [Machine.Sweep] runs it
+// after capture_before.
 func (m *Machine) ExpireAuthorization(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, expireAuthorizationCall(opExpireAuthorization, c))
 }
 
 // Cancel moves a PaymentIntent from requires_payment_method,
 // requires_confirmation, requires_action, processing or requires_capture to
-// canceled.
+// canceled. It gives the payment up; what is held is let go. See
+// [PaymentIntent.Cancel] for its rules and errors.
 func (m *Machine) Cancel(ctx context.Context, at fsm.Target, in CancelInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, cancelCall(opCancel, in, c))
 }
 
-// Record returns a PaymentIntent as it is stored, or fsm.ErrNotFound. One that
-// breaks a rule comes beside fsm.ErrQuarantined.
+// Record returns the stored PaymentIntent, or fsm.ErrNotFound. If it breaks a
+// rule, the error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (PaymentIntent, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[PaymentIntent, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -195,20 +226,21 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
-// Sweep runs the operations whose time has come and returns how many steps were
-// taken. Call it regularly; any number of sweepers may run.
+// Sweep runs what is due, and returns how many steps it took:
+// ExpireAuthorization after capture_before. Call it regularly, from any number
+// of processes, or let worker.Run do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -219,9 +251,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[PaymentIntent]) error { return collect(m.over(core)) })
 }
@@ -233,13 +265,14 @@ func (m *Machine) over(core *fsm.Machine[PaymentIntent]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[PaymentIntent] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

@@ -3,9 +3,10 @@
 // Package pod is the machine of Pod: a Pod of Kubernetes, as far as its phase
 // goes.
 //
-// The pure layer is the methods of Pod and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Pod and the functions that make one. They do
+// no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package pod
 
 import (
@@ -20,14 +21,14 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Pod. The zero State is no state.
+// State is the state of a Pod. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
 const (
-	// StatePending: was accepted; not every container has been started.
+	// StatePending: it was accepted; not every container has been started.
 	StatePending State = iota + 1
-	// StateRunning: bound to a node; a container runs or is being started
+	// StateRunning: it is bound to a node; a container runs or is being started
 	// again. Present: node.
 	StateRunning
 	// StateSucceeded: all containers ended well and none is started again.
@@ -65,7 +66,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -75,19 +76,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Pod, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Pod that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "pod", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateSucceeded || s == StateFailed
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpCreate         = "create"
 	OpBind           = "bind"
@@ -100,8 +101,8 @@ const (
 	OpCollect        = "collect"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventCreated           = "created"
 	EventBound             = "bound"
@@ -114,8 +115,8 @@ const (
 	EventCollected         = "collected"
 )
 
-// RestartPolicy is a value of the field restart_policy. The zero RestartPolicy
-// is none.
+// RestartPolicy is a value of the field restart_policy. Its zero value is
+// invalid.
 type RestartPolicy uint8
 
 // The values, in the order of the specification.
@@ -146,7 +147,7 @@ func (r RestartPolicy) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(restartPolicyNames[:], r, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (r *RestartPolicy) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(restartPolicyNames[:], text, r, "value")
 }
@@ -154,28 +155,31 @@ func (r *RestartPolicy) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrAlreadyBound: refused by the guard unbound.
+	// ErrAlreadyBound is the refusal of the guard unbound (node is absent).
 	ErrAlreadyBound = fsmimpl.NewError("already_bound", "a Pod is bound to one node for its life")
-	// ErrNotItsNode: refused by the guard own_kubelet.
+	// ErrNotItsNode is the refusal of the guard own_kubelet (node == actor).
 	ErrNotItsNode = fsmimpl.NewError("not_its_node", "only the kubelet of its node reports on a Pod")
-	// ErrTooManyContainers: refused by the guard all_counted.
+	// ErrTooManyContainers is the refusal of the guard all_counted
+	// (input.waiting <= containers).
 	ErrTooManyContainers = fsmimpl.NewError("too_many_containers", "too many containers")
-	// ErrDeletedAlready: refused by the guard never_deleted.
+	// ErrDeletedAlready is the refusal of the guard never_deleted (deletion_at
+	// is absent).
 	ErrDeletedAlready = fsmimpl.NewError("deleted_already", "deleted already")
-	// ErrGraceNotShorter: refused by the guard shorter_grace.
+	// ErrGraceNotShorter is the refusal of the guard shorter_grace
+	// (input.deletion_at < deletion_at).
 	ErrGraceNotShorter = fsmimpl.NewError("grace_not_shorter", "a grace period can only be shortened")
-	// ErrRanAlready: refused by a branch of report.
+	// ErrRanAlready is the refusal of a branch of report.
 	ErrRanAlready = fsmimpl.NewError("ran_already", "ran already")
 )
 
 // Pod is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Pod struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -193,7 +197,7 @@ type Pod struct {
 	StatusReason fsm.Optional[string] `json:"status_reason,omitzero"`
 }
 
-// Ref returns id and revision, so that a Pod is a target of the durable
+// Ref returns id and revision, so that a Pod is a target of Machine's
 // operations.
 func (j Pod) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -228,14 +232,16 @@ type Event struct {
 
 // CreateInput holds the inputs of Create.
 type CreateInput struct {
-	RestartPolicy RestartPolicy
-	Containers    int64
-	Deadline      fsm.Optional[time.Time] // may be absent
+	RestartPolicy RestartPolicy           // when containers are started again
+	Containers    int64                   // how many containers it has; at least 1
+	Deadline      fsm.Optional[time.Time] // when it is ended though it still runs; may be absent
 }
 
 // Create makes a Pod in state pending.
 //
 // The API server accepts a Pod.
+//
+// It sets restart_policy, containers and deadline to the inputs.
 func Create(id string, in CreateInput, now time.Time) (Pod, Event, error) {
 	now = driver.Time(now)
 	j := Pod{ID: id, CreatedAt: now}
@@ -265,12 +271,14 @@ func Create(id string, in CreateInput, now time.Time) (Pod, Event, error) {
 
 // BindInput holds the inputs of Bind.
 type BindInput struct {
-	Node string
+	Node string // the node that it is bound to
 }
 
 // Bind keeps a Pod pending.
 //
 // The scheduler gives it a node.
+//
+// It sets node to the input.
 //
 // It is refused unless:
 //   - unbound: node is absent (ErrAlreadyBound)
@@ -292,10 +300,15 @@ func (j *Pod) Bind(in BindInput, now time.Time) (Event, error) {
 
 // ReportInput holds the inputs of Report.
 type ReportInput struct {
-	Waiting    int64 // containers that never ran
-	Restarting int64 // containers that ended and wait to be started again
-	Running    int64 // containers that run
-	Failed     int64 // containers that ended badly
+	// Waiting: containers that never ran; not negative.
+	Waiting int64
+	// Restarting: containers that ended and wait to be started again; not
+	// negative.
+	Restarting int64
+	// Running: containers that run; not negative.
+	Running int64
+	// Failed: containers that ended badly; not negative.
+	Failed int64
 }
 
 // Report moves a Pod from pending, running or unknown to pending, running,
@@ -312,11 +325,12 @@ type ReportInput struct {
 //   - if it was pending and input.waiting >= 1: it stays where it is
 //   - if it was running or unknown and input.waiting >= 1: refused with
 //     ErrRanAlready
-//   - if input.running >= 1: to running
-//   - if restart_policy == always: to running
-//   - if input.failed == 0 and input.restarting == 0: to succeeded
+//   - if input.running >= 1: to running; it clears status_reason
+//   - if restart_policy == always: to running; it clears status_reason
+//   - if input.failed == 0 and input.restarting == 0: to succeeded; it clears
+//     status_reason
 //   - if restart_policy == never: to failed
-//   - otherwise: to running
+//   - otherwise: to running; it clears status_reason
 func (j *Pod) Report(in ReportInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.asked("report", actor); err != nil {
@@ -373,14 +387,16 @@ func (j *Pod) Report(in ReportInput, actor string, now time.Time) (Event, error)
 
 // LoseContactInput holds the inputs of LoseContact.
 type LoseContactInput struct {
-	StatusReason string
+	StatusReason string // why it failed or is unknown
 }
 
 // LoseContact moves a Pod from running to unknown.
 //
 // The node is not heard of any more.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets status_reason to the input.
 func (j *Pod) LoseContact(in LoseContactInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
@@ -396,14 +412,16 @@ func (j *Pod) LoseContact(in LoseContactInput, now time.Time) (Event, error) {
 
 // ExceedDeadlineInput holds the inputs of ExceedDeadline.
 type ExceedDeadlineInput struct {
-	StatusReason string
+	StatusReason string // why it failed or is unknown
 }
 
 // ExceedDeadline moves a Pod from pending or running to failed.
 //
-// activeDeadlineSeconds are over.
+// The time of activeDeadlineSeconds is over.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets status_reason to the input.
 func (j *Pod) ExceedDeadline(in ExceedDeadlineInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
@@ -419,12 +437,14 @@ func (j *Pod) ExceedDeadline(in ExceedDeadlineInput, now time.Time) (Event, erro
 
 // EvictInput holds the inputs of Evict.
 type EvictInput struct {
-	StatusReason string
+	StatusReason string // why it failed or is unknown
 }
 
 // Evict moves a Pod from pending or running to failed.
 //
 // The node, the scheduler or an operator needs its room.
+//
+// It sets status_reason to the input.
 func (j *Pod) Evict(in EvictInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
@@ -440,12 +460,14 @@ func (j *Pod) Evict(in EvictInput, now time.Time) (Event, error) {
 
 // DeleteInput holds the inputs of Delete.
 type DeleteInput struct {
-	DeletionAt time.Time
+	DeletionAt time.Time // when its grace period ends
 }
 
 // Delete keeps a Pod pending, running or unknown.
 //
-// Asks for its end, with a time of grace.
+// It asks for its end, with a time of grace.
+//
+// It sets deletion_at to the input.
 //
 // It is refused unless:
 //   - never_deleted: deletion_at is absent (ErrDeletedAlready)
@@ -468,12 +490,14 @@ func (j *Pod) Delete(in DeleteInput, now time.Time) (Event, error) {
 
 // HastenInput holds the inputs of Hasten.
 type HastenInput struct {
-	DeletionAt time.Time
+	DeletionAt time.Time // when its grace period ends
 }
 
 // Hasten keeps a Pod pending, running or unknown.
 //
-// Shortens the time of grace.
+// It shortens the time of grace.
+//
+// It sets deletion_at to the input.
 //
 // It is refused unless:
 //   - shorter_grace: input.deletion_at < deletion_at (ErrGraceNotShorter)
@@ -496,14 +520,16 @@ func (j *Pod) Hasten(in HastenInput, now time.Time) (Event, error) {
 
 // CollectInput holds the inputs of Collect.
 type CollectInput struct {
-	StatusReason string
+	StatusReason string // why it failed or is unknown
 }
 
 // Collect moves a Pod from pending, running or unknown to failed.
 //
 // The garbage collector ends a Pod whose grace is over or whose node is gone.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets status_reason to the input.
 func (j *Pod) Collect(in CollectInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
@@ -518,8 +544,8 @@ func (j *Pod) Collect(in CollectInput, now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Pod: nil, or
-// the refusal that its method returns. Guards and inputs are not looked at; to
-// try these, call the method on a copy.
+// the refusal that its method returns. It does not look at guards and inputs;
+// to try these, call the method on a copy.
 func (j Pod) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -538,8 +564,8 @@ func (j Pod) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Pod breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Pod breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Pod) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

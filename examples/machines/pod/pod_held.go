@@ -11,29 +11,31 @@ import (
 // Holder is the machine as one actor uses it: each Pod that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Pod, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Pod is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Pod has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Pod, actor string) (AnyPod, error) {
 	return handleAs[AnyPod](m.core.Hold(j, actor), nil)
 }
 
-// Create is that of Machine, with a handle for result.
+// Create is [Machine.Create] by the holder's actor. It returns the handle of
+// the Pod.
 func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.Call) (PendingPod, error) {
 	out, err := h.m.Create(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[PendingPod](h.m.core.HoldOutcome(out, h.actor), err)
@@ -42,16 +44,16 @@ func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.
 // AnyPod is a handle of a Pod in whatever state it is: PendingPod, RunningPod,
 // SucceededPod, FailedPod or UnknownPod. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyPod interface {
 	fsm.Target
-	// Record returns the Pod as it is held.
+	// Record returns the Pod as the handle last saw it.
 	Record() Pod
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyPod()
 }
@@ -86,8 +88,8 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// PendingPod is a Pod that is pending, in the hands of one actor. Was accepted;
-// not every container has been started.
+// PendingPod is the handle of a Pod that is pending. It was accepted; not every
+// container has been started.
 type PendingPod struct {
 	*held
 }
@@ -95,13 +97,14 @@ type PendingPod struct {
 func (PendingPod) anyPod() {}
 
 // Bind keeps the Pod pending; the handle holds the new revision. The scheduler
-// gives it a node.
+// gives it a node. It returns ErrAlreadyBound unless node is absent.
 func (j PendingPod) Bind(ctx context.Context, in BindInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, bindCall(opBind, in, j.EngineCall(c)))
 }
 
 // Report moves the Pod to pending, running, succeeded or failed. The kubelet
-// counts the containers. Those that it does not count have ended well.
+// counts the containers. Those that it does not count have ended well. See
+// [Pod.Report] for its rules and errors.
 func (j PendingPod) Report(ctx context.Context, in ReportInput, c ...fsm.Call) (AfterReport, error) {
 	return handleAs[AfterReport](j.EngineMove(ctx, reportCall(opReport, in, j.EngineCall(c))))
 }
@@ -112,20 +115,22 @@ func (j PendingPod) Evict(ctx context.Context, in EvictInput, c ...fsm.Call) (Fa
 	return handleAs[FailedPod](j.EngineMove(ctx, evictCall(opEvict, in, j.EngineCall(c))))
 }
 
-// Delete keeps the Pod pending; the handle holds the new revision. Asks for its
-// end, with a time of grace.
+// Delete keeps the Pod pending; the handle holds the new revision. It asks for
+// its end, with a time of grace. It returns ErrDeletedAlready unless
+// deletion_at is absent.
 func (j PendingPod) Delete(ctx context.Context, in DeleteInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, deleteCall(opDelete, in, j.EngineCall(c)))
 }
 
-// Hasten keeps the Pod pending; the handle holds the new revision. Shortens the
-// time of grace.
+// Hasten keeps the Pod pending; the handle holds the new revision. It shortens
+// the time of grace. It returns ErrGraceNotShorter unless input.deletion_at <
+// deletion_at.
 func (j PendingPod) Hasten(ctx context.Context, in HastenInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, hastenCall(opHasten, in, j.EngineCall(c)))
 }
 
-// RunningPod is a Pod that is running, in the hands of one actor. Bound to a
-// node; a container runs or is being started again.
+// RunningPod is the handle of a Pod that is running. It is bound to a node; a
+// container runs or is being started again.
 type RunningPod struct {
 	*held
 }
@@ -139,7 +144,8 @@ func (j RunningPod) Node() string {
 }
 
 // Report moves the Pod to running, succeeded or failed. The kubelet counts the
-// containers. Those that it does not count have ended well.
+// containers. Those that it does not count have ended well. See [Pod.Report]
+// for its rules and errors.
 func (j RunningPod) Report(ctx context.Context, in ReportInput, c ...fsm.Call) (AfterReport, error) {
 	return handleAs[AfterReport](j.EngineMove(ctx, reportCall(opReport, in, j.EngineCall(c))))
 }
@@ -150,36 +156,38 @@ func (j RunningPod) Evict(ctx context.Context, in EvictInput, c ...fsm.Call) (Fa
 	return handleAs[FailedPod](j.EngineMove(ctx, evictCall(opEvict, in, j.EngineCall(c))))
 }
 
-// Delete keeps the Pod running; the handle holds the new revision. Asks for its
-// end, with a time of grace.
+// Delete keeps the Pod running; the handle holds the new revision. It asks for
+// its end, with a time of grace. It returns ErrDeletedAlready unless
+// deletion_at is absent.
 func (j RunningPod) Delete(ctx context.Context, in DeleteInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, deleteCall(opDelete, in, j.EngineCall(c)))
 }
 
-// Hasten keeps the Pod running; the handle holds the new revision. Shortens the
-// time of grace.
+// Hasten keeps the Pod running; the handle holds the new revision. It shortens
+// the time of grace. It returns ErrGraceNotShorter unless input.deletion_at <
+// deletion_at.
 func (j RunningPod) Hasten(ctx context.Context, in HastenInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, hastenCall(opHasten, in, j.EngineCall(c)))
 }
 
-// SucceededPod is a Pod that is succeeded, in the hands of one actor. All
-// containers ended well and none is started again.
+// SucceededPod is the handle of a Pod that is succeeded. All containers ended
+// well and none is started again.
 type SucceededPod struct {
 	*held
 }
 
 func (SucceededPod) anyPod() {}
 
-// FailedPod is a Pod that is failed, in the hands of one actor. All containers
-// have ended, one of them badly, or the system ended them.
+// FailedPod is the handle of a Pod that is failed. All containers have ended,
+// one of them badly, or the system ended them.
 type FailedPod struct {
 	*held
 }
 
 func (FailedPod) anyPod() {}
 
-// UnknownPod is a Pod that is unknown, in the hands of one actor. Its node
-// cannot be reached.
+// UnknownPod is the handle of a Pod that is unknown. Its node cannot be
+// reached.
 type UnknownPod struct {
 	*held
 }
@@ -200,24 +208,27 @@ func (j UnknownPod) StatusReason() string {
 }
 
 // Report moves the Pod to running, succeeded or failed. The kubelet counts the
-// containers. Those that it does not count have ended well.
+// containers. Those that it does not count have ended well. See [Pod.Report]
+// for its rules and errors.
 func (j UnknownPod) Report(ctx context.Context, in ReportInput, c ...fsm.Call) (AfterReport, error) {
 	return handleAs[AfterReport](j.EngineMove(ctx, reportCall(opReport, in, j.EngineCall(c))))
 }
 
-// Delete keeps the Pod unknown; the handle holds the new revision. Asks for its
-// end, with a time of grace.
+// Delete keeps the Pod unknown; the handle holds the new revision. It asks for
+// its end, with a time of grace. It returns ErrDeletedAlready unless
+// deletion_at is absent.
 func (j UnknownPod) Delete(ctx context.Context, in DeleteInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, deleteCall(opDelete, in, j.EngineCall(c)))
 }
 
-// Hasten keeps the Pod unknown; the handle holds the new revision. Shortens the
-// time of grace.
+// Hasten keeps the Pod unknown; the handle holds the new revision. It shortens
+// the time of grace. It returns ErrGraceNotShorter unless input.deletion_at <
+// deletion_at.
 func (j UnknownPod) Hasten(ctx context.Context, in HastenInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, hastenCall(opHasten, in, j.EngineCall(c)))
 }
 
-// AfterReport is what Report led to: PendingPod, RunningPod, SucceededPod or
+// AfterReport is the result of Report: PendingPod, RunningPod, SucceededPod or
 // FailedPod.
 //
 //sumtype:decl

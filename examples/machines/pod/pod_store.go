@@ -54,30 +54,40 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Pod]
 
-// Sources make up the inputs of the calls that triggers issue. They run before
-// the transaction; what they return is checked and logged as any input.
+// Sources return the inputs of calls that triggers issue. They run before the
+// transaction; their results are checked and logged as any input.
 type Sources struct {
 	ExceedDeadline func(j Pod, now time.Time) (ExceedDeadlineInput, error)
 	Collect        func(j Pod, now time.Time) (CollectInput, error)
 }
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Pod, its event and the request id, or nothing. It is safe for use
-// by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Pod, its event and the request
+// id, or nothing, and returns what it wrote. Its target, where it has one, is
+// the Pod as the caller has seen it: the record, an outcome or an fsm.Ref. A
+// retry, the same call with the same request id, returns the outcome of the
+// first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core             *fsm.Machine[Pod]
 	opExceedDeadline *fsmimpl.Operation[Pod]
 	opCollect        *fsmimpl.Operation[Pod]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Option) (*Machine, error) {
 	if sources.ExceedDeadline == nil {
 		return nil, errors.New("open pod: exceed_deadline has a trigger and inputs, but sources.ExceedDeadline is nil")
@@ -106,98 +116,125 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 	return &Machine{core: core, opExceedDeadline: &ownExceedDeadline, opCollect: &ownCollect}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a Pod out of its log. It applies what the events say and evaluates
-// no rule, so an old log folds under a new specification.
+// Fold makes a Pod from its log. It applies the events and checks no rule, so
+// an old log folds under a new specification.
 func Fold(events []fsm.Event) (Pod, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Create makes a Pod in state pending. An empty id stands for a new one.
+// Create makes a Pod in state pending. An empty id stands for a new one; an id
+// that is taken is refused with fsm.ErrExists. The API server accepts a Pod.
+//
+// It sets restart_policy, containers and deadline to the inputs.
 func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
-// Bind keeps a Pod pending.
+// Bind keeps a Pod pending. The scheduler gives it a node.
+//
+// It sets node to the input. It returns ErrAlreadyBound unless node is absent.
 func (m *Machine) Bind(ctx context.Context, at fsm.Target, in BindInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, bindCall(opBind, in, c))
 }
 
 // Report moves a Pod from pending, running or unknown to pending, running,
-// succeeded or failed.
+// succeeded or failed. The kubelet counts the containers. Those that it does
+// not count have ended well. See [Pod.Report] for its rules and errors.
 func (m *Machine) Report(ctx context.Context, at fsm.Target, in ReportInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, reportCall(opReport, in, c))
 }
 
-// LoseContact moves a Pod from running to unknown. Its request id is made of
-// operation and revision, so two that run it converge.
+// LoseContact moves a Pod from running to unknown. The node is not heard of any
+// more. The system runs it, without an actor; two runs at one revision
+// converge.
+//
+// It sets status_reason to the input.
 func (m *Machine) LoseContact(ctx context.Context, at fsm.Target, in LoseContactInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, loseContactCall(opLoseContact, in, c))
 }
 
-// ExceedDeadline moves a Pod from pending or running to failed. Its request id
-// is made of operation and revision, so two that run it converge.
+// ExceedDeadline moves a Pod from pending or running to failed. The time of
+// activeDeadlineSeconds is over. The system runs it, without an actor; two runs
+// at one revision converge.
+//
+// It sets status_reason to the input. [Machine.Sweep] runs it after deadline.
 func (m *Machine) ExceedDeadline(ctx context.Context, at fsm.Target, in ExceedDeadlineInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, exceedDeadlineCall(m.opExceedDeadline, in, c))
 }
 
-// Evict moves a Pod from pending or running to failed.
+// Evict moves a Pod from pending or running to failed. The node, the scheduler
+// or an operator needs its room.
+//
+// It sets status_reason to the input.
 func (m *Machine) Evict(ctx context.Context, at fsm.Target, in EvictInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, evictCall(opEvict, in, c))
 }
 
-// Delete keeps a Pod pending, running or unknown.
+// Delete keeps a Pod pending, running or unknown. It asks for its end, with a
+// time of grace.
+//
+// It sets deletion_at to the input. It returns ErrDeletedAlready unless
+// deletion_at is absent.
 func (m *Machine) Delete(ctx context.Context, at fsm.Target, in DeleteInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, deleteCall(opDelete, in, c))
 }
 
-// Hasten keeps a Pod pending, running or unknown.
+// Hasten keeps a Pod pending, running or unknown. It shortens the time of
+// grace.
+//
+// It sets deletion_at to the input. It returns ErrGraceNotShorter unless
+// input.deletion_at < deletion_at.
 func (m *Machine) Hasten(ctx context.Context, at fsm.Target, in HastenInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, hastenCall(opHasten, in, c))
 }
 
-// Collect moves a Pod from pending, running or unknown to failed. Its request
-// id is made of operation and revision, so two that run it converge.
+// Collect moves a Pod from pending, running or unknown to failed. The garbage
+// collector ends a Pod whose grace is over or whose node is gone. The system
+// runs it, without an actor; two runs at one revision converge.
+//
+// It sets status_reason to the input. [Machine.Sweep] runs it after
+// deletion_at.
 func (m *Machine) Collect(ctx context.Context, at fsm.Target, in CollectInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, collectCall(m.opCollect, in, c))
 }
 
-// Record returns a Pod as it is stored, or fsm.ErrNotFound. One that breaks a
-// rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Pod, or fsm.ErrNotFound. If it breaks a rule, the
+// error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Pod, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Pod, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -205,20 +242,21 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
-// Sweep runs the operations whose time has come and returns how many steps were
-// taken. Call it regularly; any number of sweepers may run.
+// Sweep runs what is due, and returns how many steps it took: ExceedDeadline
+// after deadline and Collect after deletion_at. Call it regularly, from any
+// number of processes, or let worker.Run do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -229,9 +267,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Pod]) error { return collect(m.over(core)) })
 }
@@ -243,13 +281,14 @@ func (m *Machine) over(core *fsm.Machine[Pod]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Pod] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

@@ -3,9 +3,10 @@
 // Package riverjob is the machine of Job: a job of River, from its insertion to
 // its end and back by a retry.
 //
-// The pure layer is the methods of Job and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Job and the functions that make one. They do
+// no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package riverjob
 
 import (
@@ -21,36 +22,36 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Job. The zero State is no state.
+// State is the state of a Job. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
 const (
-	// StatePending: waits for something outside, such as another job of a
+	// StatePending: it waits for something outside, such as another job of a
 	// workflow. Absent: finalized_at and cancel_attempted_at. Always: attempt <
 	// max_attempts.
 	StatePending State = iota + 1
-	// StateScheduled: waits for its time. Absent: finalized_at and
+	// StateScheduled: it waits for its time. Absent: finalized_at and
 	// cancel_attempted_at. Always: attempt < max_attempts.
 	StateScheduled
-	// StateAvailable: may be fetched. Absent: finalized_at and
+	// StateAvailable: it may be fetched. Absent: finalized_at and
 	// cancel_attempted_at. Always: attempt < max_attempts.
 	StateAvailable
 	// StateRunning: a client works on it. Present: attempted_at and
 	// attempted_by. Absent: finalized_at. Always: attempt >= 1.
 	StateRunning
-	// StateRetryable: has failed and waits for its next attempt. Present:
+	// StateRetryable: it has failed and waits for its next attempt. Present:
 	// error. Absent: finalized_at and cancel_attempted_at. Always: attempt >= 1
 	// and attempt < max_attempts.
 	StateRetryable
 	// StateCompleted: the work is done. Final: finished, but it may be left
 	// again. Present: finalized_at and attempted_at.
 	StateCompleted
-	// StateCancelled: was stopped on purpose. Final: finished, but it may be
+	// StateCancelled: it was stopped on purpose. Final: finished, but it may be
 	// left again. Present: finalized_at.
 	StateCancelled
-	// StateDiscarded: used up its attempts. Final: finished, but it may be left
-	// again. Present: finalized_at and error.
+	// StateDiscarded: it has used up its attempts. Final: finished, but it may
+	// be left again. Present: finalized_at and error.
 	StateDiscarded
 )
 
@@ -80,7 +81,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -90,25 +91,25 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Job, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Job that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "riverjob", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (State) Terminal() bool {
 	return false
 }
 
-// Final reports whether a record in the state is finished, though it may be
-// taken up again.
+// Final reports whether a record in the state is finished, though an operation
+// may leave it.
 func (s State) Final() bool {
 	return s == StateCompleted || s == StateCancelled || s == StateDiscarded
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpInsert     = "insert"
 	OpPromote    = "promote"
@@ -123,8 +124,8 @@ const (
 	OpRescue     = "rescue"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventInserted          = "inserted"
 	EventPromoted          = "promoted"
@@ -142,20 +143,21 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNoAttempts: refused by the guard may_be_tried.
+	// ErrNoAttempts is the refusal of the guard may_be_tried
+	// (input.max_attempts >= 1).
 	ErrNoAttempts = fsmimpl.NewError("no_attempts", "no attempts")
-	// ErrDuplicateJob: refused by the unique rule one_per_key.
+	// ErrDuplicateJob is the refusal of the unique rule one_per_key.
 	ErrDuplicateJob = fsmimpl.NewError("duplicate_job", "a job with this unique key is there already")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Job struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -189,7 +191,7 @@ type Job struct {
 	FinalizedAt fsm.Optional[time.Time] `json:"finalized_at,omitzero"`
 }
 
-// Ref returns id and revision, so that a Job is a target of the durable
+// Ref returns id and revision, so that a Job is a target of Machine's
 // operations.
 func (j Job) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -232,19 +234,31 @@ type Event struct {
 
 // InsertInput holds the inputs of Insert.
 type InsertInput struct {
-	Pending     bool
-	Kind        string
-	Queue       string
-	Args        fsm.JSON
-	Priority    int64
-	UniqueKey   fsm.Optional[string] // may be absent
+	// Pending: whether the job first waits for something outside.
+	Pending bool
+	// Kind: which worker the job is for.
+	Kind string
+	// Queue: the queue that it waits in.
+	Queue string
+	// Args: what the worker is to do.
+	Args fsm.JSON
+	// Priority: 1 goes first; from 1 to 4.
+	Priority int64
+	// UniqueKey: two jobs with one key are one job, as long as the first is not
+	// cancelled or discarded; may be absent.
+	UniqueKey fsm.Optional[string]
+	// MaxAttempts: how often the job may be tried; not negative.
 	MaxAttempts int64
+	// ScheduledAt: the instant from which the job may run.
 	ScheduledAt time.Time
 }
 
 // Insert makes a Job in state pending, scheduled or available.
 //
-// Makes a job, or returns the one with the same unique key.
+// It makes a job, or returns the one with the same unique key.
+//
+// It sets kind, queue, args, priority, unique_key, max_attempts and
+// scheduled_at to the inputs.
 //
 // It is refused unless:
 //   - may_be_tried: input.max_attempts >= 1 (ErrNoAttempts)
@@ -356,7 +370,7 @@ func (j *Job) Promote(now time.Time) (Event, error) {
 //
 // The scheduler makes a job available whose time has come.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (j *Job) Schedule(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateScheduled && j.State != StateRetryable {
@@ -368,12 +382,15 @@ func (j *Job) Schedule(now time.Time) (Event, error) {
 
 // FetchInput holds the inputs of Fetch.
 type FetchInput struct {
-	Queue string
+	Queue string // the queue that it waits in
 }
 
 // Fetch moves a Job from available to running.
 //
 // A client takes the next job of a queue.
+//
+// It sets attempted_at to now, adds 1 to attempt and adds the actor to
+// attempted_by.
 func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.asked("fetch", actor); err != nil {
@@ -399,6 +416,8 @@ func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 // Complete moves a Job from running to completed.
 //
 // The worker is done.
+//
+// It sets finalized_at to now.
 func (j *Job) Complete(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRunning {
@@ -412,7 +431,7 @@ func (j *Job) Complete(now time.Time) (Event, error) {
 // FailInput holds the inputs of Fail.
 type FailInput struct {
 	RetryAt time.Time // what the retry policy of the client says
-	Error   fsm.JSON
+	Error   fsm.JSON  // how the last attempt failed
 }
 
 // Fail moves a Job from running to discarded, cancelled, available or
@@ -420,11 +439,15 @@ type FailInput struct {
 //
 // The worker returned an error or panicked.
 //
+// It sets error to the input.
+//
 // The first of these that fits is taken:
-//   - if attempt >= max_attempts: to discarded
-//   - if cancel_attempted_at is present: to cancelled
-//   - if input.retry_at <= now: to available
-//   - otherwise: to retryable
+//   - if attempt >= max_attempts: to discarded; it sets finalized_at to now
+//   - if cancel_attempted_at is present: to cancelled; it sets finalized_at to
+//     now
+//   - if input.retry_at <= now: to available; it sets scheduled_at to
+//     input.retry_at
+//   - otherwise: to retryable; it sets scheduled_at to input.retry_at
 func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.RetryAt = driver.Time(in.RetryAt)
@@ -463,7 +486,7 @@ func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
 
 // SnoozeInput holds the inputs of Snooze.
 type SnoozeInput struct {
-	Until time.Time
+	Until time.Time // the instant from which the job may run
 }
 
 // Snooze moves a Job from running to cancelled, available or scheduled.
@@ -471,9 +494,12 @@ type SnoozeInput struct {
 // The worker asks to be called again later; that costs no attempt.
 //
 // The first of these that fits is taken:
-//   - if cancel_attempted_at is present: to cancelled
-//   - if input.until <= now: to available
-//   - otherwise: to scheduled
+//   - if cancel_attempted_at is present: to cancelled; it sets finalized_at to
+//     now
+//   - if input.until <= now: to available; it sets scheduled_at to input.until;
+//     it adds 1 to max_attempts
+//   - otherwise: to scheduled; it sets scheduled_at to input.until; it adds 1
+//     to max_attempts
 func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.Until = driver.Time(in.Until)
@@ -510,6 +536,8 @@ func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 // CancelWork moves a Job from running to cancelled.
 //
 // The worker says that the job is not to be tried again.
+//
+// It sets finalized_at to now.
 func (j *Job) CancelWork(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRunning {
@@ -523,11 +551,12 @@ func (j *Job) CancelWork(now time.Time) (Event, error) {
 // Cancel moves a Job from pending, scheduled, available, running or retryable
 // to cancelled or running.
 //
-// Cancels a job; of a running one its client is asked to.
+// It cancels a job; of a running one its client is asked to.
 //
 // The first of these that fits is taken:
-//   - if it was running: it stays where it is
-//   - otherwise: to cancelled
+//   - if it was running: it stays where it is; it sets cancel_attempted_at to
+//     now
+//   - otherwise: to cancelled; it sets finalized_at to now
 //
 // In cancelled the call is recorded and changes nothing.
 func (j *Job) Cancel(now time.Time) (Event, error) {
@@ -557,12 +586,14 @@ func (j *Job) Cancel(now time.Time) (Event, error) {
 // Retry moves a Job from pending, scheduled, available, retryable, completed,
 // cancelled or discarded to available.
 //
-// Makes a job available at once, with one more attempt when all were used.
+// It makes a job available at once, with one more attempt when all were used.
 //
 // The first of these that fits is taken:
 //   - if it was available and scheduled_at < now: recorded, and nothing changes
-//   - if attempt >= max_attempts: to available
-//   - otherwise: to available
+//   - if attempt >= max_attempts: to available; it sets scheduled_at to now; it
+//     clears finalized_at and cancel_attempted_at; it adds 1 to max_attempts
+//   - otherwise: to available; it sets scheduled_at to now; it clears
+//     finalized_at and cancel_attempted_at
 func (j *Job) Retry(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StatePending &&
@@ -599,19 +630,22 @@ func (j *Job) Retry(now time.Time) (Event, error) {
 // RescueInput holds the inputs of Rescue.
 type RescueInput struct {
 	RetryAt time.Time // what the retry policy says
-	Error   fsm.JSON
+	Error   fsm.JSON  // how the last attempt failed
 }
 
 // Rescue moves a Job from running to cancelled, discarded or retryable.
 //
 // The rescuer ends an attempt whose client is gone.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets error to the input.
 //
 // The first of these that fits is taken:
-//   - if cancel_attempted_at is present: to cancelled
-//   - if attempt >= max_attempts: to discarded
-//   - otherwise: to retryable
+//   - if cancel_attempted_at is present: to cancelled; it sets finalized_at to
+//     now
+//   - if attempt >= max_attempts: to discarded; it sets finalized_at to now
+//   - otherwise: to retryable; it sets scheduled_at to input.retry_at
 func (j *Job) Rescue(in RescueInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.RetryAt = driver.Time(in.RetryAt)
@@ -644,8 +678,8 @@ func (j *Job) Rescue(in RescueInput, now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Job: nil, or
-// the refusal that its method returns. Guards and inputs are not looked at; to
-// try these, call the method on a copy.
+// the refusal that its method returns. It does not look at guards and inputs;
+// to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -668,8 +702,8 @@ func (j Job) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Job breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Job breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Job) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

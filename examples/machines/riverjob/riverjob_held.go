@@ -14,41 +14,44 @@ import (
 // Holder is the machine as one actor uses it: each Job that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Job, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Job is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Job has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Job, actor string) (AnyJob, error) {
 	return handleAs[AnyJob](m.core.Hold(j, actor), nil)
 }
 
-// Insert is that of Machine, with a handle for result.
+// Insert is [Machine.Insert] by the holder's actor. It returns the handle of
+// the Job.
 func (h Holder) Insert(ctx context.Context, id string, in InsertInput, c ...fsm.Call) (AnyJob, error) {
 	out, err := h.m.Insert(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[AnyJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// Fetch is that of Machine, with a handle for result.
+// Fetch is [Machine.Fetch] by the holder's actor. It returns the handle of the
+// Job.
 func (h Holder) Fetch(ctx context.Context, in FetchInput, c ...fsm.Call) (RunningJob, error) {
 	out, err := h.m.Fetch(ctx, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[RunningJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// FetchN is that of Machine, with handles for result.
+// FetchN is [Machine.FetchN] by the holder's actor. It returns handles.
 func (h Holder) FetchN(ctx context.Context, n int, in FetchInput, c ...fsm.Call) ([]RunningJob, error) {
 	outs, err := h.m.FetchN(ctx, n, in, h.m.core.EngineCall(h.actor, c))
 	list := make([]RunningJob, len(outs))
@@ -64,16 +67,16 @@ func (h Holder) FetchN(ctx context.Context, n int, in FetchInput, c ...fsm.Call)
 // ScheduledJob, AvailableJob, RunningJob, RetryableJob, CompletedJob,
 // CancelledJob or DiscardedJob. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyJob interface {
 	fsm.Target
-	// Record returns the Job as it is held.
+	// Record returns the Job as the handle last saw it.
 	Record() Job
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyJob()
 }
@@ -114,8 +117,8 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// PendingJob is a Job that is pending, in the hands of one actor. Waits for
-// something outside, such as another job of a workflow.
+// PendingJob is the handle of a Job that is pending. It waits for something
+// outside, such as another job of a workflow.
 type PendingJob struct {
 	*held
 }
@@ -123,45 +126,47 @@ type PendingJob struct {
 func (PendingJob) anyJob() {}
 
 // Promote moves the Job to scheduled or available. What the job waited for is
-// there.
+// there. See [Job.Promote] for its rules and errors.
 func (j PendingJob) Promote(ctx context.Context, c ...fsm.Call) (AfterPromote, error) {
 	return handleAs[AfterPromote](j.EngineMove(ctx, promoteCall(opPromote, j.EngineCall(c))))
 }
 
-// Cancel moves the Job to cancelled. Cancels a job; of a running one its client
-// is asked to.
+// Cancel moves the Job to cancelled. It cancels a job; of a running one its
+// client is asked to. See [Job.Cancel] for its rules and errors.
 func (j PendingJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
 	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
-// Retry moves the Job to available. Makes a job available at once, with one
-// more attempt when all were used.
+// Retry moves the Job to available. It makes a job available at once, with one
+// more attempt when all were used. See [Job.Retry] for its rules and errors. It
+// returns ErrDuplicateJob if another record in pending, scheduled, available,
+// running, retryable or completed has the same unique_key.
 func (j PendingJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
 	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// ScheduledJob is a Job that is scheduled, in the hands of one actor. Waits for
-// its time.
+// ScheduledJob is the handle of a Job that is scheduled. It waits for its time.
 type ScheduledJob struct {
 	*held
 }
 
 func (ScheduledJob) anyJob() {}
 
-// Cancel moves the Job to cancelled. Cancels a job; of a running one its client
-// is asked to.
+// Cancel moves the Job to cancelled. It cancels a job; of a running one its
+// client is asked to. See [Job.Cancel] for its rules and errors.
 func (j ScheduledJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
 	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
-// Retry moves the Job to available. Makes a job available at once, with one
-// more attempt when all were used.
+// Retry moves the Job to available. It makes a job available at once, with one
+// more attempt when all were used. See [Job.Retry] for its rules and errors. It
+// returns ErrDuplicateJob if another record in pending, scheduled, available,
+// running, retryable or completed has the same unique_key.
 func (j ScheduledJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
 	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// AvailableJob is a Job that is available, in the hands of one actor. May be
-// fetched.
+// AvailableJob is the handle of a Job that is available. It may be fetched.
 type AvailableJob struct {
 	*held
 }
@@ -173,20 +178,21 @@ func (j AvailableJob) Fetch(ctx context.Context, in FetchInput, c ...fsm.Call) (
 	return handleAs[RunningJob](j.EngineMove(ctx, fetchCall(opFetch, in, j.EngineCall(c))))
 }
 
-// Cancel moves the Job to cancelled. Cancels a job; of a running one its client
-// is asked to.
+// Cancel moves the Job to cancelled. It cancels a job; of a running one its
+// client is asked to. See [Job.Cancel] for its rules and errors.
 func (j AvailableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
 	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
-// Retry moves the Job to available. Makes a job available at once, with one
-// more attempt when all were used.
+// Retry moves the Job to available. It makes a job available at once, with one
+// more attempt when all were used. See [Job.Retry] for its rules and errors. It
+// returns ErrDuplicateJob if another record in pending, scheduled, available,
+// running, retryable or completed has the same unique_key.
 func (j AvailableJob) Retry(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, retryCall(opRetry, j.EngineCall(c)))
 }
 
-// RunningJob is a Job that is running, in the hands of one actor. A client
-// works on it.
+// RunningJob is the handle of a Job that is running. A client works on it.
 type RunningJob struct {
 	*held
 }
@@ -205,13 +211,15 @@ func (j RunningJob) Complete(ctx context.Context, c ...fsm.Call) (CompletedJob, 
 }
 
 // Fail moves the Job to discarded, cancelled, available or retryable. The
-// worker returned an error or panicked.
+// worker returned an error or panicked. See [Job.Fail] for its rules and
+// errors.
 func (j RunningJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (AfterFail, error) {
 	return handleAs[AfterFail](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
 }
 
 // Snooze moves the Job to cancelled, available or scheduled. The worker asks to
-// be called again later; that costs no attempt.
+// be called again later; that costs no attempt. See [Job.Snooze] for its rules
+// and errors.
 func (j RunningJob) Snooze(ctx context.Context, in SnoozeInput, c ...fsm.Call) (AfterSnooze, error) {
 	return handleAs[AfterSnooze](j.EngineMove(ctx, snoozeCall(opSnooze, in, j.EngineCall(c))))
 }
@@ -222,14 +230,15 @@ func (j RunningJob) CancelWork(ctx context.Context, c ...fsm.Call) (CancelledJob
 	return handleAs[CancelledJob](j.EngineMove(ctx, cancelWorkCall(opCancelWork, j.EngineCall(c))))
 }
 
-// Cancel keeps the Job running; the handle holds the new revision. Cancels a
-// job; of a running one its client is asked to.
+// Cancel keeps the Job running; the handle holds the new revision. It cancels a
+// job; of a running one its client is asked to. See [Job.Cancel] for its rules
+// and errors.
 func (j RunningJob) Cancel(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, cancelCall(opCancel, j.EngineCall(c)))
 }
 
-// RetryableJob is a Job that is retryable, in the hands of one actor. Has
-// failed and waits for its next attempt.
+// RetryableJob is the handle of a Job that is retryable. It has failed and
+// waits for its next attempt.
 type RetryableJob struct {
 	*held
 }
@@ -242,20 +251,21 @@ func (j RetryableJob) Error() fsm.JSON {
 	return v
 }
 
-// Cancel moves the Job to cancelled. Cancels a job; of a running one its client
-// is asked to.
+// Cancel moves the Job to cancelled. It cancels a job; of a running one its
+// client is asked to. See [Job.Cancel] for its rules and errors.
 func (j RetryableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
 	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
 }
 
-// Retry moves the Job to available. Makes a job available at once, with one
-// more attempt when all were used.
+// Retry moves the Job to available. It makes a job available at once, with one
+// more attempt when all were used. See [Job.Retry] for its rules and errors. It
+// returns ErrDuplicateJob if another record in pending, scheduled, available,
+// running, retryable or completed has the same unique_key.
 func (j RetryableJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
 	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// CompletedJob is a Job that is completed, in the hands of one actor. The work
-// is done.
+// CompletedJob is the handle of a Job that is completed. The work is done.
 type CompletedJob struct {
 	*held
 }
@@ -276,14 +286,16 @@ func (j CompletedJob) AttemptedAt() time.Time {
 	return v
 }
 
-// Retry moves the Job to available. Makes a job available at once, with one
-// more attempt when all were used.
+// Retry moves the Job to available. It makes a job available at once, with one
+// more attempt when all were used. See [Job.Retry] for its rules and errors. It
+// returns ErrDuplicateJob if another record in pending, scheduled, available,
+// running, retryable or completed has the same unique_key.
 func (j CompletedJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
 	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// CancelledJob is a Job that is cancelled, in the hands of one actor. Was
-// stopped on purpose.
+// CancelledJob is the handle of a Job that is cancelled. It was stopped on
+// purpose.
 type CancelledJob struct {
 	*held
 }
@@ -297,14 +309,16 @@ func (j CancelledJob) FinalizedAt() time.Time {
 	return v
 }
 
-// Retry moves the Job to available. Makes a job available at once, with one
-// more attempt when all were used.
+// Retry moves the Job to available. It makes a job available at once, with one
+// more attempt when all were used. See [Job.Retry] for its rules and errors. It
+// returns ErrDuplicateJob if another record in pending, scheduled, available,
+// running, retryable or completed has the same unique_key.
 func (j CancelledJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
 	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// DiscardedJob is a Job that is discarded, in the hands of one actor. Used up
-// its attempts.
+// DiscardedJob is the handle of a Job that is discarded. It has used up its
+// attempts.
 type DiscardedJob struct {
 	*held
 }
@@ -324,13 +338,15 @@ func (j DiscardedJob) Error() fsm.JSON {
 	return v
 }
 
-// Retry moves the Job to available. Makes a job available at once, with one
-// more attempt when all were used.
+// Retry moves the Job to available. It makes a job available at once, with one
+// more attempt when all were used. See [Job.Retry] for its rules and errors. It
+// returns ErrDuplicateJob if another record in pending, scheduled, available,
+// running, retryable or completed has the same unique_key.
 func (j DiscardedJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
 	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
 }
 
-// AfterPromote is what Promote led to: ScheduledJob or AvailableJob.
+// AfterPromote is the result of Promote: ScheduledJob or AvailableJob.
 //
 //sumtype:decl
 type AfterPromote interface {
@@ -341,7 +357,7 @@ type AfterPromote interface {
 func (ScheduledJob) afterPromote() {}
 func (AvailableJob) afterPromote() {}
 
-// AfterFail is what Fail led to: AvailableJob, RetryableJob, CancelledJob or
+// AfterFail is the result of Fail: AvailableJob, RetryableJob, CancelledJob or
 // DiscardedJob.
 //
 //sumtype:decl
@@ -355,7 +371,7 @@ func (RetryableJob) afterFail() {}
 func (CancelledJob) afterFail() {}
 func (DiscardedJob) afterFail() {}
 
-// AfterSnooze is what Snooze led to: ScheduledJob, AvailableJob or
+// AfterSnooze is the result of Snooze: ScheduledJob, AvailableJob or
 // CancelledJob.
 //
 //sumtype:decl
@@ -368,34 +384,33 @@ func (ScheduledJob) afterSnooze() {}
 func (AvailableJob) afterSnooze() {}
 func (CancelledJob) afterSnooze() {}
 
-// WorkerConfig says what a worker does with each Job that it claims, and how.
+// WorkerConfig says what a worker does with each Job that it claims.
 type WorkerConfig struct {
 	worker.Options
 
-	// Claim is what the worker asks for, the same in each call of Fetch; for
-	// several queues run several workers.
+	// Claim holds the inputs of each call of Fetch; for several queues run
+	// several workers.
 	Claim FetchInput
 
-	// Work does the work and ends the stay of the Job with the worker. Its
-	// context ends when the Job is lost, with a *worker.LostError for its
-	// cause, or when the worker stops.
+	// Work does the work and moves the Job out of running. Its context ends
+	// when the worker stops, or loses the Job; then context.Cause is a
+	// *worker.LostError.
 	Work func(ctx context.Context, j RunningJob) error
 
-	// Failed writes down that Work returned an error, panicked
-	// (*fsm.PanicError) or left the Job as it was (worker.ErrUnfinished).
-	// Required.
+	// Failed records that Work returned an error, panicked (*fsm.PanicError) or
+	// left the Job as it was (worker.ErrUnfinished). Required.
 	Failed func(ctx context.Context, j AnyJob, cause error) error
 
-	// Release hands back what a worker that stops did not finish; nil leaves it
-	// to the end of the lease.
+	// Release hands back a Job that a stopping worker did not finish. If nil,
+	// it waits for the end of its lease.
 	Release func(ctx context.Context, j AnyJob) error
 }
 
-// NewWorker returns a worker that claims with Fetch. Run it with Run; any
-// number of workers may run, each with an actor of its own.
+// NewWorker returns a worker that claims with Fetch. Any number of workers may
+// run, each with an actor of its own. See [worker.Run].
 //
-// The machine itself lets a claim last for 1h0m0s: Lease may be shorter, and
-// need not be given.
+// The machine lets a claim last for 1h0m0s. Lease may be shorter, and need not
+// be given.
 func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], error) {
 	do := worker.Funcs[Job]{
 		Claim: func(ctx context.Context, n int, _ time.Time) ([]Outcome, error) {

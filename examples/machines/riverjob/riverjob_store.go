@@ -68,28 +68,38 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Job]
 
-// Sources make up the inputs of the calls that triggers issue. They run before
-// the transaction; what they return is checked and logged as any input.
+// Sources return the inputs of calls that triggers issue. They run before the
+// transaction; their results are checked and logged as any input.
 type Sources struct {
 	Rescue func(j Job, now time.Time) (RescueInput, error)
 }
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Job, its event and the request id, or nothing. It is safe for use
-// by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Job, its event and the request
+// id, or nothing, and returns what it wrote. Its target, where it has one, is
+// the Job as the caller has seen it: the record, an outcome or an fsm.Ref. A
+// retry, the same call with the same request id, returns the outcome of the
+// first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core     *fsm.Machine[Job]
 	opRescue *fsmimpl.Operation[Job]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Option) (*Machine, error) {
 	if sources.Rescue == nil {
 		return nil, errors.New("open riverjob: rescue has a trigger and inputs, but sources.Rescue is nil")
@@ -109,38 +119,48 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 	return &Machine{core: core, opRescue: &ownRescue}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a Job out of its log. It applies what the events say and evaluates
-// no rule, so an old log folds under a new specification.
+// Fold makes a Job from its log. It applies the events and checks no rule, so
+// an old log folds under a new specification.
 func Fold(events []fsm.Event) (Job, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Insert makes a Job in state pending, scheduled or available. An empty id
-// stands for a new one. One that is there with the same unique_key is returned
-// as it is, with Existing set.
+// stands for a new one; an id that is taken is refused with fsm.ErrExists. An
+// existing record with the same unique_key is returned as it is, with Existing
+// set. It makes a job, or returns the one with the same unique key. See the
+// function Insert for its rules and errors.
 func (m *Machine) Insert(ctx context.Context, id string, in InsertInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, insertCall(opInsert, id, in, c))
 }
 
-// Promote moves a Job from pending to scheduled or available.
+// Promote moves a Job from pending to scheduled or available. What the job
+// waited for is there. See [Job.Promote] for its rules and errors.
 func (m *Machine) Promote(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, promoteCall(opPromote, c))
 }
 
-// Schedule moves a Job from scheduled or retryable to available. Its request id
-// is made of operation and revision, so two that run it converge.
+// Schedule moves a Job from scheduled or retryable to available. The scheduler
+// makes a job available whose time has come. The system runs it, without an
+// actor; two runs at one revision converge.
+//
+// [Machine.Sweep] runs it after scheduled_at.
 func (m *Machine) Schedule(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, scheduleCall(opSchedule, c))
 }
 
-// Fetch picks the first Job that fits and moves it from available to running.
-// Without one it returns fsm.ErrNothingToDo.
+// Fetch picks the first Job that fits with queue == input.queue, by priority
+// then scheduled_at, and moves it from available to running. Without one it
+// returns fsm.ErrNothingToDo. A client takes the next job of a queue.
+//
+// It sets attempted_at to now, adds 1 to attempt and adds the actor to
+// attempted_by.
 func (m *Machine) Fetch(ctx context.Context, in FetchInput, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, fetchCall(opFetch, in, c))
 	if err != nil {
@@ -149,8 +169,8 @@ func (m *Machine) Fetch(ctx context.Context, in FetchInput, c fsm.Call) (Outcome
 	return outs[0], nil
 }
 
-// FetchN picks up to n records at once, under one request id. Without any it
-// returns fsm.ErrNothingToDo.
+// FetchN is Fetch for up to n records at once, under one request id. Without
+// any it returns fsm.ErrNothingToDo.
 func (m *Machine) FetchN(ctx context.Context, n int, in FetchInput, c fsm.Call) ([]Outcome, error) {
 	return m.core.Pick(ctx, n, fetchCall(opFetch, in, c))
 }
@@ -160,76 +180,90 @@ func (m *Machine) FetchOf(ctx context.Context, at fsm.Target, in FetchInput, c f
 	return m.core.Apply(ctx, at, fetchCall(opFetch, in, c))
 }
 
-// Complete moves a Job from running to completed.
+// Complete moves a Job from running to completed. The worker is done.
+//
+// It sets finalized_at to now.
 func (m *Machine) Complete(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, completeCall(opComplete, c))
 }
 
 // Fail moves a Job from running to discarded, cancelled, available or
-// retryable.
+// retryable. The worker returned an error or panicked. See [Job.Fail] for its
+// rules and errors.
 func (m *Machine) Fail(ctx context.Context, at fsm.Target, in FailInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, failCall(opFail, in, c))
 }
 
-// Snooze moves a Job from running to cancelled, available or scheduled.
+// Snooze moves a Job from running to cancelled, available or scheduled. The
+// worker asks to be called again later; that costs no attempt. See [Job.Snooze]
+// for its rules and errors.
 func (m *Machine) Snooze(ctx context.Context, at fsm.Target, in SnoozeInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, snoozeCall(opSnooze, in, c))
 }
 
-// CancelWork moves a Job from running to cancelled.
+// CancelWork moves a Job from running to cancelled. The worker says that the
+// job is not to be tried again.
+//
+// It sets finalized_at to now.
 func (m *Machine) CancelWork(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, cancelWorkCall(opCancelWork, c))
 }
 
 // Cancel moves a Job from pending, scheduled, available, running or retryable
-// to cancelled or running.
+// to cancelled or running. It cancels a job; of a running one its client is
+// asked to. See [Job.Cancel] for its rules and errors.
 func (m *Machine) Cancel(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, cancelCall(opCancel, c))
 }
 
 // Retry moves a Job from pending, scheduled, available, retryable, completed,
-// cancelled or discarded to available.
+// cancelled or discarded to available. It makes a job available at once, with
+// one more attempt when all were used. See [Job.Retry] for its rules and
+// errors. It returns ErrDuplicateJob if another record in pending, scheduled,
+// available, running, retryable or completed has the same unique_key.
 func (m *Machine) Retry(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, retryCall(opRetry, c))
 }
 
-// Rescue moves a Job from running to cancelled, discarded or retryable. Its
-// request id is made of operation and revision, so two that run it converge.
+// Rescue moves a Job from running to cancelled, discarded or retryable. The
+// rescuer ends an attempt whose client is gone. The system runs it, without an
+// actor; two runs at one revision converge. See [Job.Rescue] for its rules and
+// errors. [Machine.Sweep] runs it after attempted_at + 1h.
 func (m *Machine) Rescue(ctx context.Context, at fsm.Target, in RescueInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, rescueCall(m.opRescue, in, c))
 }
 
-// Record returns a Job as it is stored, or fsm.ErrNotFound. One that breaks a
-// rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Job, or fsm.ErrNotFound. If it breaks a rule, the
+// error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -237,20 +271,21 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
-// Sweep runs the operations whose time has come and returns how many steps were
-// taken. Call it regularly; any number of sweepers may run.
+// Sweep runs what is due, and returns how many steps it took: Schedule after
+// scheduled_at and Rescue after attempted_at + 1h. Call it regularly, from any
+// number of processes, or let worker.Run do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -261,9 +296,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Job]) error { return collect(m.over(core)) })
 }
@@ -275,13 +310,14 @@ func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

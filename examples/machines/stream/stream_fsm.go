@@ -3,9 +3,10 @@
 // Package stream is the machine of Stream: a stream of HTTP/2; send is by this
 // endpoint, recv by its peer.
 //
-// The pure layer is the methods of Stream and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Stream and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package stream
 
 import (
@@ -20,7 +21,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Stream. The zero State is no state.
+// State is the state of a Stream. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -72,7 +73,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -82,25 +83,25 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Stream,
-// or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Stream that a refused call found, or its
+// newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "stream", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (State) Terminal() bool {
 	return false
 }
 
-// Final reports whether a record in the state is finished, though it may be
-// taken up again.
+// Final reports whether a record in the state is finished, though an operation
+// may leave it.
 func (s State) Final() bool {
 	return s == StateClosed
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpName             = "name"
 	OpSendHeaders      = "send_headers"
@@ -119,8 +120,8 @@ const (
 	OpCloseConnection  = "close_connection"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventNamed                = "named"
 	EventHeadersSent          = "headers_sent"
@@ -139,7 +140,7 @@ const (
 	EventConnectionClosed     = "connection_closed"
 )
 
-// Initiator is a value of the field initiator. The zero Initiator is none.
+// Initiator is a value of the field initiator. Its zero value is invalid.
 type Initiator uint8
 
 // The values, in the order of the specification.
@@ -168,12 +169,12 @@ func (i Initiator) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(initiatorNames[:], i, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (i *Initiator) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(initiatorNames[:], text, i, "value")
 }
 
-// ClosedBy is a value of the field closed_by. The zero ClosedBy is none.
+// ClosedBy is a value of the field closed_by. Its zero value is invalid.
 type ClosedBy uint8
 
 // The values, in the order of the specification.
@@ -208,7 +209,7 @@ func (c ClosedBy) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(closedByNames[:], c, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (c *ClosedBy) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(closedByNames[:], text, c, "value")
 }
@@ -216,30 +217,32 @@ func (c *ClosedBy) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrRefusedStream: refused by the guard room.
+	// ErrRefusedStream is the refusal of the guard room (fewer than 100 other
+	// records with the same connection and initiator are open,
+	// half_closed_local or half_closed_remote).
 	ErrRefusedStream = fsmimpl.NewError("refused_stream", "SETTINGS_MAX_CONCURRENT_STREAMS of them are open or half closed")
-	// ErrNotInitiator: refused by the guard own_number and a branch of
-	// send_headers.
+	// ErrNotInitiator is the refusal of the guard own_number (initiator ==
+	// local) and a branch of send_headers.
 	ErrNotInitiator = fsmimpl.NewError("not_initiator", "this endpoint opens streams with its own numbers only")
-	// ErrNumberInUse: refused by the unique rule one_per_number.
+	// ErrNumberInUse is the refusal of the unique rule one_per_number.
 	ErrNumberInUse = fsmimpl.NewError("number_in_use", "number in use")
-	// ErrProtocolError: refused by a branch of recv_headers, a branch of
+	// ErrProtocolError is the refusal of a branch of recv_headers, a branch of
 	// recv_data, a branch of recv_push_promise, a branch of recv_rst_stream and
 	// a branch of recv_window_update.
 	ErrProtocolError = fsmimpl.NewError("protocol_error", "protocol error")
-	// ErrStreamClosed: refused by a branch of recv_headers and a branch of
-	// recv_data.
+	// ErrStreamClosed is the refusal of a branch of recv_headers and a branch
+	// of recv_data.
 	ErrStreamClosed = fsmimpl.NewError("stream_closed", "stream closed")
 )
 
 // Stream is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Stream struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -255,7 +258,7 @@ type Stream struct {
 	ErrorCode fsm.Optional[int64] `json:"error_code,omitzero"`
 }
 
-// Ref returns id and revision, so that a Stream is a target of the durable
+// Ref returns id and revision, so that a Stream is a target of Machine's
 // operations.
 func (j Stream) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -287,14 +290,16 @@ type Event struct {
 
 // NameInput holds the inputs of Name.
 type NameInput struct {
-	Connection string
-	Number     int64
-	Initiator  Initiator
+	Connection string    // the connection
+	Number     int64     // the identifier of the stream; from 1 to 2147483647
+	Initiator  Initiator // who may open it
 }
 
 // Name makes a Stream in state idle.
 //
 // The number is used for the first time.
+//
+// It sets connection, number and initiator to the inputs.
 func Name(id string, in NameInput, now time.Time) (Stream, Event, error) {
 	now = driver.Time(now)
 	j := Stream{ID: id, CreatedAt: now}
@@ -323,11 +328,11 @@ func Name(id string, in NameInput, now time.Time) (Stream, Event, error) {
 
 // SendHeadersInput holds the inputs of SendHeaders.
 type SendHeadersInput struct {
-	EndStream bool
+	EndStream bool // whether the frame ends the side of its sender
 }
 
-// SendHeadersPeers is what SendHeaders must know of the other records. The
-// durable form counts them under a lock.
+// SendHeadersPeers is what SendHeaders must know of other records. Machine
+// counts them under a lock.
 type SendHeadersPeers struct {
 	Room int64 // how many other records with the same connection and initiator are open, half_closed_local or half_closed_remote
 }
@@ -344,7 +349,7 @@ type SendHeadersPeers struct {
 //   - if it was idle or open and input.end_stream == true: to half_closed_local
 //   - if it was idle or open: to open
 //   - if it was reserved_local or half_closed_remote and input.end_stream ==
-//     true: to closed
+//     true: to closed; it sets closed_by to end_stream
 //   - if it was reserved_local or half_closed_remote: to half_closed_remote
 func (j *Stream) SendHeaders(in SendHeadersInput, peers SendHeadersPeers, now time.Time) (Event, error) {
 	now = driver.Time(now)
@@ -380,11 +385,11 @@ func (j *Stream) SendHeaders(in SendHeadersInput, peers SendHeadersPeers, now ti
 
 // RecvHeadersInput holds the inputs of RecvHeaders.
 type RecvHeadersInput struct {
-	EndStream bool
+	EndStream bool // whether the frame ends the side of its sender
 }
 
-// RecvHeadersPeers is what RecvHeaders must know of the other records. The
-// durable form counts them under a lock.
+// RecvHeadersPeers is what RecvHeaders must know of other records. Machine
+// counts them under a lock.
 type RecvHeadersPeers struct {
 	Room int64 // how many other records with the same connection and initiator are open, half_closed_local or half_closed_remote
 }
@@ -406,7 +411,7 @@ type RecvHeadersPeers struct {
 //     half_closed_remote
 //   - if it was idle or open: to open
 //   - if it was reserved_remote or half_closed_local and input.end_stream ==
-//     true: to closed
+//     true: to closed; it sets closed_by to end_stream
 //   - if it was reserved_remote or half_closed_local: to half_closed_local
 //   - if it was half_closed_remote: refused with ErrStreamClosed
 //   - if it was reserved_local: refused with ErrProtocolError
@@ -455,7 +460,7 @@ func (j *Stream) RecvHeaders(in RecvHeadersInput, peers RecvHeadersPeers, now ti
 
 // SendDataInput holds the inputs of SendData.
 type SendDataInput struct {
-	EndStream bool
+	EndStream bool // whether the frame ends the side of its sender
 }
 
 // SendData moves a Stream from open or half_closed_remote to open,
@@ -464,7 +469,7 @@ type SendDataInput struct {
 // The first of these that fits is taken:
 //   - if input.end_stream == false: it stays where it is
 //   - if it was open: to half_closed_local
-//   - otherwise: to closed
+//   - otherwise: to closed; it sets closed_by to end_stream
 func (j *Stream) SendData(in SendDataInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateOpen && j.State != StateHalfClosedRemote {
@@ -486,7 +491,7 @@ func (j *Stream) SendData(in SendDataInput, now time.Time) (Event, error) {
 
 // RecvDataInput holds the inputs of RecvData.
 type RecvDataInput struct {
-	EndStream bool
+	EndStream bool // whether the frame ends the side of its sender
 }
 
 // RecvData moves a Stream from idle, reserved_local, reserved_remote, open,
@@ -504,7 +509,7 @@ type RecvDataInput struct {
 //   - if it was closed: refused with ErrStreamClosed
 //   - if input.end_stream == false: it stays where it is
 //   - if it was open: to half_closed_remote
-//   - otherwise: to closed
+//   - otherwise: to closed; it sets closed_by to end_stream
 func (j *Stream) RecvData(in RecvDataInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateIdle &&
@@ -540,7 +545,7 @@ func (j *Stream) RecvData(in RecvDataInput, now time.Time) (Event, error) {
 
 // SendPushPromise moves a Stream from idle to reserved_local.
 //
-// Promises this stream, on another one.
+// It promises this stream, on another one.
 //
 // It is refused unless:
 //   - own_number: initiator == local (ErrNotInitiator)
@@ -586,11 +591,13 @@ func (j *Stream) RecvPushPromise(now time.Time) (Event, error) {
 
 // SendRstStreamInput holds the inputs of SendRstStream.
 type SendRstStreamInput struct {
-	ErrorCode int64
+	ErrorCode int64 // the code of the RST_STREAM frame; from 0 to 4294967295
 }
 
 // SendRstStream moves a Stream from reserved_local, reserved_remote, open,
 // half_closed_local or half_closed_remote to closed.
+//
+// It sets closed_by to rst_sent and error_code to the input.
 func (j *Stream) SendRstStream(in SendRstStreamInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if in.ErrorCode < 0 || in.ErrorCode > 4294967295 {
@@ -611,15 +618,17 @@ func (j *Stream) SendRstStream(in SendRstStreamInput, now time.Time) (Event, err
 
 // RecvRstStreamInput holds the inputs of RecvRstStream.
 type RecvRstStreamInput struct {
-	ErrorCode int64
+	ErrorCode int64 // the code of the RST_STREAM frame; from 0 to 4294967295
 }
 
 // RecvRstStream moves a Stream from idle, reserved_local, reserved_remote,
 // open, half_closed_local or half_closed_remote to closed.
 //
+// It sets error_code to the input.
+//
 // The first of these that fits is taken:
 //   - if it was idle: refused with ErrProtocolError
-//   - otherwise: to closed
+//   - otherwise: to closed; it sets closed_by to rst_received
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) RecvRstStream(in RecvRstStreamInput, now time.Time) (Event, error) {
@@ -697,7 +706,8 @@ func (j *Stream) RecvWindowUpdate(now time.Time) (Event, error) {
 // SendPriority keeps a Stream idle, reserved_local, reserved_remote, open,
 // half_closed_local or half_closed_remote.
 //
-// Possible everywhere, and changes nothing; RFC 9113 advises against it.
+// The frame is possible everywhere and changes nothing; RFC 9113 advises
+// against it.
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) SendPriority(now time.Time) (Event, error) {
@@ -720,7 +730,8 @@ func (j *Stream) SendPriority(now time.Time) (Event, error) {
 // RecvPriority keeps a Stream idle, reserved_local, reserved_remote, open,
 // half_closed_local or half_closed_remote.
 //
-// Possible everywhere, and changes nothing; RFC 9113 advises against it.
+// The frame is possible everywhere and changes nothing; RFC 9113 advises
+// against it.
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) RecvPriority(now time.Time) (Event, error) {
@@ -744,7 +755,9 @@ func (j *Stream) RecvPriority(now time.Time) (Event, error) {
 //
 // The peer, or this endpoint, used a higher number, so this one is over.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets closed_by to skipped.
 func (j *Stream) Skip(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateIdle {
@@ -760,7 +773,9 @@ func (j *Stream) Skip(now time.Time) (Event, error) {
 //
 // The connection is gone.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets closed_by to connection_lost.
 func (j *Stream) CloseConnection(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateIdle &&
@@ -777,8 +792,8 @@ func (j *Stream) CloseConnection(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Stream: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Stream) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -803,8 +818,8 @@ func (j Stream) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Stream breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Stream breaks. Operations refuse one that breaks
+// a MUST rule.
 func Check(j Stream) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

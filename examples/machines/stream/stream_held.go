@@ -11,29 +11,32 @@ import (
 // Holder is the machine as one actor uses it: each Stream that it makes or
 // picks comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Stream, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Stream is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Stream has changed. It refuses a record without a valid
+// state.
 func Hold(m *Machine, j Stream, actor string) (AnyStream, error) {
 	return handleAs[AnyStream](m.core.Hold(j, actor), nil)
 }
 
-// Name is that of Machine, with a handle for result.
+// Name is [Machine.Name] by the holder's actor. It returns the handle of the
+// Stream.
 func (h Holder) Name(ctx context.Context, id string, in NameInput, c ...fsm.Call) (AnyStream, error) {
 	out, err := h.m.Name(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[AnyStream](h.m.core.HoldOutcome(out, h.actor), err)
@@ -43,16 +46,16 @@ func (h Holder) Name(ctx context.Context, id string, in NameInput, c ...fsm.Call
 // ReservedLocalStream, ReservedRemoteStream, OpenStream, HalfClosedLocalStream,
 // HalfClosedRemoteStream or ClosedStream. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyStream interface {
 	fsm.Target
-	// Record returns the Stream as it is held.
+	// Record returns the Stream as the handle last saw it.
 	Record() Stream
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyStream()
 }
@@ -91,92 +94,104 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// IdleStream is a Stream that is idle, in the hands of one actor. Nothing was
-// sent or received on it.
+// IdleStream is the handle of a Stream that is idle. Nothing was sent or
+// received on it.
 type IdleStream struct {
 	*held
 }
 
 func (IdleStream) anyStream() {}
 
-// SendHeaders moves the Stream to half_closed_local or open.
+// SendHeaders moves the Stream to half_closed_local or open. See
+// [Stream.SendHeaders] for its rules and errors.
 func (j IdleStream) SendHeaders(ctx context.Context, in SendHeadersInput, c ...fsm.Call) (AfterSendHeaders, error) {
 	return handleAs[AfterSendHeaders](j.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.EngineCall(c))))
 }
 
 // RecvHeaders moves the Stream to half_closed_remote or open. A HEADERS frame
-// came. Where it must not, the error says which one RFC 9113 asks for.
+// came. Where it must not, the error says which one RFC 9113 asks for. See
+// [Stream.RecvHeaders] for its rules and errors.
 func (j IdleStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
 	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
-// RecvData is refused as long as the Stream is idle. A DATA frame came. Where
-// it must not, the error says which one RFC 9113 asks for.
+// RecvData is refused while the Stream is idle. A DATA frame came. Where it
+// must not, the error says which one RFC 9113 asks for. See [Stream.RecvData]
+// for its rules and errors.
 func (j IdleStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
 	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
-// SendPushPromise moves the Stream to reserved_local. Promises this stream, on
-// another one.
+// SendPushPromise moves the Stream to reserved_local. It promises this stream,
+// on another one. It returns ErrNotInitiator unless initiator == local.
 func (j IdleStream) SendPushPromise(ctx context.Context, c ...fsm.Call) (ReservedLocalStream, error) {
 	return handleAs[ReservedLocalStream](j.EngineMove(ctx, sendPushPromiseCall(opSendPushPromise, j.EngineCall(c))))
 }
 
 // RecvPushPromise moves the Stream to reserved_remote. The peer promises this
-// stream, on another one.
+// stream, on another one. See [Stream.RecvPushPromise] for its rules and
+// errors.
 func (j IdleStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) (ReservedRemoteStream, error) {
 	return handleAs[ReservedRemoteStream](j.EngineMove(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c))))
 }
 
-// RecvRstStream is refused as long as the Stream is idle.
+// RecvRstStream is refused while the Stream is idle. See [Stream.RecvRstStream]
+// for its rules and errors.
 func (j IdleStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c)))
 }
 
-// RecvWindowUpdate is refused as long as the Stream is idle.
+// RecvWindowUpdate is refused while the Stream is idle. See
+// [Stream.RecvWindowUpdate] for its rules and errors.
 func (j IdleStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
 }
 
-// SendPriority keeps the Stream idle; the handle holds the new revision.
-// Possible everywhere, and changes nothing; RFC 9113 advises against it.
+// SendPriority keeps the Stream idle; the handle holds the new revision. The
+// frame is possible everywhere and changes nothing; RFC 9113 advises against
+// it.
 func (j IdleStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
 }
 
-// RecvPriority keeps the Stream idle; the handle holds the new revision.
-// Possible everywhere, and changes nothing; RFC 9113 advises against it.
+// RecvPriority keeps the Stream idle; the handle holds the new revision. The
+// frame is possible everywhere and changes nothing; RFC 9113 advises against
+// it.
 func (j IdleStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
 }
 
-// ReservedLocalStream is a Stream that is reserved_local, in the hands of one
-// actor. This endpoint promised it.
+// ReservedLocalStream is the handle of a Stream that is reserved_local. This
+// endpoint promised it.
 type ReservedLocalStream struct {
 	*held
 }
 
 func (ReservedLocalStream) anyStream() {}
 
-// SendHeaders moves the Stream to closed or half_closed_remote.
+// SendHeaders moves the Stream to closed or half_closed_remote. See
+// [Stream.SendHeaders] for its rules and errors.
 func (j ReservedLocalStream) SendHeaders(ctx context.Context, in SendHeadersInput, c ...fsm.Call) (AfterSendHeaders, error) {
 	return handleAs[AfterSendHeaders](j.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.EngineCall(c))))
 }
 
-// RecvHeaders is refused as long as the Stream is reserved_local. A HEADERS
-// frame came. Where it must not, the error says which one RFC 9113 asks for.
+// RecvHeaders is refused while the Stream is reserved_local. A HEADERS frame
+// came. Where it must not, the error says which one RFC 9113 asks for. See
+// [Stream.RecvHeaders] for its rules and errors.
 func (j ReservedLocalStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
 	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
-// RecvData is refused as long as the Stream is reserved_local. A DATA frame
-// came. Where it must not, the error says which one RFC 9113 asks for.
+// RecvData is refused while the Stream is reserved_local. A DATA frame came.
+// Where it must not, the error says which one RFC 9113 asks for. See
+// [Stream.RecvData] for its rules and errors.
 func (j ReservedLocalStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
 	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
-// RecvPushPromise is refused as long as the Stream is reserved_local. The peer
-// promises this stream, on another one.
+// RecvPushPromise is refused while the Stream is reserved_local. The peer
+// promises this stream, on another one. See [Stream.RecvPushPromise] for its
+// rules and errors.
 func (j ReservedLocalStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
 }
@@ -186,33 +201,34 @@ func (j ReservedLocalStream) SendRstStream(ctx context.Context, in SendRstStream
 	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
 }
 
-// RecvRstStream moves the Stream to closed.
+// RecvRstStream moves the Stream to closed. See [Stream.RecvRstStream] for its
+// rules and errors.
 func (j ReservedLocalStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
 	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
 }
 
 // RecvWindowUpdate keeps the Stream reserved_local; the handle holds the new
-// revision.
+// revision. See [Stream.RecvWindowUpdate] for its rules and errors.
 func (j ReservedLocalStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream reserved_local; the handle holds the new
-// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
-// it.
+// revision. The frame is possible everywhere and changes nothing; RFC 9113
+// advises against it.
 func (j ReservedLocalStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream reserved_local; the handle holds the new
-// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
-// it.
+// revision. The frame is possible everywhere and changes nothing; RFC 9113
+// advises against it.
 func (j ReservedLocalStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
 }
 
-// ReservedRemoteStream is a Stream that is reserved_remote, in the hands of one
-// actor. The peer promised it.
+// ReservedRemoteStream is the handle of a Stream that is reserved_remote. The
+// peer promised it.
 type ReservedRemoteStream struct {
 	*held
 }
@@ -220,19 +236,22 @@ type ReservedRemoteStream struct {
 func (ReservedRemoteStream) anyStream() {}
 
 // RecvHeaders moves the Stream to closed or half_closed_local. A HEADERS frame
-// came. Where it must not, the error says which one RFC 9113 asks for.
+// came. Where it must not, the error says which one RFC 9113 asks for. See
+// [Stream.RecvHeaders] for its rules and errors.
 func (j ReservedRemoteStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
 	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
-// RecvData is refused as long as the Stream is reserved_remote. A DATA frame
-// came. Where it must not, the error says which one RFC 9113 asks for.
+// RecvData is refused while the Stream is reserved_remote. A DATA frame came.
+// Where it must not, the error says which one RFC 9113 asks for. See
+// [Stream.RecvData] for its rules and errors.
 func (j ReservedRemoteStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
 	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
-// RecvPushPromise is refused as long as the Stream is reserved_remote. The peer
-// promises this stream, on another one.
+// RecvPushPromise is refused while the Stream is reserved_remote. The peer
+// promises this stream, on another one. See [Stream.RecvPushPromise] for its
+// rules and errors.
 func (j ReservedRemoteStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
 }
@@ -242,7 +261,8 @@ func (j ReservedRemoteStream) SendRstStream(ctx context.Context, in SendRstStrea
 	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
 }
 
-// RecvRstStream moves the Stream to closed.
+// RecvRstStream moves the Stream to closed. See [Stream.RecvRstStream] for its
+// rules and errors.
 func (j ReservedRemoteStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
 	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
 }
@@ -253,57 +273,62 @@ func (j ReservedRemoteStream) SendWindowUpdate(ctx context.Context, c ...fsm.Cal
 	return j.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.EngineCall(c)))
 }
 
-// RecvWindowUpdate is refused as long as the Stream is reserved_remote.
+// RecvWindowUpdate is refused while the Stream is reserved_remote. See
+// [Stream.RecvWindowUpdate] for its rules and errors.
 func (j ReservedRemoteStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream reserved_remote; the handle holds the new
-// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
-// it.
+// revision. The frame is possible everywhere and changes nothing; RFC 9113
+// advises against it.
 func (j ReservedRemoteStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream reserved_remote; the handle holds the new
-// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
-// it.
+// revision. The frame is possible everywhere and changes nothing; RFC 9113
+// advises against it.
 func (j ReservedRemoteStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
 }
 
-// OpenStream is a Stream that is open, in the hands of one actor. Both may
-// send.
+// OpenStream is the handle of a Stream that is open. Both may send.
 type OpenStream struct {
 	*held
 }
 
 func (OpenStream) anyStream() {}
 
-// SendHeaders moves the Stream to half_closed_local or open.
+// SendHeaders moves the Stream to half_closed_local or open. See
+// [Stream.SendHeaders] for its rules and errors.
 func (j OpenStream) SendHeaders(ctx context.Context, in SendHeadersInput, c ...fsm.Call) (AfterSendHeaders, error) {
 	return handleAs[AfterSendHeaders](j.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.EngineCall(c))))
 }
 
 // RecvHeaders moves the Stream to half_closed_remote or open. A HEADERS frame
-// came. Where it must not, the error says which one RFC 9113 asks for.
+// came. Where it must not, the error says which one RFC 9113 asks for. See
+// [Stream.RecvHeaders] for its rules and errors.
 func (j OpenStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
 	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
-// SendData moves the Stream to open or half_closed_local.
+// SendData moves the Stream to open or half_closed_local. See [Stream.SendData]
+// for its rules and errors.
 func (j OpenStream) SendData(ctx context.Context, in SendDataInput, c ...fsm.Call) (AfterSendData, error) {
 	return handleAs[AfterSendData](j.EngineMove(ctx, sendDataCall(opSendData, in, j.EngineCall(c))))
 }
 
 // RecvData moves the Stream to open or half_closed_remote. A DATA frame came.
-// Where it must not, the error says which one RFC 9113 asks for.
+// Where it must not, the error says which one RFC 9113 asks for. See
+// [Stream.RecvData] for its rules and errors.
 func (j OpenStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
 	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
-// RecvPushPromise is refused as long as the Stream is open. The peer promises
-// this stream, on another one.
+// RecvPushPromise is refused while the Stream is open. The peer promises this
+// stream, on another one. See [Stream.RecvPushPromise] for its rules and
+// errors.
 func (j OpenStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
 }
@@ -313,7 +338,8 @@ func (j OpenStream) SendRstStream(ctx context.Context, in SendRstStreamInput, c 
 	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
 }
 
-// RecvRstStream moves the Stream to closed.
+// RecvRstStream moves the Stream to closed. See [Stream.RecvRstStream] for its
+// rules and errors.
 func (j OpenStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
 	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
 }
@@ -324,24 +350,27 @@ func (j OpenStream) SendWindowUpdate(ctx context.Context, c ...fsm.Call) error {
 }
 
 // RecvWindowUpdate keeps the Stream open; the handle holds the new revision.
+// See [Stream.RecvWindowUpdate] for its rules and errors.
 func (j OpenStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
 }
 
-// SendPriority keeps the Stream open; the handle holds the new revision.
-// Possible everywhere, and changes nothing; RFC 9113 advises against it.
+// SendPriority keeps the Stream open; the handle holds the new revision. The
+// frame is possible everywhere and changes nothing; RFC 9113 advises against
+// it.
 func (j OpenStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
 }
 
-// RecvPriority keeps the Stream open; the handle holds the new revision.
-// Possible everywhere, and changes nothing; RFC 9113 advises against it.
+// RecvPriority keeps the Stream open; the handle holds the new revision. The
+// frame is possible everywhere and changes nothing; RFC 9113 advises against
+// it.
 func (j OpenStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
 }
 
-// HalfClosedLocalStream is a Stream that is half_closed_local, in the hands of
-// one actor. This endpoint has ended its side.
+// HalfClosedLocalStream is the handle of a Stream that is half_closed_local.
+// This endpoint has ended its side.
 type HalfClosedLocalStream struct {
 	*held
 }
@@ -349,19 +378,22 @@ type HalfClosedLocalStream struct {
 func (HalfClosedLocalStream) anyStream() {}
 
 // RecvHeaders moves the Stream to closed or half_closed_local. A HEADERS frame
-// came. Where it must not, the error says which one RFC 9113 asks for.
+// came. Where it must not, the error says which one RFC 9113 asks for. See
+// [Stream.RecvHeaders] for its rules and errors.
 func (j HalfClosedLocalStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
 	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
 // RecvData moves the Stream to half_closed_local or closed. A DATA frame came.
-// Where it must not, the error says which one RFC 9113 asks for.
+// Where it must not, the error says which one RFC 9113 asks for. See
+// [Stream.RecvData] for its rules and errors.
 func (j HalfClosedLocalStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
 	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
-// RecvPushPromise is refused as long as the Stream is half_closed_local. The
-// peer promises this stream, on another one.
+// RecvPushPromise is refused while the Stream is half_closed_local. The peer
+// promises this stream, on another one. See [Stream.RecvPushPromise] for its
+// rules and errors.
 func (j HalfClosedLocalStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
 }
@@ -371,7 +403,8 @@ func (j HalfClosedLocalStream) SendRstStream(ctx context.Context, in SendRstStre
 	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
 }
 
-// RecvRstStream moves the Stream to closed.
+// RecvRstStream moves the Stream to closed. See [Stream.RecvRstStream] for its
+// rules and errors.
 func (j HalfClosedLocalStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
 	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
 }
@@ -383,57 +416,62 @@ func (j HalfClosedLocalStream) SendWindowUpdate(ctx context.Context, c ...fsm.Ca
 }
 
 // RecvWindowUpdate keeps the Stream half_closed_local; the handle holds the new
-// revision.
+// revision. See [Stream.RecvWindowUpdate] for its rules and errors.
 func (j HalfClosedLocalStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream half_closed_local; the handle holds the new
-// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
-// it.
+// revision. The frame is possible everywhere and changes nothing; RFC 9113
+// advises against it.
 func (j HalfClosedLocalStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream half_closed_local; the handle holds the new
-// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
-// it.
+// revision. The frame is possible everywhere and changes nothing; RFC 9113
+// advises against it.
 func (j HalfClosedLocalStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
 }
 
-// HalfClosedRemoteStream is a Stream that is half_closed_remote, in the hands
-// of one actor. The peer has ended its side.
+// HalfClosedRemoteStream is the handle of a Stream that is half_closed_remote.
+// The peer has ended its side.
 type HalfClosedRemoteStream struct {
 	*held
 }
 
 func (HalfClosedRemoteStream) anyStream() {}
 
-// SendHeaders moves the Stream to closed or half_closed_remote.
+// SendHeaders moves the Stream to closed or half_closed_remote. See
+// [Stream.SendHeaders] for its rules and errors.
 func (j HalfClosedRemoteStream) SendHeaders(ctx context.Context, in SendHeadersInput, c ...fsm.Call) (AfterSendHeaders, error) {
 	return handleAs[AfterSendHeaders](j.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.EngineCall(c))))
 }
 
-// RecvHeaders is refused as long as the Stream is half_closed_remote. A HEADERS
+// RecvHeaders is refused while the Stream is half_closed_remote. A HEADERS
 // frame came. Where it must not, the error says which one RFC 9113 asks for.
+// See [Stream.RecvHeaders] for its rules and errors.
 func (j HalfClosedRemoteStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
 	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
-// SendData moves the Stream to half_closed_remote or closed.
+// SendData moves the Stream to half_closed_remote or closed. See
+// [Stream.SendData] for its rules and errors.
 func (j HalfClosedRemoteStream) SendData(ctx context.Context, in SendDataInput, c ...fsm.Call) (AfterSendData, error) {
 	return handleAs[AfterSendData](j.EngineMove(ctx, sendDataCall(opSendData, in, j.EngineCall(c))))
 }
 
-// RecvData is refused as long as the Stream is half_closed_remote. A DATA frame
-// came. Where it must not, the error says which one RFC 9113 asks for.
+// RecvData is refused while the Stream is half_closed_remote. A DATA frame
+// came. Where it must not, the error says which one RFC 9113 asks for. See
+// [Stream.RecvData] for its rules and errors.
 func (j HalfClosedRemoteStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
 	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
-// RecvPushPromise is refused as long as the Stream is half_closed_remote. The
-// peer promises this stream, on another one.
+// RecvPushPromise is refused while the Stream is half_closed_remote. The peer
+// promises this stream, on another one. See [Stream.RecvPushPromise] for its
+// rules and errors.
 func (j HalfClosedRemoteStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
 }
@@ -443,7 +481,8 @@ func (j HalfClosedRemoteStream) SendRstStream(ctx context.Context, in SendRstStr
 	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
 }
 
-// RecvRstStream moves the Stream to closed.
+// RecvRstStream moves the Stream to closed. See [Stream.RecvRstStream] for its
+// rules and errors.
 func (j HalfClosedRemoteStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
 	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
 }
@@ -455,27 +494,26 @@ func (j HalfClosedRemoteStream) SendWindowUpdate(ctx context.Context, c ...fsm.C
 }
 
 // RecvWindowUpdate keeps the Stream half_closed_remote; the handle holds the
-// new revision.
+// new revision. See [Stream.RecvWindowUpdate] for its rules and errors.
 func (j HalfClosedRemoteStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream half_closed_remote; the handle holds the new
-// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
-// it.
+// revision. The frame is possible everywhere and changes nothing; RFC 9113
+// advises against it.
 func (j HalfClosedRemoteStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream half_closed_remote; the handle holds the new
-// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
-// it.
+// revision. The frame is possible everywhere and changes nothing; RFC 9113
+// advises against it.
 func (j HalfClosedRemoteStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
 }
 
-// ClosedStream is a Stream that is closed, in the hands of one actor. Both
-// sides are ended.
+// ClosedStream is the handle of a Stream that is closed. Both sides are ended.
 type ClosedStream struct {
 	*held
 }
@@ -489,24 +527,27 @@ func (j ClosedStream) ClosedBy() ClosedBy {
 }
 
 // RecvHeaders looks at the Stream. A HEADERS frame came. Where it must not, the
-// error says which one RFC 9113 asks for.
+// error says which one RFC 9113 asks for. See [Stream.RecvHeaders] for its
+// rules and errors.
 func (j ClosedStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
 	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
 }
 
 // RecvData looks at the Stream. A DATA frame came. Where it must not, the error
-// says which one RFC 9113 asks for.
+// says which one RFC 9113 asks for. See [Stream.RecvData] for its rules and
+// errors.
 func (j ClosedStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
 	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
 }
 
-// RecvPushPromise is refused as long as the Stream is closed. The peer promises
-// this stream, on another one.
+// RecvPushPromise is refused while the Stream is closed. The peer promises this
+// stream, on another one. See [Stream.RecvPushPromise] for its rules and
+// errors.
 func (j ClosedStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
 }
 
-// AfterSendHeaders is what SendHeaders led to: OpenStream,
+// AfterSendHeaders is the result of SendHeaders: OpenStream,
 // HalfClosedLocalStream, HalfClosedRemoteStream or ClosedStream.
 //
 //sumtype:decl
@@ -520,9 +561,9 @@ func (HalfClosedLocalStream) afterSendHeaders()  {}
 func (HalfClosedRemoteStream) afterSendHeaders() {}
 func (ClosedStream) afterSendHeaders()           {}
 
-// AfterRecvHeaders is what RecvHeaders led to: OpenStream,
-// HalfClosedLocalStream, HalfClosedRemoteStream or ClosedStream. After a call
-// that was recorded and changed nothing, RecordOnly of its Outcome is set.
+// AfterRecvHeaders is the result of RecvHeaders: OpenStream,
+// HalfClosedLocalStream, HalfClosedRemoteStream or ClosedStream. Its Outcome
+// has RecordOnly set if the call was recorded and changed nothing.
 //
 //sumtype:decl
 type AfterRecvHeaders interface {
@@ -535,7 +576,7 @@ func (HalfClosedLocalStream) afterRecvHeaders()  {}
 func (HalfClosedRemoteStream) afterRecvHeaders() {}
 func (ClosedStream) afterRecvHeaders()           {}
 
-// AfterSendData is what SendData led to: OpenStream, HalfClosedLocalStream,
+// AfterSendData is the result of SendData: OpenStream, HalfClosedLocalStream,
 // HalfClosedRemoteStream or ClosedStream.
 //
 //sumtype:decl
@@ -549,9 +590,9 @@ func (HalfClosedLocalStream) afterSendData()  {}
 func (HalfClosedRemoteStream) afterSendData() {}
 func (ClosedStream) afterSendData()           {}
 
-// AfterRecvData is what RecvData led to: OpenStream, HalfClosedLocalStream,
-// HalfClosedRemoteStream or ClosedStream. After a call that was recorded and
-// changed nothing, RecordOnly of its Outcome is set.
+// AfterRecvData is the result of RecvData: OpenStream, HalfClosedLocalStream,
+// HalfClosedRemoteStream or ClosedStream. Its Outcome has RecordOnly set if the
+// call was recorded and changed nothing.
 //
 //sumtype:decl
 type AfterRecvData interface {

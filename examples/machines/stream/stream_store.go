@@ -56,21 +56,30 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Stream]
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Stream, its event and the request id, or nothing. It is safe for
-// use by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Stream, its event and the
+// request id, or nothing, and returns what it wrote. Its target, where it has
+// one, is the Stream as the caller has seen it: the record, an outcome or an
+// fsm.Ref.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core *fsm.Machine[Stream]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, error) {
 	core, err := fsm.NewMachine(ctx, store, &descriptor, nil, opts...)
 	if err != nil {
@@ -79,70 +88,87 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a Stream out of its log. It applies what the events say and
-// evaluates no rule, so an old log folds under a new specification.
+// Fold makes a Stream from its log. It applies the events and checks no rule,
+// so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Stream, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Name makes a Stream in state idle. An empty id stands for a new one. One that
-// is there with the same connection and number is returned as it is, with
-// Existing set.
+// Name makes a Stream in state idle. An empty id stands for a new one; an id
+// that is taken is refused with fsm.ErrExists. An existing record with the same
+// connection and number is returned as it is, with Existing set. The number is
+// used for the first time.
+//
+// It sets connection, number and initiator to the inputs.
 func (m *Machine) Name(ctx context.Context, id string, in NameInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, nameCall(opName, id, in, c))
 }
 
 // SendHeaders moves a Stream from idle, reserved_local, open or
 // half_closed_remote to half_closed_local, open, closed or half_closed_remote.
+// See [Stream.SendHeaders] for its rules and errors.
 func (m *Machine) SendHeaders(ctx context.Context, at fsm.Target, in SendHeadersInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, sendHeadersCall(opSendHeaders, in, c))
 }
 
 // RecvHeaders moves a Stream from idle, reserved_local, reserved_remote, open,
 // half_closed_local, half_closed_remote or closed to half_closed_remote, open,
-// closed or half_closed_local.
+// closed or half_closed_local. A HEADERS frame came. Where it must not, the
+// error says which one RFC 9113 asks for. See [Stream.RecvHeaders] for its
+// rules and errors.
 func (m *Machine) RecvHeaders(ctx context.Context, at fsm.Target, in RecvHeadersInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, recvHeadersCall(opRecvHeaders, in, c))
 }
 
 // SendData moves a Stream from open or half_closed_remote to open,
-// half_closed_local, half_closed_remote or closed.
+// half_closed_local, half_closed_remote or closed. See [Stream.SendData] for
+// its rules and errors.
 func (m *Machine) SendData(ctx context.Context, at fsm.Target, in SendDataInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, sendDataCall(opSendData, in, c))
 }
 
 // RecvData moves a Stream from idle, reserved_local, reserved_remote, open,
 // half_closed_local, half_closed_remote or closed to open, half_closed_remote,
-// half_closed_local or closed.
+// half_closed_local or closed. A DATA frame came. Where it must not, the error
+// says which one RFC 9113 asks for. See [Stream.RecvData] for its rules and
+// errors.
 func (m *Machine) RecvData(ctx context.Context, at fsm.Target, in RecvDataInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, recvDataCall(opRecvData, in, c))
 }
 
-// SendPushPromise moves a Stream from idle to reserved_local.
+// SendPushPromise moves a Stream from idle to reserved_local. It promises this
+// stream, on another one.
+//
+// It returns ErrNotInitiator unless initiator == local.
 func (m *Machine) SendPushPromise(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, sendPushPromiseCall(opSendPushPromise, c))
 }
 
 // RecvPushPromise moves a Stream from idle, reserved_local, reserved_remote,
-// open, half_closed_local, half_closed_remote or closed to reserved_remote.
+// open, half_closed_local, half_closed_remote or closed to reserved_remote. The
+// peer promises this stream, on another one. See [Stream.RecvPushPromise] for
+// its rules and errors.
 func (m *Machine) RecvPushPromise(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, recvPushPromiseCall(opRecvPushPromise, c))
 }
 
 // SendRstStream moves a Stream from reserved_local, reserved_remote, open,
 // half_closed_local or half_closed_remote to closed.
+//
+// It sets closed_by to rst_sent and error_code to the input.
 func (m *Machine) SendRstStream(ctx context.Context, at fsm.Target, in SendRstStreamInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, sendRstStreamCall(opSendRstStream, in, c))
 }
 
 // RecvRstStream moves a Stream from idle, reserved_local, reserved_remote,
-// open, half_closed_local or half_closed_remote to closed.
+// open, half_closed_local or half_closed_remote to closed. See
+// [Stream.RecvRstStream] for its rules and errors.
 func (m *Machine) RecvRstStream(ctx context.Context, at fsm.Target, in RecvRstStreamInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, recvRstStreamCall(opRecvRstStream, in, c))
 }
@@ -155,67 +181,76 @@ func (m *Machine) SendWindowUpdate(ctx context.Context, at fsm.Target, c fsm.Cal
 
 // RecvWindowUpdate moves a Stream from idle, reserved_local, reserved_remote,
 // open, half_closed_local or half_closed_remote to reserved_local, open,
-// half_closed_local or half_closed_remote.
+// half_closed_local or half_closed_remote. See [Stream.RecvWindowUpdate] for
+// its rules and errors.
 func (m *Machine) RecvWindowUpdate(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, recvWindowUpdateCall(opRecvWindowUpdate, c))
 }
 
 // SendPriority keeps a Stream idle, reserved_local, reserved_remote, open,
-// half_closed_local or half_closed_remote.
+// half_closed_local or half_closed_remote. The frame is possible everywhere and
+// changes nothing; RFC 9113 advises against it.
 func (m *Machine) SendPriority(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, sendPriorityCall(opSendPriority, c))
 }
 
 // RecvPriority keeps a Stream idle, reserved_local, reserved_remote, open,
-// half_closed_local or half_closed_remote.
+// half_closed_local or half_closed_remote. The frame is possible everywhere and
+// changes nothing; RFC 9113 advises against it.
 func (m *Machine) RecvPriority(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, recvPriorityCall(opRecvPriority, c))
 }
 
-// Skip moves a Stream from idle to closed. Its request id is made of operation
-// and revision, so two that run it converge.
+// Skip moves a Stream from idle to closed. The peer, or this endpoint, used a
+// higher number, so this one is over. The system runs it, without an actor; two
+// runs at one revision converge.
+//
+// It sets closed_by to skipped.
 func (m *Machine) Skip(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, skipCall(opSkip, c))
 }
 
 // CloseConnection moves a Stream from idle, reserved_local, reserved_remote,
-// open, half_closed_local or half_closed_remote to closed. Its request id is
-// made of operation and revision, so two that run it converge.
+// open, half_closed_local or half_closed_remote to closed. The connection is
+// gone. The system runs it, without an actor; two runs at one revision
+// converge.
+//
+// It sets closed_by to connection_lost.
 func (m *Machine) CloseConnection(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, closeConnectionCall(opCloseConnection, c))
 }
 
-// Record returns a Stream as it is stored, or fsm.ErrNotFound. One that breaks
-// a rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Stream, or fsm.ErrNotFound. If it breaks a rule,
+// the error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Stream, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Stream, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -225,9 +260,9 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 
 // OfConnection returns a page of the records in state open, half_closed_local
 // or half_closed_remote that have this connection, by number and id, and the
-// page behind it. A record that breaks a rule is left out; the error names it.
+// next page. It leaves out a record that breaks a rule; the error names it.
 //
-// What ends with the connection.
+// The streams that end with the connection.
 func (m *Machine) OfConnection(ctx context.Context, connection string, page fsm.Page) ([]Stream, fsm.Page, error) {
 	l := fsmimpl.Lookup{
 		Name:    "of_connection",
@@ -248,14 +283,14 @@ func (m *Machine) ByNumber(ctx context.Context, connection string, number int64)
 	return m.core.Find(ctx, &l, []any{connection, number})
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -266,9 +301,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Stream]) error { return collect(m.over(core)) })
 }
@@ -280,13 +315,14 @@ func (m *Machine) over(core *fsm.Machine[Stream]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Stream] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

@@ -4,8 +4,9 @@
 // Airflow, one task in one run of a DAG.
 //
 // The pure layer is the methods of TaskInstance and the functions that make
-// one: no input or output, no clock, and the record is untouched when they
-// refuse. The durable layer is Machine: the same operations over a store.
+// one. They do no input or output, know no clock, and leave the record as it is
+// when they refuse. The durable layer is Machine: the same operations over a
+// store. Begin with [Migrate] and [Open].
 package taskinstance
 
 import (
@@ -21,7 +22,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a TaskInstance. The zero State is no state.
+// State is the state of a TaskInstance. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -29,8 +30,8 @@ const (
 	// StateNone: what it depends on is not done. Absent: ended_at and
 	// trigger_ends_at.
 	StateNone State = iota + 1
-	// StateScheduled: should run; no executor has it yet. Absent: ended_at and
-	// trigger_ends_at.
+	// StateScheduled: it should run; no executor has it yet. Absent: ended_at
+	// and trigger_ends_at.
 	StateScheduled
 	// StateQueued: an executor has it and no worker yet. Present: queued_at.
 	// Absent: ended_at and trigger_ends_at.
@@ -39,11 +40,11 @@ const (
 	// heartbeat_at. Absent: ended_at and trigger_ends_at. Always: try_number >=
 	// 1.
 	StateRunning
-	// StateRestarting: was cleared while it ran; its worker is being stopped.
-	// Present: started_at. Absent: ended_at and trigger_ends_at. Always:
-	// try_number >= 1.
+	// StateRestarting: it was cleared while it ran; its worker is being
+	// stopped. Present: started_at. Absent: ended_at and trigger_ends_at.
+	// Always: try_number >= 1.
 	StateRestarting
-	// StateUpForRetry: has failed and will be tried again. Present:
+	// StateUpForRetry: it has failed and will be tried again. Present:
 	// next_try_at. Absent: ended_at and trigger_ends_at. Always: try_number >=
 	// 1.
 	StateUpForRetry
@@ -53,20 +54,20 @@ const (
 	// StateDeferred: a trigger waits for it; it holds no worker. Present:
 	// next_method. Absent: ended_at.
 	StateDeferred
-	// StateSuccess: is done. Final: finished, but it may be left again.
+	// StateSuccess: it is done. Final: finished, but it may be left again.
 	// Present: ended_at. Absent: trigger_ends_at.
 	StateSuccess
-	// StateFailed: has failed for good. Final: finished, but it may be left
+	// StateFailed: it has failed for good. Final: finished, but it may be left
 	// again. Present: ended_at. Absent: trigger_ends_at.
 	StateFailed
-	// StateSkipped: was left out, by a branch or by itself. Final: finished,
+	// StateSkipped: it was left out, by a branch or by itself. Final: finished,
 	// but it may be left again. Absent: trigger_ends_at.
 	StateSkipped
 	// StateUpstreamFailed: something before it failed that it needs. Final:
 	// finished, but it may be left again. Absent: trigger_ends_at.
 	StateUpstreamFailed
-	// StateRemoved: is no part of the DAG any more. Final: finished, but it may
-	// be left again.
+	// StateRemoved: it is no longer part of the DAG. Final: finished, but it
+	// may be left again.
 	StateRemoved
 )
 
@@ -101,7 +102,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -111,25 +112,25 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the
-// TaskInstance, or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the TaskInstance that a refused call found, or
+// its newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "taskinstance", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (State) Terminal() bool {
 	return false
 }
 
-// Final reports whether a record in the state is finished, though it may be
-// taken up again.
+// Final reports whether a record in the state is finished, though an operation
+// may leave it.
 func (s State) Final() bool {
 	return s == StateSuccess || s == StateFailed || s == StateSkipped || s == StateUpstreamFailed || s == StateRemoved
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpCreate        = "create"
 	OpSchedule      = "schedule"
@@ -156,8 +157,8 @@ const (
 	OpRestore       = "restore"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventCreated         = "created"
 	EventScheduled       = "scheduled"
@@ -184,7 +185,7 @@ const (
 	EventRestored        = "restored"
 )
 
-// MarkAs is a value of the input as of mark. The zero MarkAs is none.
+// MarkAs is a value of the input as of mark. Its zero value is invalid.
 type MarkAs uint8
 
 // The values, in the order of the specification.
@@ -215,7 +216,7 @@ func (m MarkAs) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(markAsNames[:], m, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (m *MarkAs) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(markAsNames[:], text, m, "value")
 }
@@ -223,18 +224,18 @@ func (m *MarkAs) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrExistsInRun: refused by the unique rule one_per_run.
+	// ErrExistsInRun is the refusal of the unique rule one_per_run.
 	ErrExistsInRun = fsmimpl.NewError("exists_in_run", "exists in run")
 )
 
 // TaskInstance is one record of the machine. Change it by its methods only:
-// they keep its revision and its invariants.
+// they keep its rules.
 //
 // Times are UTC, cut to microseconds.
 type TaskInstance struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -271,8 +272,8 @@ type TaskInstance struct {
 	Note fsm.Optional[string] `json:"note,omitzero"`
 }
 
-// Ref returns id and revision, so that a TaskInstance is a target of the
-// durable operations.
+// Ref returns id and revision, so that a TaskInstance is a target of Machine's
+// operations.
 func (j TaskInstance) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
 }
@@ -319,16 +320,25 @@ type Event struct {
 
 // CreateInput holds the inputs of Create.
 type CreateInput struct {
-	DagID    string
-	RunID    string
-	TaskID   string
+	// DagID: the DAG.
+	DagID string
+	// RunID: the run of the DAG.
+	RunID string
+	// TaskID: the task in the DAG.
+	TaskID string
+	// MapIndex: which of the mapped instances; -1 for a task that is not
+	// mapped; at least -1.
 	MapIndex int64
+	// MaxTries: how many of its failures are followed by another try; not
+	// negative.
 	MaxTries int64
 }
 
 // Create makes a TaskInstance in state none.
 //
 // The run of a DAG begins, so its task instances are made.
+//
+// It sets dag_id, run_id, task_id, map_index and max_tries to the inputs.
 func Create(id string, in CreateInput, now time.Time) (TaskInstance, Event, error) {
 	now = driver.Time(now)
 	j := TaskInstance{ID: id, CreatedAt: now}
@@ -380,7 +390,7 @@ func (j *TaskInstance) Schedule(now time.Time) (Event, error) {
 //
 // The time of the next try has come.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (j *TaskInstance) ScheduleAgain(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateUpForRetry && j.State != StateUpForReschedule {
@@ -393,6 +403,8 @@ func (j *TaskInstance) ScheduleAgain(now time.Time) (Event, error) {
 // Queue moves a TaskInstance from scheduled to queued.
 //
 // The scheduler gives it to an executor.
+//
+// It sets queued_at to now.
 func (j *TaskInstance) Queue(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateScheduled {
@@ -405,18 +417,18 @@ func (j *TaskInstance) Queue(now time.Time) (Event, error) {
 
 // TimeoutQueuedInput holds the inputs of TimeoutQueued.
 type TimeoutQueuedInput struct {
-	Requeue bool
+	Requeue bool // whether the scheduler tries another executor
 }
 
 // TimeoutQueued moves a TaskInstance from queued to scheduled or failed.
 //
 // The executor found no worker for it.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 //
 // The first of these that fits is taken:
 //   - if input.requeue == true: to scheduled
-//   - otherwise: to failed
+//   - otherwise: to failed; it sets ended_at to now
 func (j *TaskInstance) TimeoutQueued(in TimeoutQueuedInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateQueued {
@@ -437,7 +449,7 @@ func (j *TaskInstance) TimeoutQueued(in TimeoutQueuedInput, now time.Time) (Even
 //
 // The scheduler that queued it is gone, and no executor adopts it.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (j *TaskInstance) ResetOrphan(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateQueued && j.State != StateRunning && j.State != StateRestarting {
@@ -450,6 +462,9 @@ func (j *TaskInstance) ResetOrphan(now time.Time) (Event, error) {
 // Start moves a TaskInstance from queued to running.
 //
 // A worker begins.
+//
+// It sets hostname to the actor and started_at and heartbeat_at to now, clears
+// next_method, and adds 1 to try_number.
 func (j *TaskInstance) Start(actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.asked("start", actor); err != nil {
@@ -473,6 +488,8 @@ func (j *TaskInstance) Start(actor string, now time.Time) (Event, error) {
 // Heartbeat keeps a TaskInstance running.
 //
 // The worker is alive.
+//
+// It sets heartbeat_at to now.
 func (j *TaskInstance) Heartbeat(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRunning {
@@ -486,6 +503,8 @@ func (j *TaskInstance) Heartbeat(now time.Time) (Event, error) {
 // Succeed moves a TaskInstance from running to success.
 //
 // The task is done.
+//
+// It sets ended_at to now.
 func (j *TaskInstance) Succeed(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRunning {
@@ -498,17 +517,19 @@ func (j *TaskInstance) Succeed(now time.Time) (Event, error) {
 
 // FailInput holds the inputs of Fail.
 type FailInput struct {
-	Final     bool // whether it says that another try is of no use
-	NextTryAt time.Time
+	Final     bool      // whether it says that another try is of no use
+	NextTryAt time.Time // when it may be scheduled again
 }
 
 // Fail moves a TaskInstance from running to up_for_retry or failed.
 //
 // The task raised an error.
 //
+// It sets next_try_at to the input.
+//
 // The first of these that fits is taken:
 //   - if input.final == false and try_number <= max_tries: to up_for_retry
-//   - otherwise: to failed
+//   - otherwise: to failed; it sets ended_at to now
 func (j *TaskInstance) Fail(in FailInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.NextTryAt = driver.Time(in.NextTryAt)
@@ -533,18 +554,20 @@ func (j *TaskInstance) Fail(in FailInput, now time.Time) (Event, error) {
 
 // LoseInput holds the inputs of Lose.
 type LoseInput struct {
-	NextTryAt time.Time
+	NextTryAt time.Time // when it may be scheduled again
 }
 
 // Lose moves a TaskInstance from running to up_for_retry or failed.
 //
 // Its worker was not heard of for too long.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets next_try_at to the input.
 //
 // The first of these that fits is taken:
 //   - if try_number <= max_tries: to up_for_retry
-//   - otherwise: to failed
+//   - otherwise: to failed; it sets ended_at to now
 func (j *TaskInstance) Lose(in LoseInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.NextTryAt = driver.Time(in.NextTryAt)
@@ -570,6 +593,8 @@ func (j *TaskInstance) Lose(in LoseInput, now time.Time) (Event, error) {
 // SkipWork moves a TaskInstance from running to skipped.
 //
 // The task says that it is to be skipped.
+//
+// It sets ended_at to now.
 func (j *TaskInstance) SkipWork(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRunning {
@@ -582,12 +607,14 @@ func (j *TaskInstance) SkipWork(now time.Time) (Event, error) {
 
 // RescheduleInput holds the inputs of Reschedule.
 type RescheduleInput struct {
-	NextTryAt time.Time
+	NextTryAt time.Time // when it may be scheduled again
 }
 
 // Reschedule moves a TaskInstance from running to up_for_reschedule.
 //
 // A sensor gives its worker back and looks again later.
+//
+// It sets next_try_at to the input.
 func (j *TaskInstance) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.NextTryAt = driver.Time(in.NextTryAt)
@@ -604,13 +631,15 @@ func (j *TaskInstance) Reschedule(in RescheduleInput, now time.Time) (Event, err
 
 // DeferInput holds the inputs of Defer.
 type DeferInput struct {
-	NextMethod    string
-	TriggerEndsAt fsm.Optional[time.Time] // may be absent
+	NextMethod    string                  // where the task goes on after its trigger
+	TriggerEndsAt fsm.Optional[time.Time] // when its trigger is given up; may be absent
 }
 
 // Defer moves a TaskInstance from running to deferred.
 //
 // The task gives its worker back and waits for a trigger.
+//
+// It sets next_method and trigger_ends_at to the inputs.
 func (j *TaskInstance) Defer(in DeferInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.NextMethod); bad != "" {
@@ -632,6 +661,8 @@ func (j *TaskInstance) Defer(in DeferInput, now time.Time) (Event, error) {
 // Resume moves a TaskInstance from deferred to scheduled.
 //
 // The trigger fired.
+//
+// It clears trigger_ends_at.
 func (j *TaskInstance) Resume(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateDeferred {
@@ -646,7 +677,9 @@ func (j *TaskInstance) Resume(now time.Time) (Event, error) {
 //
 // The trigger did not fire in time; the task goes on and fails.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It clears trigger_ends_at.
 func (j *TaskInstance) GiveUpTrigger(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateDeferred {
@@ -687,6 +720,8 @@ func (j *TaskInstance) Skip(now time.Time) (Event, error) {
 
 // ClearInput holds the inputs of Clear.
 type ClearInput struct {
+	// MaxTries: how many of its failures are followed by another try; not
+	// negative.
 	MaxTries int64
 }
 
@@ -694,6 +729,9 @@ type ClearInput struct {
 // up_for_retry, up_for_reschedule, deferred or running to none or restarting.
 //
 // Somebody wants it to run again.
+//
+// It sets max_tries to the input, and clears ended_at, trigger_ends_at and
+// next_method.
 //
 // The first of these that fits is taken:
 //   - if it was running: to restarting
@@ -734,6 +772,8 @@ func (j *TaskInstance) Clear(in ClearInput, now time.Time) (Event, error) {
 // Kill moves a TaskInstance from restarting to up_for_retry.
 //
 // The worker of a cleared task instance is stopped.
+//
+// It sets next_try_at to now.
 func (j *TaskInstance) Kill(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRestarting {
@@ -746,8 +786,8 @@ func (j *TaskInstance) Kill(now time.Time) (Event, error) {
 
 // MarkInput holds the inputs of Mark.
 type MarkInput struct {
-	As   MarkAs
-	Note fsm.Optional[string] // may be absent
+	As   MarkAs               // how it ended
+	Note fsm.Optional[string] // what who marked it says; may be absent
 }
 
 // Mark moves a TaskInstance from none, scheduled, queued, running, restarting,
@@ -756,7 +796,10 @@ type MarkInput struct {
 //
 // Somebody says how it ended.
 //
-// It is run by an operator, who gives a reason.
+// An operator runs it, and gives a reason.
+//
+// It sets ended_at to now and note to the input (where it is sent), and clears
+// trigger_ends_at and next_method.
 //
 // The first of these that fits is taken:
 //   - if input.as == success: to success
@@ -850,6 +893,8 @@ func (j *TaskInstance) Remove(now time.Time) (Event, error) {
 // Restore moves a TaskInstance from removed to none.
 //
 // The task is in the DAG again.
+//
+// It clears ended_at, trigger_ends_at and next_method.
 func (j *TaskInstance) Restore(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRemoved {
@@ -863,8 +908,8 @@ func (j *TaskInstance) Restore(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the
-// TaskInstance: nil, or the refusal that its method returns. Guards and inputs
-// are not looked at; to try these, call the method on a copy.
+// TaskInstance: nil, or the refusal that its method returns. It does not look
+// at guards and inputs; to try these, call the method on a copy.
 func (j TaskInstance) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -903,8 +948,8 @@ func (j TaskInstance) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a TaskInstance breaks, whoever wrote it. An empty
-// list means that it may be worked on.
+// Check lists the rules that a TaskInstance breaks. Operations refuse one that
+// breaks a MUST rule.
 func Check(j TaskInstance) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

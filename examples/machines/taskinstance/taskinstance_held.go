@@ -14,42 +14,45 @@ import (
 // Holder is the machine as one actor uses it: each TaskInstance that it makes
 // or picks comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored TaskInstance, such as one that the actor
-// held before it was started again. It asks nothing of the store: each
-// operation finds out whether the TaskInstance is still so. It refuses one that
-// is in no state.
+// held before its process restarted. It does not read the store: an operation
+// finds out whether the TaskInstance has changed. It refuses a record without a
+// valid state.
 func Hold(m *Machine, j TaskInstance, actor string) (AnyTaskInstance, error) {
 	return handleAs[AnyTaskInstance](m.core.Hold(j, actor), nil)
 }
 
-// Create is that of Machine, with a handle for result.
+// Create is [Machine.Create] by the holder's actor. It returns the handle of
+// the TaskInstance.
 func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.Call) (AnyTaskInstance, error) {
 	out, err := h.m.Create(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[AnyTaskInstance](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// Queue is that of Machine, with a handle for result.
+// Queue is [Machine.Queue] by the holder's actor. It returns the handle of the
+// TaskInstance.
 func (h Holder) Queue(ctx context.Context, c ...fsm.Call) (QueuedTaskInstance, error) {
 	out, err := h.m.Queue(ctx, h.m.core.EngineCall(h.actor, c))
 	return handleAs[QueuedTaskInstance](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// QueueN is that of Machine, with handles for result.
+// QueueN is [Machine.QueueN] by the holder's actor. It returns handles.
 func (h Holder) QueueN(ctx context.Context, n int, c ...fsm.Call) ([]QueuedTaskInstance, error) {
 	outs, err := h.m.QueueN(ctx, n, h.m.core.EngineCall(h.actor, c))
 	list := make([]QueuedTaskInstance, len(outs))
@@ -68,16 +71,16 @@ func (h Holder) QueueN(ctx context.Context, n int, c ...fsm.Call) ([]QueuedTaskI
 // FailedTaskInstance, SkippedTaskInstance, UpstreamFailedTaskInstance or
 // RemovedTaskInstance. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyTaskInstance interface {
 	fsm.Target
-	// Record returns the TaskInstance as it is held.
+	// Record returns the TaskInstance as the handle last saw it.
 	Record() TaskInstance
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyTaskInstance()
 }
@@ -128,8 +131,8 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// NoneTaskInstance is a TaskInstance that is none, in the hands of one actor.
-// What it depends on is not done.
+// NoneTaskInstance is the handle of a TaskInstance that is none. What it
+// depends on is not done.
 type NoneTaskInstance struct {
 	*held
 }
@@ -158,8 +161,8 @@ func (j NoneTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTas
 	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
-// ScheduledTaskInstance is a TaskInstance that is scheduled, in the hands of
-// one actor. Should run; no executor has it yet.
+// ScheduledTaskInstance is the handle of a TaskInstance that is scheduled. It
+// should run; no executor has it yet.
 type ScheduledTaskInstance struct {
 	*held
 }
@@ -188,8 +191,8 @@ func (j ScheduledTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (Remov
 	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
-// QueuedTaskInstance is a TaskInstance that is queued, in the hands of one
-// actor. An executor has it and no worker yet.
+// QueuedTaskInstance is the handle of a TaskInstance that is queued. An
+// executor has it and no worker yet.
 type QueuedTaskInstance struct {
 	*held
 }
@@ -213,8 +216,8 @@ func (j QueuedTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedT
 	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
-// RunningTaskInstance is a TaskInstance that is running, in the hands of one
-// actor. A worker runs it.
+// RunningTaskInstance is the handle of a TaskInstance that is running. A worker
+// runs it.
 type RunningTaskInstance struct {
 	*held
 }
@@ -254,7 +257,7 @@ func (j RunningTaskInstance) Succeed(ctx context.Context, c ...fsm.Call) (Succes
 }
 
 // Fail moves the TaskInstance to up_for_retry or failed. The task raised an
-// error.
+// error. See [TaskInstance.Fail] for its rules and errors.
 func (j RunningTaskInstance) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (AfterFail, error) {
 	return handleAs[AfterFail](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
 }
@@ -278,12 +281,13 @@ func (j RunningTaskInstance) Defer(ctx context.Context, in DeferInput, c ...fsm.
 }
 
 // Clear moves the TaskInstance to restarting. Somebody wants it to run again.
+// See [TaskInstance.Clear] for its rules and errors.
 func (j RunningTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (RestartingTaskInstance, error) {
 	return handleAs[RestartingTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
 
-// RestartingTaskInstance is a TaskInstance that is restarting, in the hands of
-// one actor. Was cleared while it ran; its worker is being stopped.
+// RestartingTaskInstance is the handle of a TaskInstance that is restarting. It
+// was cleared while it ran; its worker is being stopped.
 type RestartingTaskInstance struct {
 	*held
 }
@@ -303,8 +307,8 @@ func (j RestartingTaskInstance) Kill(ctx context.Context, c ...fsm.Call) (UpForR
 	return handleAs[UpForRetryTaskInstance](j.EngineMove(ctx, killCall(opKill, j.EngineCall(c))))
 }
 
-// UpForRetryTaskInstance is a TaskInstance that is up_for_retry, in the hands
-// of one actor. Has failed and will be tried again.
+// UpForRetryTaskInstance is the handle of a TaskInstance that is up_for_retry.
+// It has failed and will be tried again.
 type UpForRetryTaskInstance struct {
 	upForRetryFields
 }
@@ -330,7 +334,8 @@ func (j UpForRetryTaskInstance) FailUpstream(ctx context.Context, c ...fsm.Call)
 	return handleAs[UpstreamFailedTaskInstance](j.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.EngineCall(c))))
 }
 
-// Clear moves the TaskInstance to none. Somebody wants it to run again.
+// Clear moves the TaskInstance to none. Somebody wants it to run again. See
+// [TaskInstance.Clear] for its rules and errors.
 func (j UpForRetryTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
 	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
@@ -340,8 +345,8 @@ func (j UpForRetryTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (Remo
 	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
-// UpForRescheduleTaskInstance is a TaskInstance that is up_for_reschedule, in
-// the hands of one actor. A sensor that looks again later.
+// UpForRescheduleTaskInstance is the handle of a TaskInstance that is
+// up_for_reschedule. A sensor that looks again later.
 type UpForRescheduleTaskInstance struct {
 	upForRetryFields
 }
@@ -354,7 +359,8 @@ func (j UpForRescheduleTaskInstance) FailUpstream(ctx context.Context, c ...fsm.
 	return handleAs[UpstreamFailedTaskInstance](j.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.EngineCall(c))))
 }
 
-// Clear moves the TaskInstance to none. Somebody wants it to run again.
+// Clear moves the TaskInstance to none. Somebody wants it to run again. See
+// [TaskInstance.Clear] for its rules and errors.
 func (j UpForRescheduleTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
 	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
@@ -364,8 +370,8 @@ func (j UpForRescheduleTaskInstance) Remove(ctx context.Context, c ...fsm.Call) 
 	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
-// DeferredTaskInstance is a TaskInstance that is deferred, in the hands of one
-// actor. A trigger waits for it; it holds no worker.
+// DeferredTaskInstance is the handle of a TaskInstance that is deferred. A
+// trigger waits for it; it holds no worker.
 type DeferredTaskInstance struct {
 	*held
 }
@@ -384,7 +390,8 @@ func (j DeferredTaskInstance) Resume(ctx context.Context, c ...fsm.Call) (Schedu
 	return handleAs[ScheduledTaskInstance](j.EngineMove(ctx, resumeCall(opResume, j.EngineCall(c))))
 }
 
-// Clear moves the TaskInstance to none. Somebody wants it to run again.
+// Clear moves the TaskInstance to none. Somebody wants it to run again. See
+// [TaskInstance.Clear] for its rules and errors.
 func (j DeferredTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
 	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
@@ -394,8 +401,8 @@ func (j DeferredTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (Remove
 	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
-// SuccessTaskInstance is a TaskInstance that is success, in the hands of one
-// actor. Is done.
+// SuccessTaskInstance is the handle of a TaskInstance that is success. It is
+// done.
 type SuccessTaskInstance struct {
 	successFields
 }
@@ -415,7 +422,8 @@ func (j successFields) EndedAt() time.Time {
 	return v
 }
 
-// Clear moves the TaskInstance to none. Somebody wants it to run again.
+// Clear moves the TaskInstance to none. Somebody wants it to run again. See
+// [TaskInstance.Clear] for its rules and errors.
 func (j SuccessTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
 	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
@@ -425,15 +433,16 @@ func (j SuccessTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (Removed
 	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
-// FailedTaskInstance is a TaskInstance that is failed, in the hands of one
-// actor. Has failed for good.
+// FailedTaskInstance is the handle of a TaskInstance that is failed. It has
+// failed for good.
 type FailedTaskInstance struct {
 	successFields
 }
 
 func (FailedTaskInstance) anyTaskInstance() {}
 
-// Clear moves the TaskInstance to none. Somebody wants it to run again.
+// Clear moves the TaskInstance to none. Somebody wants it to run again. See
+// [TaskInstance.Clear] for its rules and errors.
 func (j FailedTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
 	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
@@ -443,15 +452,16 @@ func (j FailedTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedT
 	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
-// SkippedTaskInstance is a TaskInstance that is skipped, in the hands of one
-// actor. Was left out, by a branch or by itself.
+// SkippedTaskInstance is the handle of a TaskInstance that is skipped. It was
+// left out, by a branch or by itself.
 type SkippedTaskInstance struct {
 	*held
 }
 
 func (SkippedTaskInstance) anyTaskInstance() {}
 
-// Clear moves the TaskInstance to none. Somebody wants it to run again.
+// Clear moves the TaskInstance to none. Somebody wants it to run again. See
+// [TaskInstance.Clear] for its rules and errors.
 func (j SkippedTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
 	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
@@ -461,15 +471,16 @@ func (j SkippedTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (Removed
 	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
-// UpstreamFailedTaskInstance is a TaskInstance that is upstream_failed, in the
-// hands of one actor. Something before it failed that it needs.
+// UpstreamFailedTaskInstance is the handle of a TaskInstance that is
+// upstream_failed. Something before it failed that it needs.
 type UpstreamFailedTaskInstance struct {
 	*held
 }
 
 func (UpstreamFailedTaskInstance) anyTaskInstance() {}
 
-// Clear moves the TaskInstance to none. Somebody wants it to run again.
+// Clear moves the TaskInstance to none. Somebody wants it to run again. See
+// [TaskInstance.Clear] for its rules and errors.
 func (j UpstreamFailedTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
 	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
 }
@@ -479,8 +490,8 @@ func (j UpstreamFailedTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (
 	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
 }
 
-// RemovedTaskInstance is a TaskInstance that is removed, in the hands of one
-// actor. Is no part of the DAG any more.
+// RemovedTaskInstance is the handle of a TaskInstance that is removed. It is no
+// longer part of the DAG.
 type RemovedTaskInstance struct {
 	*held
 }
@@ -492,7 +503,8 @@ func (j RemovedTaskInstance) Restore(ctx context.Context, c ...fsm.Call) (NoneTa
 	return handleAs[NoneTaskInstance](j.EngineMove(ctx, restoreCall(opRestore, j.EngineCall(c))))
 }
 
-// AfterFail is what Fail led to: UpForRetryTaskInstance or FailedTaskInstance.
+// AfterFail is the result of Fail: UpForRetryTaskInstance or
+// FailedTaskInstance.
 //
 //sumtype:decl
 type AfterFail interface {
@@ -503,33 +515,31 @@ type AfterFail interface {
 func (UpForRetryTaskInstance) afterFail() {}
 func (FailedTaskInstance) afterFail()     {}
 
-// WorkerConfig says what a worker does with each TaskInstance that it claims,
-// and how.
+// WorkerConfig says what a worker does with each TaskInstance that it claims.
 type WorkerConfig struct {
 	worker.Options
 
-	// Work does the work and ends the stay of the TaskInstance with the worker.
-	// Its context ends when the TaskInstance is lost, with a *worker.LostError
-	// for its cause, or when the worker stops. The lease is kept alive while it
-	// runs, whatever handle it has come to.
+	// Work does the work and moves the TaskInstance out of running and queued.
+	// Its context ends when the worker stops, or loses the TaskInstance; then
+	// context.Cause is a *worker.LostError. Heartbeats keep the lease alive
+	// while the TaskInstance is running.
 	Work func(ctx context.Context, j QueuedTaskInstance) error
 
-	// Failed writes down that Work returned an error, panicked
-	// (*fsm.PanicError) or left the TaskInstance as it was
-	// (worker.ErrUnfinished). Required.
+	// Failed records that Work returned an error, panicked (*fsm.PanicError) or
+	// left the TaskInstance as it was (worker.ErrUnfinished). Required.
 	Failed func(ctx context.Context, j AnyTaskInstance, cause error) error
 
-	// Release hands back what a worker that stops did not finish; nil leaves it
-	// to the end of the lease.
+	// Release hands back a TaskInstance that a stopping worker did not finish.
+	// If nil, it waits for the end of its lease.
 	Release func(ctx context.Context, j AnyTaskInstance) error
 }
 
-// NewWorker returns a worker that claims with Queue and keeps what it works on
-// alive with Heartbeat. Run it with Run; any number of workers may run, each
-// with an actor of its own.
+// NewWorker returns a worker that claims with Queue and keeps its claims alive
+// with Heartbeat. Any number of workers may run, each with an actor of its own.
+// See [worker.Run].
 //
-// The machine itself lets a claim last for 5m0s: Lease may be shorter, and need
-// not be given.
+// The machine lets a claim last for 5m0s. Lease may be shorter, and need not be
+// given.
 func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[TaskInstance], error) {
 	do := worker.Funcs[TaskInstance]{
 		Claim: func(ctx context.Context, n int, _ time.Time) ([]Outcome, error) {

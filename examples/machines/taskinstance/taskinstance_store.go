@@ -77,30 +77,40 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[TaskInstance]
 
-// Sources make up the inputs of the calls that triggers issue. They run before
-// the transaction; what they return is checked and logged as any input.
+// Sources return the inputs of calls that triggers issue. They run before the
+// transaction; their results are checked and logged as any input.
 type Sources struct {
 	TimeoutQueued func(j TaskInstance, now time.Time) (TimeoutQueuedInput, error)
 	Lose          func(j TaskInstance, now time.Time) (LoseInput, error)
 }
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the TaskInstance, its event and the request id, or nothing. It is safe
-// for use by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the TaskInstance, its event and
+// the request id, or nothing, and returns what it wrote. Its target, where it
+// has one, is the TaskInstance as the caller has seen it: the record, an
+// outcome or an fsm.Ref. A retry, the same call with the same request id,
+// returns the outcome of the first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core            *fsm.Machine[TaskInstance]
 	opTimeoutQueued *fsmimpl.Operation[TaskInstance]
 	opLose          *fsmimpl.Operation[TaskInstance]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Option) (*Machine, error) {
 	if sources.TimeoutQueued == nil {
 		return nil, errors.New("open taskinstance: timeout_queued has a trigger and inputs, but sources.TimeoutQueued is nil")
@@ -129,39 +139,48 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 	return &Machine{core: core, opTimeoutQueued: &ownTimeoutQueued, opLose: &ownLose}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a TaskInstance out of its log. It applies what the events say and
-// evaluates no rule, so an old log folds under a new specification.
+// Fold makes a TaskInstance from its log. It applies the events and checks no
+// rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (TaskInstance, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Create makes a TaskInstance in state none. An empty id stands for a new one.
-// One that is there with the same dag_id, run_id, task_id and map_index is
-// returned as it is, with Existing set.
+// Create makes a TaskInstance in state none. An empty id stands for a new one;
+// an id that is taken is refused with fsm.ErrExists. An existing record with
+// the same dag_id, run_id, task_id and map_index is returned as it is, with
+// Existing set. The run of a DAG begins, so its task instances are made.
+//
+// It sets dag_id, run_id, task_id, map_index and max_tries to the inputs.
 func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
-// Schedule moves a TaskInstance from none to scheduled.
+// Schedule moves a TaskInstance from none to scheduled. What it depends on is
+// done, so the scheduler lets it run.
 func (m *Machine) Schedule(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, scheduleCall(opSchedule, c))
 }
 
 // ScheduleAgain moves a TaskInstance from up_for_retry or up_for_reschedule to
-// scheduled. Its request id is made of operation and revision, so two that run
-// it converge.
+// scheduled. The time of the next try has come. The system runs it, without an
+// actor; two runs at one revision converge.
+//
+// [Machine.Sweep] runs it after next_try_at.
 func (m *Machine) ScheduleAgain(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, scheduleAgainCall(opScheduleAgain, c))
 }
 
-// Queue picks the first TaskInstance that fits and moves it from scheduled to
-// queued. Without one it returns fsm.ErrNothingToDo.
+// Queue picks the first TaskInstance that fits, by created_at, and moves it
+// from scheduled to queued. Without one it returns fsm.ErrNothingToDo. The
+// scheduler gives it to an executor.
+//
+// It sets queued_at to now.
 func (m *Machine) Queue(ctx context.Context, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, queueCall(opQueue, c))
 	if err != nil {
@@ -170,8 +189,8 @@ func (m *Machine) Queue(ctx context.Context, c fsm.Call) (Outcome, error) {
 	return outs[0], nil
 }
 
-// QueueN picks up to n records at once, under one request id. Without any it
-// returns fsm.ErrNothingToDo.
+// QueueN is Queue for up to n records at once, under one request id. Without
+// any it returns fsm.ErrNothingToDo.
 func (m *Machine) QueueN(ctx context.Context, n int, c fsm.Call) ([]Outcome, error) {
 	return m.core.Pick(ctx, n, queueCall(opQueue, c))
 }
@@ -181,143 +200,180 @@ func (m *Machine) QueueOf(ctx context.Context, at fsm.Target, c fsm.Call) (Outco
 	return m.core.Apply(ctx, at, queueCall(opQueue, c))
 }
 
-// TimeoutQueued moves a TaskInstance from queued to scheduled or failed. Its
-// request id is made of operation and revision, so two that run it converge.
+// TimeoutQueued moves a TaskInstance from queued to scheduled or failed. The
+// executor found no worker for it. The system runs it, without an actor; two
+// runs at one revision converge. See [TaskInstance.TimeoutQueued] for its rules
+// and errors. [Machine.Sweep] runs it after queued_at + 600s.
 func (m *Machine) TimeoutQueued(ctx context.Context, at fsm.Target, in TimeoutQueuedInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, timeoutQueuedCall(m.opTimeoutQueued, in, c))
 }
 
 // ResetOrphan moves a TaskInstance from queued, running or restarting to none.
-// Its request id is made of operation and revision, so two that run it
-// converge.
+// The scheduler that queued it is gone, and no executor adopts it. The system
+// runs it, without an actor; two runs at one revision converge.
 func (m *Machine) ResetOrphan(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, resetOrphanCall(opResetOrphan, c))
 }
 
-// Start moves a TaskInstance from queued to running.
+// Start moves a TaskInstance from queued to running. A worker begins.
+//
+// It sets hostname to the actor and started_at and heartbeat_at to now, clears
+// next_method, and adds 1 to try_number.
 func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
-// Heartbeat keeps a TaskInstance running.
+// Heartbeat keeps a TaskInstance running. The worker is alive.
+//
+// It sets heartbeat_at to now.
 func (m *Machine) Heartbeat(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, heartbeatCall(opHeartbeat, c))
 }
 
-// Succeed moves a TaskInstance from running to success.
+// Succeed moves a TaskInstance from running to success. The task is done.
+//
+// It sets ended_at to now.
 func (m *Machine) Succeed(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, succeedCall(opSucceed, c))
 }
 
-// Fail moves a TaskInstance from running to up_for_retry or failed.
+// Fail moves a TaskInstance from running to up_for_retry or failed. The task
+// raised an error. See [TaskInstance.Fail] for its rules and errors.
 func (m *Machine) Fail(ctx context.Context, at fsm.Target, in FailInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, failCall(opFail, in, c))
 }
 
-// Lose moves a TaskInstance from running to up_for_retry or failed. Its request
-// id is made of operation and revision, so two that run it converge.
+// Lose moves a TaskInstance from running to up_for_retry or failed. Its worker
+// was not heard of for too long. The system runs it, without an actor; two runs
+// at one revision converge. See [TaskInstance.Lose] for its rules and errors.
+// [Machine.Sweep] runs it after heartbeat_at + 300s.
 func (m *Machine) Lose(ctx context.Context, at fsm.Target, in LoseInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, loseCall(m.opLose, in, c))
 }
 
-// SkipWork moves a TaskInstance from running to skipped.
+// SkipWork moves a TaskInstance from running to skipped. The task says that it
+// is to be skipped.
+//
+// It sets ended_at to now.
 func (m *Machine) SkipWork(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, skipWorkCall(opSkipWork, c))
 }
 
-// Reschedule moves a TaskInstance from running to up_for_reschedule.
+// Reschedule moves a TaskInstance from running to up_for_reschedule. A sensor
+// gives its worker back and looks again later.
+//
+// It sets next_try_at to the input.
 func (m *Machine) Reschedule(ctx context.Context, at fsm.Target, in RescheduleInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, rescheduleCall(opReschedule, in, c))
 }
 
-// Defer moves a TaskInstance from running to deferred.
+// Defer moves a TaskInstance from running to deferred. The task gives its
+// worker back and waits for a trigger.
+//
+// It sets next_method and trigger_ends_at to the inputs.
 func (m *Machine) Defer(ctx context.Context, at fsm.Target, in DeferInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, deferCall(opDefer, in, c))
 }
 
-// Resume moves a TaskInstance from deferred to scheduled.
+// Resume moves a TaskInstance from deferred to scheduled. The trigger fired.
+//
+// It clears trigger_ends_at.
 func (m *Machine) Resume(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, resumeCall(opResume, c))
 }
 
-// GiveUpTrigger moves a TaskInstance from deferred to scheduled. Its request id
-// is made of operation and revision, so two that run it converge.
+// GiveUpTrigger moves a TaskInstance from deferred to scheduled. The trigger
+// did not fire in time; the task goes on and fails. The system runs it, without
+// an actor; two runs at one revision converge.
+//
+// It clears trigger_ends_at. [Machine.Sweep] runs it after trigger_ends_at.
 func (m *Machine) GiveUpTrigger(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, giveUpTriggerCall(opGiveUpTrigger, c))
 }
 
 // FailUpstream moves a TaskInstance from none, scheduled, up_for_retry or
-// up_for_reschedule to upstream_failed.
+// up_for_reschedule to upstream_failed. What it needs has failed.
 func (m *Machine) FailUpstream(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, failUpstreamCall(opFailUpstream, c))
 }
 
-// Skip moves a TaskInstance from none or scheduled to skipped.
+// Skip moves a TaskInstance from none or scheduled to skipped. A branch leaves
+// it out.
 func (m *Machine) Skip(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, skipCall(opSkip, c))
 }
 
 // Clear moves a TaskInstance from success, failed, skipped, upstream_failed,
 // up_for_retry, up_for_reschedule, deferred or running to none or restarting.
+// Somebody wants it to run again. See [TaskInstance.Clear] for its rules and
+// errors.
 func (m *Machine) Clear(ctx context.Context, at fsm.Target, in ClearInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, clearCall(opClear, in, c))
 }
 
-// Kill moves a TaskInstance from restarting to up_for_retry.
+// Kill moves a TaskInstance from restarting to up_for_retry. The worker of a
+// cleared task instance is stopped.
+//
+// It sets next_try_at to now.
 func (m *Machine) Kill(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, killCall(opKill, c))
 }
 
 // Mark moves a TaskInstance from none, scheduled, queued, running, restarting,
 // up_for_retry, up_for_reschedule, deferred, success, failed, skipped or
-// upstream_failed to success, failed or skipped.
+// upstream_failed to success, failed or skipped. Somebody says how it ended. An
+// operator runs it, and gives a reason. See [TaskInstance.Mark] for its rules
+// and errors.
 func (m *Machine) Mark(ctx context.Context, at fsm.Target, in MarkInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, markCall(opMark, in, c))
 }
 
 // Remove moves a TaskInstance from none, scheduled, queued, up_for_retry,
 // up_for_reschedule, deferred, success, failed, skipped or upstream_failed to
-// removed.
+// removed. The task is gone from the DAG.
 func (m *Machine) Remove(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, removeCall(opRemove, c))
 }
 
-// Restore moves a TaskInstance from removed to none.
+// Restore moves a TaskInstance from removed to none. The task is in the DAG
+// again.
+//
+// It clears ended_at, trigger_ends_at and next_method.
 func (m *Machine) Restore(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, restoreCall(opRestore, c))
 }
 
-// Record returns a TaskInstance as it is stored, or fsm.ErrNotFound. One that
-// breaks a rule comes beside fsm.ErrQuarantined.
+// Record returns the stored TaskInstance, or fsm.ErrNotFound. If it breaks a
+// rule, the error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (TaskInstance, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[TaskInstance, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -325,20 +381,22 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
-// Sweep runs the operations whose time has come and returns how many steps were
-// taken. Call it regularly; any number of sweepers may run.
+// Sweep runs what is due, and returns how many steps it took: ScheduleAgain
+// after next_try_at, TimeoutQueued after queued_at + 600s, Lose after
+// heartbeat_at + 300s and GiveUpTrigger after trigger_ends_at. Call it
+// regularly, from any number of processes, or let worker.Run do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -349,9 +407,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[TaskInstance]) error { return collect(m.over(core)) })
 }
@@ -363,13 +421,14 @@ func (m *Machine) over(core *fsm.Machine[TaskInstance]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[TaskInstance] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

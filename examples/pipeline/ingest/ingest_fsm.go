@@ -4,9 +4,10 @@
 // transitions are deterministic, repeats are recorded and change nothing, and
 // what hangs is found and retried.
 //
-// The pure layer is the methods of Job and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Job and the functions that make one. They do
+// no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package ingest
 
 import (
@@ -22,23 +23,23 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Job. The zero State is no state.
+// State is the state of a Job. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
 const (
-	// StatePending: queued, awaiting execution. Absent: stalls_at.
+	// StatePending: the job awaits execution. Absent: stalls_at.
 	StatePending State = iota + 1
-	// StateRunning: currently executing. Present: stalls_at. Always: attempts
+	// StateRunning: the job is executing. Present: stalls_at. Always: attempts
 	// >= 1.
 	StateRunning
-	// StateSucceeded: completed successfully. Terminal: nothing leaves it.
-	// Always: attempts >= 1.
+	// StateSucceeded: the job completed successfully. Terminal: nothing leaves
+	// it. Always: attempts >= 1.
 	StateSucceeded
-	// StateFailed: failed; may be retried. Always: attempts >= 1.
+	// StateFailed: the job failed and may be retried. Always: attempts >= 1.
 	StateFailed
-	// StateQuarantined: given up; only an operator leads it back. Always:
-	// attempts >= 1.
+	// StateQuarantined: the job is given up; only an operator leads it back.
+	// Always: attempts >= 1.
 	StateQuarantined
 )
 
@@ -65,7 +66,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -75,19 +76,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Job, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Job that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "ingest", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateSucceeded
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpEnqueue      = "enqueue"
 	OpStart        = "start"
@@ -101,8 +102,8 @@ const (
 	OpRetryStalled = "retry_stalled"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventEnqueue      = "enqueue"
 	EventStart        = "start"
@@ -119,21 +120,21 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNotDue: refused by the guard due.
+	// ErrNotDue is the refusal of the guard due (run_after <= now).
 	ErrNotDue = fsmimpl.NewError("not_due", "the job is not due yet")
-	// ErrNotStalled: refused by the guard no_progress and the guard
-	// has_stalled.
+	// ErrNotStalled is the refusal of the guard no_progress (stalls_at <= now)
+	// and the guard has_stalled (stalls_at is present).
 	ErrNotStalled = fsmimpl.NewError("not_stalled", "the job has shown signs of life")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Job struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -146,7 +147,7 @@ type Job struct {
 	StallsAt fsm.Optional[time.Time] `json:"stalls_at,omitzero"`
 }
 
-// Ref returns id and revision, so that a Job is a target of the durable
+// Ref returns id and revision, so that a Job is a target of Machine's
 // operations.
 func (j Job) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -177,7 +178,9 @@ type Event struct {
 
 // Enqueue makes a Job in state pending.
 //
-// Makes a job that may start at once.
+// It makes a job that may start at once.
+//
+// It sets run_after to now.
 func Enqueue(id string, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
@@ -195,8 +198,10 @@ func Enqueue(id string, now time.Time) (Job, Event, error) {
 
 // Start moves a Job from pending to running.
 //
-// Begins an execution; a call for a running job is recorded and is no new
+// It begins an execution; a call for a running job is recorded and is no new
 // attempt.
+//
+// It sets stalls_at to now + 600s and adds 1 to attempts.
 //
 // It is refused unless:
 //   - due: run_after <= now (ErrNotDue)
@@ -227,12 +232,14 @@ func (j *Job) Start(now time.Time) (Event, error) {
 
 // RescheduleInput holds the inputs of Reschedule.
 type RescheduleInput struct {
-	RunAfter time.Time
+	RunAfter time.Time // the job is not started before this instant
 }
 
 // Reschedule moves a Job from pending or failed to pending.
 //
-// Puts the job (back) into the queue, due at run_after.
+// It puts the job (back) into the queue, due at run_after.
+//
+// It sets run_after to the input and clears stalls_at.
 func (j *Job) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.RunAfter = driver.Time(in.RunAfter)
@@ -252,6 +259,8 @@ func (j *Job) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 //
 // The worker is alive; sets stalls_at forward, so that a long job does not look
 // stalled.
+//
+// It sets stalls_at to now + 600s.
 func (j *Job) Progress(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRunning {
@@ -268,6 +277,8 @@ func (j *Job) Progress(now time.Time) (Event, error) {
 // Succeed moves a Job from running to succeeded.
 //
 // The execution succeeded.
+//
+// It clears stalls_at.
 //
 // In succeeded the call is recorded and changes nothing.
 func (j *Job) Succeed(now time.Time) (Event, error) {
@@ -287,6 +298,8 @@ func (j *Job) Succeed(now time.Time) (Event, error) {
 //
 // The execution failed.
 //
+// It clears stalls_at.
+//
 // In failed the call is recorded and changes nothing.
 func (j *Job) Fail(now time.Time) (Event, error) {
 	now = driver.Time(now)
@@ -303,7 +316,7 @@ func (j *Job) Fail(now time.Time) (Event, error) {
 
 // Quarantine moves a Job from failed to quarantined.
 //
-// Gives a failed job up.
+// It gives a failed job up.
 //
 // In quarantined the call is recorded and changes nothing.
 func (j *Job) Quarantine(now time.Time) (Event, error) {
@@ -322,7 +335,9 @@ func (j *Job) Quarantine(now time.Time) (Event, error) {
 //
 // An operator gives a quarantined job another chance.
 //
-// It is run by an operator, who gives a reason.
+// An operator runs it, and gives a reason.
+//
+// It sets run_after to now and clears stalls_at.
 func (j *Job) Release(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.operated("release", actor, reason); err != nil {
@@ -339,10 +354,10 @@ func (j *Job) Release(actor, reason string, now time.Time) (Event, error) {
 
 // FailStalled moves a Job from running to failed.
 //
-// Fails a job that showed no progress for too long, and retries it in the same
-// transaction.
+// It fails a job that showed no progress for too long, and retries it in the
+// same transaction.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 //
 // It is refused unless:
 //   - no_progress: stalls_at <= now (ErrNotStalled)
@@ -360,10 +375,12 @@ func (j *Job) FailStalled(now time.Time) (Event, error) {
 
 // RetryStalled moves a Job from failed to pending.
 //
-// Puts a job that stalled back into the queue with a delay. It only follows
+// It puts a job that stalled back into the queue with a delay. It only follows
 // fail_stalled.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets run_after to now + 60s and clears stalls_at.
 //
 // It is refused unless:
 //   - has_stalled: stalls_at is present (ErrNotStalled)
@@ -385,8 +402,8 @@ func (j *Job) RetryStalled(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Job: nil, or
-// the refusal that its method returns. Guards and inputs are not looked at; to
-// try these, call the method on a copy.
+// the refusal that its method returns. It does not look at guards and inputs;
+// to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -413,8 +430,8 @@ func (j Job) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Job breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Job breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Job) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

@@ -14,41 +14,44 @@ import (
 // Holder is the machine as one actor uses it: each Job that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Job, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Job is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Job has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Job, actor string) (AnyJob, error) {
 	return handleAs[AnyJob](m.core.Hold(j, actor), nil)
 }
 
-// Enqueue is that of Machine, with a handle for result.
+// Enqueue is [Machine.Enqueue] by the holder's actor. It returns the handle of
+// the Job.
 func (h Holder) Enqueue(ctx context.Context, id string, c ...fsm.Call) (PendingJob, error) {
 	out, err := h.m.Enqueue(ctx, id, h.m.core.EngineCall(h.actor, c))
 	return handleAs[PendingJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// Start is that of Machine, with a handle for result.
+// Start is [Machine.Start] by the holder's actor. It returns the handle of the
+// Job.
 func (h Holder) Start(ctx context.Context, c ...fsm.Call) (RunningJob, error) {
 	out, err := h.m.Start(ctx, h.m.core.EngineCall(h.actor, c))
 	return handleAs[RunningJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// StartN is that of Machine, with handles for result.
+// StartN is [Machine.StartN] by the holder's actor. It returns handles.
 func (h Holder) StartN(ctx context.Context, n int, c ...fsm.Call) ([]RunningJob, error) {
 	outs, err := h.m.StartN(ctx, n, h.m.core.EngineCall(h.actor, c))
 	list := make([]RunningJob, len(outs))
@@ -63,16 +66,16 @@ func (h Holder) StartN(ctx context.Context, n int, c ...fsm.Call) ([]RunningJob,
 // AnyJob is a handle of a Job in whatever state it is: PendingJob, RunningJob,
 // SucceededJob, FailedJob or QuarantinedJob. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyJob interface {
 	fsm.Target
-	// Record returns the Job as it is held.
+	// Record returns the Job as the handle last saw it.
 	Record() Job
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyJob()
 }
@@ -107,28 +110,27 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// PendingJob is a Job that is pending, in the hands of one actor. Queued,
-// awaiting execution.
+// PendingJob is the handle of a Job that is pending. The job awaits execution.
 type PendingJob struct {
 	*held
 }
 
 func (PendingJob) anyJob() {}
 
-// Start moves the Job to running. Begins an execution; a call for a running job
-// is recorded and is no new attempt.
+// Start moves the Job to running. It begins an execution; a call for a running
+// job is recorded and is no new attempt. It returns ErrNotDue unless run_after
+// <= now.
 func (j PendingJob) Start(ctx context.Context, c ...fsm.Call) (RunningJob, error) {
 	return handleAs[RunningJob](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
 }
 
-// Reschedule keeps the Job pending; the handle holds the new revision. Puts the
-// job (back) into the queue, due at run_after.
+// Reschedule keeps the Job pending; the handle holds the new revision. It puts
+// the job (back) into the queue, due at run_after.
 func (j PendingJob) Reschedule(ctx context.Context, in RescheduleInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, rescheduleCall(opReschedule, in, j.EngineCall(c)))
 }
 
-// RunningJob is a Job that is running, in the hands of one actor. Currently
-// executing.
+// RunningJob is the handle of a Job that is running. The job is executing.
 type RunningJob struct {
 	*held
 }
@@ -157,7 +159,7 @@ func (j RunningJob) Fail(ctx context.Context, c ...fsm.Call) (FailedJob, error) 
 	return handleAs[FailedJob](j.EngineMove(ctx, failCall(opFail, j.EngineCall(c))))
 }
 
-// SucceededJob is a Job that is succeeded, in the hands of one actor. Completed
+// SucceededJob is the handle of a Job that is succeeded. The job completed
 // successfully.
 type SucceededJob struct {
 	*held
@@ -165,7 +167,7 @@ type SucceededJob struct {
 
 func (SucceededJob) anyJob() {}
 
-// FailedJob is a Job that is failed, in the hands of one actor. Failed; may be
+// FailedJob is the handle of a Job that is failed. The job failed and may be
 // retried.
 type FailedJob struct {
 	*held
@@ -173,18 +175,18 @@ type FailedJob struct {
 
 func (FailedJob) anyJob() {}
 
-// Reschedule moves the Job to pending. Puts the job (back) into the queue, due
-// at run_after.
+// Reschedule moves the Job to pending. It puts the job (back) into the queue,
+// due at run_after.
 func (j FailedJob) Reschedule(ctx context.Context, in RescheduleInput, c ...fsm.Call) (PendingJob, error) {
 	return handleAs[PendingJob](j.EngineMove(ctx, rescheduleCall(opReschedule, in, j.EngineCall(c))))
 }
 
-// Quarantine moves the Job to quarantined. Gives a failed job up.
+// Quarantine moves the Job to quarantined. It gives a failed job up.
 func (j FailedJob) Quarantine(ctx context.Context, c ...fsm.Call) (QuarantinedJob, error) {
 	return handleAs[QuarantinedJob](j.EngineMove(ctx, quarantineCall(opQuarantine, j.EngineCall(c))))
 }
 
-// QuarantinedJob is a Job that is quarantined, in the hands of one actor. Given
+// QuarantinedJob is the handle of a Job that is quarantined. The job is given
 // up; only an operator leads it back.
 type QuarantinedJob struct {
 	*held
@@ -192,32 +194,31 @@ type QuarantinedJob struct {
 
 func (QuarantinedJob) anyJob() {}
 
-// WorkerConfig says what a worker does with each Job that it claims, and how.
+// WorkerConfig says what a worker does with each Job that it claims.
 type WorkerConfig struct {
 	worker.Options
 
-	// Work does the work and ends the stay of the Job with the worker. Its
-	// context ends when the Job is lost, with a *worker.LostError for its
-	// cause, or when the worker stops. The lease is kept alive while it runs,
-	// whatever handle it has come to.
+	// Work does the work and moves the Job out of running. Its context ends
+	// when the worker stops, or loses the Job; then context.Cause is a
+	// *worker.LostError. Heartbeats keep the lease alive while the Job is
+	// running.
 	Work func(ctx context.Context, j RunningJob) error
 
-	// Failed writes down that Work returned an error, panicked
-	// (*fsm.PanicError) or left the Job as it was (worker.ErrUnfinished).
-	// Required.
+	// Failed records that Work returned an error, panicked (*fsm.PanicError) or
+	// left the Job as it was (worker.ErrUnfinished). Required.
 	Failed func(ctx context.Context, j AnyJob, cause error) error
 
-	// Release hands back what a worker that stops did not finish; nil leaves it
-	// to the end of the lease.
+	// Release hands back a Job that a stopping worker did not finish. If nil,
+	// it waits for the end of its lease.
 	Release func(ctx context.Context, j AnyJob) error
 }
 
-// NewWorker returns a worker that claims with Start and keeps what it works on
-// alive with Progress. Run it with Run; any number of workers may run, each
-// with an actor of its own.
+// NewWorker returns a worker that claims with Start and keeps its claims alive
+// with Progress. Any number of workers may run, each with an actor of its own.
+// See [worker.Run].
 //
-// The machine itself lets a claim last for 10m0s: Lease may be shorter, and
-// need not be given.
+// The machine lets a claim last for 10m0s. Lease may be shorter, and need not
+// be given.
 func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], error) {
 	do := worker.Funcs[Job]{
 		Claim: func(ctx context.Context, n int, _ time.Time) ([]Outcome, error) {

@@ -49,29 +49,39 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Job]
 
-// Probes asks the world outside the store; only an audit does. Each method
-// reports whether what it is named after is so.
+// Probes compare records with the world outside the store, for Audit alone.
+// Each method reports whether the fact of its name is true.
 type Probes interface {
 	// WorkerActive is asked for each Job that is running. A running job must
 	// have an active worker.
 	WorkerActive(ctx context.Context, j Job) (bool, error)
 }
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Job, its event and the request id, or nothing. It is safe for use
-// by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Job, its event and the request
+// id, or nothing, and returns what it wrote. Its target, where it has one, is
+// the Job as the caller has seen it: the record, an outcome or an fsm.Ref. A
+// retry, the same call with the same request id, returns the outcome of the
+// first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core *fsm.Machine[Job]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, error) {
 	core, err := fsm.NewMachine(ctx, store, &descriptor, nil, opts...)
 	if err != nil {
@@ -80,25 +90,33 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a Job out of its log. It applies what the events say and evaluates
-// no rule, so an old log folds under a new specification.
+// Fold makes a Job from its log. It applies the events and checks no rule, so
+// an old log folds under a new specification.
 func Fold(events []fsm.Event) (Job, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Enqueue makes a Job in state pending. An empty id stands for a new one.
+// Enqueue makes a Job in state pending. An empty id stands for a new one; an id
+// that is taken is refused with fsm.ErrExists. It makes a job that may start at
+// once.
+//
+// It sets run_after to now.
 func (m *Machine) Enqueue(ctx context.Context, id string, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, enqueueCall(opEnqueue, id, c))
 }
 
-// Start picks the first Job that fits and moves it from pending to running.
-// Without one it returns fsm.ErrNothingToDo.
+// Start picks the first Job that fits, by run_after, and moves it from pending
+// to running. Without one it returns fsm.ErrNothingToDo. It begins an
+// execution; a call for a running job is recorded and is no new attempt.
+//
+// It sets stalls_at to now + 600s and adds 1 to attempts. It returns ErrNotDue
+// unless run_after <= now.
 func (m *Machine) Start(ctx context.Context, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, startCall(opStart, c))
 	if err != nil {
@@ -107,8 +125,8 @@ func (m *Machine) Start(ctx context.Context, c fsm.Call) (Outcome, error) {
 	return outs[0], nil
 }
 
-// StartN picks up to n records at once, under one request id. Without any it
-// returns fsm.ErrNothingToDo.
+// StartN is Start for up to n records at once, under one request id. Without
+// any it returns fsm.ErrNothingToDo.
 func (m *Machine) StartN(ctx context.Context, n int, c fsm.Call) ([]Outcome, error) {
 	return m.core.Pick(ctx, n, startCall(opStart, c))
 }
@@ -118,79 +136,100 @@ func (m *Machine) StartOf(ctx context.Context, at fsm.Target, c fsm.Call) (Outco
 	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
-// Reschedule moves a Job from pending or failed to pending.
+// Reschedule moves a Job from pending or failed to pending. It puts the job
+// (back) into the queue, due at run_after.
+//
+// It sets run_after to the input and clears stalls_at.
 func (m *Machine) Reschedule(ctx context.Context, at fsm.Target, in RescheduleInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, rescheduleCall(opReschedule, in, c))
 }
 
-// Progress keeps a Job running.
+// Progress keeps a Job running. The worker is alive; sets stalls_at forward, so
+// that a long job does not look stalled.
+//
+// It sets stalls_at to now + 600s.
 func (m *Machine) Progress(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, progressCall(opProgress, c))
 }
 
-// Succeed moves a Job from running to succeeded.
+// Succeed moves a Job from running to succeeded. The execution succeeded.
+//
+// It clears stalls_at.
 func (m *Machine) Succeed(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, succeedCall(opSucceed, c))
 }
 
-// Fail moves a Job from running to failed.
+// Fail moves a Job from running to failed. The execution failed.
+//
+// It clears stalls_at.
 func (m *Machine) Fail(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, failCall(opFail, c))
 }
 
-// Quarantine moves a Job from failed to quarantined.
+// Quarantine moves a Job from failed to quarantined. It gives a failed job up.
 func (m *Machine) Quarantine(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, quarantineCall(opQuarantine, c))
 }
 
-// Release moves a Job from quarantined to pending.
+// Release moves a Job from quarantined to pending. An operator gives a
+// quarantined job another chance. An operator runs it, and gives a reason.
+//
+// It sets run_after to now and clears stalls_at.
 func (m *Machine) Release(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, releaseCall(opRelease, c))
 }
 
-// FailStalled moves a Job from running to failed. Its request id is made of
-// operation and revision, so two that run it converge.
+// FailStalled moves a Job from running to failed. It fails a job that showed no
+// progress for too long, and retries it in the same transaction. The system
+// runs it, without an actor; two runs at one revision converge.
+//
+// It returns ErrNotStalled unless stalls_at <= now. [Machine.Sweep] runs it
+// after stalls_at. RetryStalled follows in the same transaction.
 func (m *Machine) FailStalled(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, failStalledCall(opFailStalled, c))
 }
 
-// RetryStalled moves a Job from failed to pending. Its request id is made of
-// operation and revision, so two that run it converge.
+// RetryStalled moves a Job from failed to pending. It puts a job that stalled
+// back into the queue with a delay. It only follows fail_stalled. The system
+// runs it, without an actor; two runs at one revision converge.
+//
+// It sets run_after to now + 60s and clears stalls_at. It returns ErrNotStalled
+// unless stalls_at is present.
 func (m *Machine) RetryStalled(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, retryStalledCall(opRetryStalled, c))
 }
 
-// Record returns a Job as it is stored, or fsm.ErrNotFound. One that breaks a
-// rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Job, or fsm.ErrNotFound. If it breaks a rule, the
+// error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -198,20 +237,21 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
-// Sweep runs the operations whose time has come and returns how many steps were
-// taken. Call it regularly; any number of sweepers may run.
+// Sweep runs what is due, and returns how many steps it took: FailStalled after
+// stalls_at. Call it regularly, from any number of processes, or let worker.Run
+// do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -222,9 +262,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Job]) error { return collect(m.over(core)) })
 }
@@ -236,14 +276,15 @@ func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes. With probes it asks the
-// world outside, too; they may be nil.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes. Probes, unless nil, compare records with the world
+// outside.
 func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[audit.Finding, error] {
 	if probes != nil {
 		return audit.Run(ctx, m.core, probe(probes))

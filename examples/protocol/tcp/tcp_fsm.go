@@ -14,23 +14,23 @@ import (
 	"slices"
 )
 
-// State is the state of a Connection. The zero State is no state.
+// State is the state of a Connection. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
 const (
 	// StateClosed: there is no connection.
 	StateClosed State = iota + 1
-	// StateListen: waits for a peer.
+	// StateListen: it waits for a peer.
 	StateListen
-	// StateSynSent: has sent a SYN, and waits for one.
+	// StateSynSent: it has sent a SYN, and waits for one.
 	StateSynSent
-	// StateSynReceived: has sent and received a SYN, and waits for the
+	// StateSynReceived: it has sent and received a SYN, and waits for the
 	// acknowledgment of its own.
 	StateSynReceived
 	// StateEstablished: data goes both ways.
 	StateEstablished
-	// StateFinWait1: has sent a FIN, and waits for its acknowledgment or for
+	// StateFinWait1: it has sent a FIN, and waits for its acknowledgment or for
 	// the peer's FIN.
 	StateFinWait1
 	// StateFinWait2: its FIN is acknowledged; waits for the peer's.
@@ -40,10 +40,10 @@ const (
 	// StateClosing: both have sent a FIN, and the acknowledgment of its own is
 	// missing.
 	StateClosing
-	// StateLastAck: has answered the peer's FIN with its own, and waits for the
-	// acknowledgment.
+	// StateLastAck: it has answered the peer's FIN with its own, and waits for
+	// the acknowledgment.
 	StateLastAck
-	// StateTimeWait: waits until no segment can be under way any more.
+	// StateTimeWait: it waits until no segment can be under way any more.
 	StateTimeWait
 )
 
@@ -294,7 +294,7 @@ func (c *Connection) Close() (Event, error) {
 //
 // Two maximum segment lifetimes have passed.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (c *Connection) TimeOut() (Event, error) {
 	if c.State != StateTimeWait {
 		return Event{}, c.refuseState(OpTimeOut)
@@ -336,8 +336,8 @@ var possible = map[string][]State{
 }
 
 // Can reports whether an operation is possible in the state of the Connection:
-// nil, or the refusal that its method returns. Guards and inputs are not looked
-// at; to try these, call the method on a copy.
+// nil, or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (c Connection) Can(operation string) error {
 	if slices.Contains(possible[operation], c.State) {
 		return nil

@@ -3,9 +3,10 @@
 // Package lifecycle is the machine of Job: authoritative lifecycle of a
 // distributed job.
 //
-// The pure layer is the methods of Job and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Job and the functions that make one. They do
+// no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package lifecycle
 
 import (
@@ -21,7 +22,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Job. The zero State is no state.
+// State is the state of a Job. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -36,10 +37,10 @@ const (
 	// Present: owner and lease. Absent: result and error. Always: attempt >= 1.
 	StateRunning
 	// StateSucceeded: the job has its result. Terminal: nothing leaves it.
-	// Present: result. Absent: error.
+	// Present: result. Absent: error. Should be absent: owner and lease.
 	StateSucceeded
 	// StateFailed: the job has ended with an error. Terminal: nothing leaves
-	// it. Present: error. Absent: result.
+	// it. Present: error. Absent: result. Should be absent: owner and lease.
 	StateFailed
 	// StateStalled: the previous owner is no longer trusted; the job waits for
 	// another one. Absent: owner, lease, result and error.
@@ -70,7 +71,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -80,19 +81,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Job, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Job that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "lifecycle", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateSucceeded || s == StateFailed
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpEnqueue        = "enqueue"
 	OpClaimNext      = "claim_next"
@@ -104,8 +105,8 @@ const (
 	OpRequeueStalled = "requeue_stalled"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventEnqueued  = "enqueued"
 	EventClaimed   = "claimed"
@@ -120,25 +121,27 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNotOwner: refused by the guard owner_only. Only the worker that owns
-	// the job may do this.
+	// ErrNotOwner is the refusal of the guard owner_only. Only the worker that
+	// owns the job may do this.
 	ErrNotOwner = fsmimpl.NewError("not_owner", "not owner")
-	// ErrLeaseInThePast: refused by the guard lease_ahead.
+	// ErrLeaseInThePast is the refusal of the guard lease_ahead (now <
+	// input.lease).
 	ErrLeaseInThePast = fsmimpl.NewError("lease_in_the_past", "lease in the past")
-	// ErrLeaseShortened: refused by the guard lease_longer.
+	// ErrLeaseShortened is the refusal of the guard lease_longer (lease <=
+	// input.lease).
 	ErrLeaseShortened = fsmimpl.NewError("lease_shortened", "lease shortened")
-	// ErrLeaseStillLive: refused by the guard lease_over.
+	// ErrLeaseStillLive is the refusal of the guard lease_over (lease <= now).
 	ErrLeaseStillLive = fsmimpl.NewError("lease_still_live", "lease still live")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Job struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -159,7 +162,7 @@ type Job struct {
 	Attempt int64 `json:"attempt"`
 }
 
-// Ref returns id and revision, so that a Job is a target of the durable
+// Ref returns id and revision, so that a Job is a target of Machine's
 // operations.
 func (j Job) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -194,13 +197,18 @@ type Event struct {
 
 // EnqueueInput holds the inputs of Enqueue.
 type EnqueueInput struct {
-	DedupeKey fsm.Optional[string]   // may be absent
-	Payload   fsm.Optional[fsm.JSON] // may be absent
+	// DedupeKey: enqueueing the same key again returns the job that is there;
+	// may be absent.
+	DedupeKey fsm.Optional[string]
+	// Payload: the work to do; may be absent.
+	Payload fsm.Optional[fsm.JSON]
 }
 
 // Enqueue makes a Job in state queued.
 //
-// Makes a job, or returns the one that was made with the same dedupe_key.
+// It adds a job to the queue, or returns the one that has the same dedupe_key.
+//
+// It sets dedupe_key and payload to the inputs.
 func Enqueue(id string, in EnqueueInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
@@ -225,13 +233,17 @@ func Enqueue(id string, in EnqueueInput, now time.Time) (Job, Event, error) {
 
 // ClaimNextInput holds the inputs of ClaimNext.
 type ClaimNextInput struct {
+	// Lease: the instant at which the owner's claim ends unless a heartbeat
+	// extends it.
 	Lease time.Time
 }
 
 // ClaimNext moves a Job from queued or stalled to claimed.
 //
-// Gives a job to the worker that asks, the oldest one unless the worker names
-// one.
+// It gives a job to the worker that calls, the oldest one unless the worker
+// names one.
+//
+// It sets owner to the actor and lease to the input, and adds 1 to attempt.
 //
 // It is refused unless:
 //   - lease_ahead: now < input.lease (ErrLeaseInThePast)
@@ -283,12 +295,16 @@ func (j *Job) Start(actor string, now time.Time) (Event, error) {
 
 // HeartbeatInput holds the inputs of Heartbeat.
 type HeartbeatInput struct {
+	// Lease: the instant at which the owner's claim ends unless a heartbeat
+	// extends it.
 	Lease time.Time
 }
 
 // Heartbeat keeps a Job claimed or running.
 //
 // The owner is alive and extends its lease.
+//
+// It sets lease to the input.
 //
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
@@ -322,12 +338,14 @@ func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, 
 
 // CompleteInput holds the inputs of Complete.
 type CompleteInput struct {
-	Result fsm.JSON
+	Result fsm.JSON // what the work yielded
 }
 
 // Complete moves a Job from running to succeeded.
 //
 // The owner hands in the result.
+//
+// It sets result to the input, and clears owner and lease.
 //
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
@@ -354,12 +372,14 @@ func (j *Job) Complete(in CompleteInput, actor string, now time.Time) (Event, er
 
 // FailInput holds the inputs of Fail.
 type FailInput struct {
-	Error fsm.JSON
+	Error fsm.JSON // why the work failed
 }
 
 // Fail moves a Job from running to failed.
 //
 // The owner reports that the work failed.
+//
+// It sets error to the input, and clears owner and lease.
 //
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
@@ -386,8 +406,10 @@ func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 
 // Stall moves a Job from claimed or running to stalled.
 //
-// Takes the job away from an owner that let its lease end. The sweeper does it
-// in time; who asks for it stands in the event as its actor.
+// It takes the job away from an owner whose lease has ended. The sweeper does
+// it in time; a caller who does it is the actor of the event.
+//
+// It clears owner and lease.
 //
 // It is refused unless:
 //   - lease_over: lease <= now (ErrLeaseStillLive)
@@ -407,8 +429,8 @@ func (j *Job) Stall(now time.Time) (Event, error) {
 
 // RequeueStalled moves a Job from stalled to queued.
 //
-// Puts a stalled job back into the queue. Who asks need not own it, and stands
-// in the event as its actor.
+// It puts a stalled job back into the queue. Any caller may do so, and is the
+// actor of the event.
 func (j *Job) RequeueStalled(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateStalled {
@@ -419,8 +441,8 @@ func (j *Job) RequeueStalled(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Job: nil, or
-// the refusal that its method returns. Guards and inputs are not looked at; to
-// try these, call the method on a copy.
+// the refusal that its method returns. It does not look at guards and inputs;
+// to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -441,8 +463,8 @@ func (j Job) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Job breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Job breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Job) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

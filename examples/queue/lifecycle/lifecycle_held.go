@@ -14,41 +14,44 @@ import (
 // Holder is the machine as one actor uses it: each Job that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Job, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Job is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Job has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Job, actor string) (AnyJob, error) {
 	return handleAs[AnyJob](m.core.Hold(j, actor), nil)
 }
 
-// Enqueue is that of Machine, with a handle for result.
+// Enqueue is [Machine.Enqueue] by the holder's actor. It returns the handle of
+// the Job.
 func (h Holder) Enqueue(ctx context.Context, id string, in EnqueueInput, c ...fsm.Call) (AnyJob, error) {
 	out, err := h.m.Enqueue(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[AnyJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// ClaimNext is that of Machine, with a handle for result.
+// ClaimNext is [Machine.ClaimNext] by the holder's actor. It returns the handle
+// of the Job.
 func (h Holder) ClaimNext(ctx context.Context, in ClaimNextInput, c ...fsm.Call) (ClaimedJob, error) {
 	out, err := h.m.ClaimNext(ctx, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[ClaimedJob](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// ClaimNextN is that of Machine, with handles for result.
+// ClaimNextN is [Machine.ClaimNextN] by the holder's actor. It returns handles.
 func (h Holder) ClaimNextN(ctx context.Context, n int, in ClaimNextInput, c ...fsm.Call) ([]ClaimedJob, error) {
 	outs, err := h.m.ClaimNextN(ctx, n, in, h.m.core.EngineCall(h.actor, c))
 	list := make([]ClaimedJob, len(outs))
@@ -63,16 +66,16 @@ func (h Holder) ClaimNextN(ctx context.Context, n int, in ClaimNextInput, c ...f
 // AnyJob is a handle of a Job in whatever state it is: QueuedJob, ClaimedJob,
 // RunningJob, SucceededJob, FailedJob or StalledJob. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyJob interface {
 	fsm.Target
-	// Record returns the Job as it is held.
+	// Record returns the Job as the handle last saw it.
 	Record() Job
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyJob()
 }
@@ -109,22 +112,23 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// QueuedJob is a Job that is queued, in the hands of one actor. The job may be
-// claimed; nobody owns it.
+// QueuedJob is the handle of a Job that is queued. The job may be claimed;
+// nobody owns it.
 type QueuedJob struct {
 	*held
 }
 
 func (QueuedJob) anyJob() {}
 
-// ClaimNext moves the Job to claimed. Gives a job to the worker that asks, the
-// oldest one unless the worker names one.
+// ClaimNext moves the Job to claimed. It gives a job to the worker that calls,
+// the oldest one unless the worker names one. It returns ErrLeaseInThePast
+// unless now < input.lease.
 func (j QueuedJob) ClaimNext(ctx context.Context, in ClaimNextInput, c ...fsm.Call) (ClaimedJob, error) {
 	return handleAs[ClaimedJob](j.EngineMove(ctx, claimNextCall(opClaimNext, in, j.EngineCall(c))))
 }
 
-// ClaimedJob is a Job that is claimed, in the hands of one actor. One worker is
-// responsible and has not started yet.
+// ClaimedJob is the handle of a Job that is claimed. One worker is responsible
+// and has not started yet.
 type ClaimedJob struct {
 	claimedFields
 }
@@ -149,26 +153,29 @@ func (j claimedFields) Lease() time.Time {
 	return v
 }
 
-// Start moves the Job to running. The owner begins the work.
+// Start moves the Job to running. The owner begins the work. It returns
+// ErrNotOwner unless owner == actor.
 func (j ClaimedJob) Start(ctx context.Context, c ...fsm.Call) (RunningJob, error) {
 	return handleAs[RunningJob](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
 }
 
 // Heartbeat keeps the Job claimed; the handle holds the new revision. The owner
-// is alive and extends its lease.
+// is alive and extends its lease. It returns ErrNotOwner unless owner == actor,
+// ErrLeaseInThePast unless now < input.lease and ErrLeaseShortened unless lease
+// <= input.lease.
 func (j ClaimedJob) Heartbeat(ctx context.Context, in HeartbeatInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.EngineCall(c)))
 }
 
-// Stall moves the Job to stalled. Takes the job away from an owner that let its
-// lease end. The sweeper does it in time; who asks for it stands in the event
-// as its actor.
+// Stall moves the Job to stalled. It takes the job away from an owner whose
+// lease has ended. The sweeper does it in time; a caller who does it is the
+// actor of the event. It returns ErrLeaseStillLive unless lease <= now.
 func (j ClaimedJob) Stall(ctx context.Context, c ...fsm.Call) (StalledJob, error) {
 	return handleAs[StalledJob](j.EngineMove(ctx, stallCall(opStall, j.EngineCall(c))))
 }
 
-// RunningJob is a Job that is running, in the hands of one actor. The owner has
-// started and extends its lease by heartbeats.
+// RunningJob is the handle of a Job that is running. The owner has started and
+// extends its lease by heartbeats.
 type RunningJob struct {
 	claimedFields
 }
@@ -176,87 +183,91 @@ type RunningJob struct {
 func (RunningJob) anyJob() {}
 
 // Heartbeat keeps the Job running; the handle holds the new revision. The owner
-// is alive and extends its lease.
+// is alive and extends its lease. It returns ErrNotOwner unless owner == actor,
+// ErrLeaseInThePast unless now < input.lease and ErrLeaseShortened unless lease
+// <= input.lease.
 func (j RunningJob) Heartbeat(ctx context.Context, in HeartbeatInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.EngineCall(c)))
 }
 
-// Complete moves the Job to succeeded. The owner hands in the result.
+// Complete moves the Job to succeeded. The owner hands in the result. It
+// returns ErrNotOwner unless owner == actor.
 func (j RunningJob) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (SucceededJob, error) {
 	return handleAs[SucceededJob](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
 }
 
-// Fail moves the Job to failed. The owner reports that the work failed.
+// Fail moves the Job to failed. The owner reports that the work failed. It
+// returns ErrNotOwner unless owner == actor.
 func (j RunningJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (FailedJob, error) {
 	return handleAs[FailedJob](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
 }
 
-// Stall moves the Job to stalled. Takes the job away from an owner that let its
-// lease end. The sweeper does it in time; who asks for it stands in the event
-// as its actor.
+// Stall moves the Job to stalled. It takes the job away from an owner whose
+// lease has ended. The sweeper does it in time; a caller who does it is the
+// actor of the event. It returns ErrLeaseStillLive unless lease <= now.
 func (j RunningJob) Stall(ctx context.Context, c ...fsm.Call) (StalledJob, error) {
 	return handleAs[StalledJob](j.EngineMove(ctx, stallCall(opStall, j.EngineCall(c))))
 }
 
-// SucceededJob is a Job that is succeeded, in the hands of one actor. The job
-// has its result.
+// SucceededJob is the handle of a Job that is succeeded. The job has its
+// result.
 type SucceededJob struct {
 	*held
 }
 
 func (SucceededJob) anyJob() {}
 
-// FailedJob is a Job that is failed, in the hands of one actor. The job has
-// ended with an error.
+// FailedJob is the handle of a Job that is failed. The job has ended with an
+// error.
 type FailedJob struct {
 	*held
 }
 
 func (FailedJob) anyJob() {}
 
-// StalledJob is a Job that is stalled, in the hands of one actor. The previous
-// owner is no longer trusted; the job waits for another one.
+// StalledJob is the handle of a Job that is stalled. The previous owner is no
+// longer trusted; the job waits for another one.
 type StalledJob struct {
 	*held
 }
 
 func (StalledJob) anyJob() {}
 
-// ClaimNext moves the Job to claimed. Gives a job to the worker that asks, the
-// oldest one unless the worker names one.
+// ClaimNext moves the Job to claimed. It gives a job to the worker that calls,
+// the oldest one unless the worker names one. It returns ErrLeaseInThePast
+// unless now < input.lease.
 func (j StalledJob) ClaimNext(ctx context.Context, in ClaimNextInput, c ...fsm.Call) (ClaimedJob, error) {
 	return handleAs[ClaimedJob](j.EngineMove(ctx, claimNextCall(opClaimNext, in, j.EngineCall(c))))
 }
 
-// RequeueStalled moves the Job to queued. Puts a stalled job back into the
-// queue. Who asks need not own it, and stands in the event as its actor.
+// RequeueStalled moves the Job to queued. It puts a stalled job back into the
+// queue. Any caller may do so, and is the actor of the event.
 func (j StalledJob) RequeueStalled(ctx context.Context, c ...fsm.Call) (QueuedJob, error) {
 	return handleAs[QueuedJob](j.EngineMove(ctx, requeueStalledCall(opRequeueStalled, j.EngineCall(c))))
 }
 
-// WorkerConfig says what a worker does with each Job that it claims, and how.
+// WorkerConfig says what a worker does with each Job that it claims.
 type WorkerConfig struct {
 	worker.Options
 
-	// Work does the work and ends the stay of the Job with the worker. Its
-	// context ends when the Job is lost, with a *worker.LostError for its
-	// cause, or when the worker stops. The lease is kept alive while it runs,
-	// whatever handle it has come to.
+	// Work does the work and moves the Job out of claimed and running. Its
+	// context ends when the worker stops, or loses the Job; then context.Cause
+	// is a *worker.LostError. Heartbeats keep the lease alive while the Job is
+	// claimed or running.
 	Work func(ctx context.Context, j ClaimedJob) error
 
-	// Failed writes down that Work returned an error, panicked
-	// (*fsm.PanicError) or left the Job as it was (worker.ErrUnfinished).
-	// Required.
+	// Failed records that Work returned an error, panicked (*fsm.PanicError) or
+	// left the Job as it was (worker.ErrUnfinished). Required.
 	Failed func(ctx context.Context, j AnyJob, cause error) error
 
-	// Release hands back what a worker that stops did not finish; nil leaves it
-	// to the end of the lease.
+	// Release hands back a Job that a stopping worker did not finish. If nil,
+	// it waits for the end of its lease.
 	Release func(ctx context.Context, j AnyJob) error
 }
 
-// NewWorker returns a worker that claims with ClaimNext and keeps what it works
-// on alive with Heartbeat. Run it with Run; any number of workers may run, each
-// with an actor of its own.
+// NewWorker returns a worker that claims with ClaimNext and keeps its claims
+// alive with Heartbeat. Any number of workers may run, each with an actor of
+// its own. See [worker.Run].
 func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], error) {
 	do := worker.Funcs[Job]{
 		Claim: func(ctx context.Context, n int, until time.Time) ([]Outcome, error) {

@@ -57,21 +57,31 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Job]
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Job, its event and the request id, or nothing. It is safe for use
-// by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Job, its event and the request
+// id, or nothing, and returns what it wrote. Its target, where it has one, is
+// the Job as the caller has seen it: the record, an outcome or an fsm.Ref. A
+// retry, the same call with the same request id, returns the outcome of the
+// first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core *fsm.Machine[Job]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, error) {
 	core, err := fsm.NewMachine(ctx, store, &descriptor, nil, opts...)
 	if err != nil {
@@ -80,27 +90,35 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a Job out of its log. It applies what the events say and evaluates
-// no rule, so an old log folds under a new specification.
+// Fold makes a Job from its log. It applies the events and checks no rule, so
+// an old log folds under a new specification.
 func Fold(events []fsm.Event) (Job, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Enqueue makes a Job in state queued. An empty id stands for a new one. One
-// that is there with the same dedupe_key is returned as it is, with Existing
-// set.
+// Enqueue makes a Job in state queued. An empty id stands for a new one; an id
+// that is taken is refused with fsm.ErrExists. An existing record with the same
+// dedupe_key is returned as it is, with Existing set. It adds a job to the
+// queue, or returns the one that has the same dedupe_key.
+//
+// It sets dedupe_key and payload to the inputs.
 func (m *Machine) Enqueue(ctx context.Context, id string, in EnqueueInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, enqueueCall(opEnqueue, id, in, c))
 }
 
-// ClaimNext picks the first Job that fits and moves it from queued or stalled
-// to claimed. Without one it returns fsm.ErrNothingToDo.
+// ClaimNext picks the first Job that fits, by created_at, and moves it from
+// queued or stalled to claimed. Without one it returns fsm.ErrNothingToDo. It
+// gives a job to the worker that calls, the oldest one unless the worker names
+// one.
+//
+// It sets owner to the actor and lease to the input, and adds 1 to attempt. It
+// returns ErrLeaseInThePast unless now < input.lease.
 func (m *Machine) ClaimNext(ctx context.Context, in ClaimNextInput, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, claimNextCall(opClaimNext, in, c))
 	if err != nil {
@@ -109,8 +127,8 @@ func (m *Machine) ClaimNext(ctx context.Context, in ClaimNextInput, c fsm.Call) 
 	return outs[0], nil
 }
 
-// ClaimNextN picks up to n records at once, under one request id. Without any
-// it returns fsm.ErrNothingToDo.
+// ClaimNextN is ClaimNext for up to n records at once, under one request id.
+// Without any it returns fsm.ErrNothingToDo.
 func (m *Machine) ClaimNextN(ctx context.Context, n int, in ClaimNextInput, c fsm.Call) ([]Outcome, error) {
 	return m.core.Pick(ctx, n, claimNextCall(opClaimNext, in, c))
 }
@@ -120,67 +138,88 @@ func (m *Machine) ClaimNextOf(ctx context.Context, at fsm.Target, in ClaimNextIn
 	return m.core.Apply(ctx, at, claimNextCall(opClaimNext, in, c))
 }
 
-// Start moves a Job from claimed to running.
+// Start moves a Job from claimed to running. The owner begins the work.
+//
+// It returns ErrNotOwner unless owner == actor.
 func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
-// Heartbeat keeps a Job claimed or running.
+// Heartbeat keeps a Job claimed or running. The owner is alive and extends its
+// lease.
+//
+// It sets lease to the input. It returns ErrNotOwner unless owner == actor,
+// ErrLeaseInThePast unless now < input.lease and ErrLeaseShortened unless lease
+// <= input.lease.
 func (m *Machine) Heartbeat(ctx context.Context, at fsm.Target, in HeartbeatInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, heartbeatCall(opHeartbeat, in, c))
 }
 
-// Complete moves a Job from running to succeeded.
+// Complete moves a Job from running to succeeded. The owner hands in the
+// result.
+//
+// It sets result to the input, and clears owner and lease. It returns
+// ErrNotOwner unless owner == actor.
 func (m *Machine) Complete(ctx context.Context, at fsm.Target, in CompleteInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, completeCall(opComplete, in, c))
 }
 
-// Fail moves a Job from running to failed.
+// Fail moves a Job from running to failed. The owner reports that the work
+// failed.
+//
+// It sets error to the input, and clears owner and lease. It returns
+// ErrNotOwner unless owner == actor.
 func (m *Machine) Fail(ctx context.Context, at fsm.Target, in FailInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, failCall(opFail, in, c))
 }
 
-// Stall moves a Job from claimed or running to stalled.
+// Stall moves a Job from claimed or running to stalled. It takes the job away
+// from an owner whose lease has ended. The sweeper does it in time; a caller
+// who does it is the actor of the event.
+//
+// It clears owner and lease. It returns ErrLeaseStillLive unless lease <= now.
+// [Machine.Sweep] runs it after lease.
 func (m *Machine) Stall(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, stallCall(opStall, c))
 }
 
-// RequeueStalled moves a Job from stalled to queued.
+// RequeueStalled moves a Job from stalled to queued. It puts a stalled job back
+// into the queue. Any caller may do so, and is the actor of the event.
 func (m *Machine) RequeueStalled(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, requeueStalledCall(opRequeueStalled, c))
 }
 
-// Record returns a Job as it is stored, or fsm.ErrNotFound. One that breaks a
-// rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Job, or fsm.ErrNotFound. If it breaks a rule, the
+// error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -188,20 +227,21 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
-// Sweep runs the operations whose time has come and returns how many steps were
-// taken. Call it regularly; any number of sweepers may run.
+// Sweep runs what is due, and returns how many steps it took: Stall after
+// lease. Call it regularly, from any number of processes, or let worker.Run do
+// so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -212,9 +252,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Job]) error { return collect(m.over(core)) })
 }
@@ -226,13 +266,14 @@ func (m *Machine) over(core *fsm.Machine[Job]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

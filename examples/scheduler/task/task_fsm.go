@@ -3,9 +3,10 @@
 // Package task is the machine of Task: a Task of a single-node scheduler:
 // pending, running, completed, and back to pending after a crash.
 //
-// The pure layer is the methods of Task and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Task and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package task
 
 import (
@@ -20,14 +21,15 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Task. The zero State is no state.
+// State is the state of a Task. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
 const (
-	// StatePending: known to the scheduler and not started.
+	// StatePending: the scheduler knows the task and has not started it.
 	StatePending State = iota + 1
-	// StateRunning: started; the completion is not durably recorded yet.
+	// StateRunning: the task has started; its completion is not durably
+	// recorded yet.
 	StateRunning
 	// StateCompleted: the effects are applied and the completion is durable.
 	// Terminal: nothing leaves it.
@@ -55,7 +57,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -65,19 +67,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Task, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Task that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "task", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateCompleted
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpSubmit   = "submit"
 	OpStart    = "start"
@@ -85,8 +87,8 @@ const (
 	OpRecover  = "recover"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventSubmit   = "submit"
 	EventStart    = "start"
@@ -95,18 +97,18 @@ const (
 )
 
 // Task is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Task struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 }
 
-// Ref returns id and revision, so that a Task is a target of the durable
+// Ref returns id and revision, so that a Task is a target of Machine's
 // operations.
 func (j Task) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -133,7 +135,7 @@ type Event struct {
 
 // Submit makes a Task in state pending.
 //
-// Makes the task known to the scheduler.
+// It makes the task known to the scheduler.
 func Submit(id string, now time.Time) (Task, Event, error) {
 	now = driver.Time(now)
 	j := Task{ID: id, CreatedAt: now}
@@ -150,9 +152,10 @@ func Submit(id string, now time.Time) (Task, Event, error) {
 
 // Start moves a Task from pending to running.
 //
-// Selects the oldest pending task, persists that it runs and then executes it.
+// It selects the oldest pending task, persists that it runs and then executes
+// it.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (j *Task) Start(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StatePending {
@@ -164,10 +167,10 @@ func (j *Task) Start(now time.Time) (Event, error) {
 
 // Complete moves a Task from running to completed.
 //
-// Records that the effect was applied. Only the delivery of the effect leads
+// It records that the effect was applied. Only the delivery of the effect leads
 // here.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (j *Task) Complete(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRunning {
@@ -179,9 +182,9 @@ func (j *Task) Complete(now time.Time) (Event, error) {
 
 // Recover moves a Task from running to pending.
 //
-// Makes a task that a crash interrupted eligible again.
+// It makes a task that a crash interrupted eligible again.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (j *Task) Recover(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRunning {
@@ -192,8 +195,8 @@ func (j *Task) Recover(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Task: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Task) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -208,8 +211,8 @@ func (j Task) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Task breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Task breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Task) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

@@ -43,10 +43,11 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Task]
 
-// Effects does the work outside the record.
+// Effects does the work outside the record. The application implements it.
 type Effects interface {
 	// ExecuteTask is the effect of Start; key is made of id. It runs after the
 	// commit, at least once: again after an error and after a crash, so it must
@@ -54,18 +55,26 @@ type Effects interface {
 	ExecuteTask(ctx context.Context, j Task, key string, e fsm.Event) error
 }
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Task, its event and the request id, or nothing. It is safe for use
-// by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Task, its event and the
+// request id, or nothing, and returns what it wrote. Its target, where it has
+// one, is the Task as the caller has seen it: the record, an outcome or an
+// fsm.Ref.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core *fsm.Machine[Task]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Option) (*Machine, error) {
 	if effects == nil {
 		return nil, errors.New("open task: the machine has effects, but none were handed in")
@@ -82,25 +91,31 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a Task out of its log. It applies what the events say and
-// evaluates no rule, so an old log folds under a new specification.
+// Fold makes a Task from its log. It applies the events and checks no rule, so
+// an old log folds under a new specification.
 func Fold(events []fsm.Event) (Task, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Submit makes a Task in state pending. An empty id stands for a new one.
+// Submit makes a Task in state pending. An empty id stands for a new one; an id
+// that is taken is refused with fsm.ErrExists. It makes the task known to the
+// scheduler.
 func (m *Machine) Submit(ctx context.Context, id string, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, submitCall(opSubmit, id, c))
 }
 
-// Start picks the first Task that fits and moves it from pending to running.
-// Without one it returns fsm.ErrNothingToDo.
+// Start picks the first Task that fits, by created_at, and moves it from
+// pending to running. Without one it returns fsm.ErrNothingToDo. It selects the
+// oldest pending task, persists that it runs and then executes it. The system
+// runs it, without an actor; two runs at one revision converge.
+//
+// [Effects.ExecuteTask] is performed after the commit. Complete follows.
 func (m *Machine) Start(ctx context.Context, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, startCall(opStart, c))
 	if err != nil {
@@ -109,8 +124,8 @@ func (m *Machine) Start(ctx context.Context, c fsm.Call) (Outcome, error) {
 	return outs[0], nil
 }
 
-// StartN picks up to n records at once, under one request id. Without any it
-// returns fsm.ErrNothingToDo.
+// StartN is Start for up to n records at once, under one request id. Without
+// any it returns fsm.ErrNothingToDo.
 func (m *Machine) StartN(ctx context.Context, n int, c fsm.Call) ([]Outcome, error) {
 	return m.core.Pick(ctx, n, startCall(opStart, c))
 }
@@ -120,43 +135,46 @@ func (m *Machine) StartOf(ctx context.Context, at fsm.Target, c fsm.Call) (Outco
 	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
-// Recover moves a Task from running to pending. Its request id is made of
-// operation and revision, so two that run it converge.
+// Recover moves a Task from running to pending. It makes a task that a crash
+// interrupted eligible again. The system runs it, without an actor; two runs at
+// one revision converge.
+//
+// [Machine.Startup] runs it after a crash.
 func (m *Machine) Recover(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, recoverCall(opRecover, c))
 }
 
-// Record returns a Task as it is stored, or fsm.ErrNotFound. One that breaks a
-// rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Task, or fsm.ErrNotFound. If it breaks a rule, the
+// error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Task, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Task, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -164,28 +182,28 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
-// Startup recovers what a crash has left behind and returns how many steps were
-// taken. Call it once, before anything else, while no other process works on
-// the machine.
+// Startup recovers what a crash has left behind and returns how many steps it
+// took. Call it once, before anything else, while no other process works on the
+// machine.
 func (m *Machine) Startup(ctx context.Context) (int, error) {
 	return m.core.Startup(ctx)
 }
 
 // Deliver performs the effects that are due and returns how many succeeded.
-// Call it regularly. It refuses until Startup has run: what a crash left behind
-// must not be delivered.
+// Call it regularly, from any number of processes, or let worker.Run do so. It
+// refuses until Startup has run.
 func (m *Machine) Deliver(ctx context.Context) (int, error) {
 	return m.core.Deliver(ctx)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -196,9 +214,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Task]) error { return collect(m.over(core)) })
 }
@@ -210,13 +228,14 @@ func (m *Machine) over(core *fsm.Machine[Task]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Task] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

@@ -4,9 +4,10 @@
 // endpoint of somebody else: due until the endpoint has taken it, or a dead
 // letter when it has not within an hour.
 //
-// The pure layer is the methods of Notice and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Notice and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package notice
 
 import (
@@ -21,7 +22,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Notice. The zero State is no state.
+// State is the state of a Notice. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -61,7 +62,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -71,19 +72,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Notice,
-// or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Notice that a refused call found, or its
+// newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "notice", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateDelivered || s == StateDropped
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpPublish = "publish"
 	OpConfirm = "confirm"
@@ -92,8 +93,8 @@ const (
 	OpDrop    = "drop"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventPublish = "publish"
 	EventConfirm = "confirm"
@@ -103,13 +104,13 @@ const (
 )
 
 // Notice is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Notice struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -123,7 +124,7 @@ type Notice struct {
 	GiveUpAt fsm.Optional[time.Time] `json:"give_up_at,omitzero"`
 }
 
-// Ref returns id and revision, so that a Notice is a target of the durable
+// Ref returns id and revision, so that a Notice is a target of Machine's
 // operations.
 func (j Notice) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -155,20 +156,22 @@ type Event struct {
 
 // PublishInput holds the inputs of Publish.
 type PublishInput struct {
-	Topic string
-	Body  fsm.JSON
+	Topic string   // what the notice is about, such as an order's number
+	Body  fsm.JSON // what is sent
 }
 
-// PublishPeers is what Publish must know of the other records. The durable form
-// counts them under a lock.
+// PublishPeers is what Publish must know of other records. Machine counts them
+// under a lock.
 type PublishPeers struct {
 	Number int64 // the next number for the same topic, from 1
 }
 
 // Publish makes a Notice in state due.
 //
-// Makes a notice known. It is sent after the commit, again and again until it
-// is taken.
+// It makes a notice known. It is sent after the commit, again and again until
+// it is taken.
+//
+// It sets topic and body to the inputs and give_up_at to now + 3600s.
 func Publish(id string, in PublishInput, peers PublishPeers, now time.Time) (Notice, Event, error) {
 	now = driver.Time(now)
 	j := Notice{ID: id, CreatedAt: now}
@@ -201,9 +204,12 @@ func Publish(id string, in PublishInput, peers PublishPeers, now time.Time) (Not
 
 // Confirm moves a Notice from due to delivered.
 //
-// Records that the endpoint has taken the notice. Only the delivery leads here.
+// It records that the endpoint has taken the notice. Only the delivery leads
+// here.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It clears give_up_at.
 func (j *Notice) Confirm(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateDue {
@@ -216,10 +222,12 @@ func (j *Notice) Confirm(now time.Time) (Event, error) {
 
 // GiveUp moves a Notice from due to dead.
 //
-// Makes a notice that was not taken in time a dead letter; it is not sent any
-// more.
+// It makes a notice that was not taken in time a dead letter; it is no longer
+// sent.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It clears give_up_at.
 func (j *Notice) GiveUp(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateDue {
@@ -232,9 +240,11 @@ func (j *Notice) GiveUp(now time.Time) (Event, error) {
 
 // Retry moves a Notice from dead to due.
 //
-// Sends a dead letter again, under the same key.
+// It sends a dead letter again, under the same key.
 //
-// It is run by an operator, who gives a reason.
+// An operator runs it, and gives a reason.
+//
+// It sets give_up_at to now + 3600s.
 func (j *Notice) Retry(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.operated("retry", actor, reason); err != nil {
@@ -253,9 +263,9 @@ func (j *Notice) Retry(actor, reason string, now time.Time) (Event, error) {
 
 // Drop moves a Notice from dead to dropped.
 //
-// Gives a dead letter up for good.
+// It gives a dead letter up for good.
 //
-// It is run by an operator, who gives a reason.
+// An operator runs it, and gives a reason.
 func (j *Notice) Drop(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.operated("drop", actor, reason); err != nil {
@@ -269,8 +279,8 @@ func (j *Notice) Drop(actor, reason string, now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Notice: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Notice) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -285,8 +295,8 @@ func (j Notice) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Notice breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Notice breaks. Operations refuse one that breaks
+// a MUST rule.
 func Check(j Notice) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

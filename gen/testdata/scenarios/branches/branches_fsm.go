@@ -2,9 +2,10 @@
 
 // Package branches is the machine of Claim.
 //
-// The pure layer is the methods of Claim and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Claim and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package branches
 
 import (
@@ -20,7 +21,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Claim. The zero State is no state.
+// State is the state of a Claim. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -55,7 +56,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -65,25 +66,25 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Claim,
-// or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Claim that a refused call found, or its
+// newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "branches", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StatePaid
 }
 
-// Final reports whether a record in the state is finished, though it may be
-// taken up again.
+// Final reports whether a record in the state is finished, though an operation
+// may leave it.
 func (s State) Final() bool {
 	return s == StateParked
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpFile   = "file"
 	OpVote   = "vote"
@@ -91,8 +92,8 @@ const (
 	OpUnpark = "unpark"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventFile   = "file"
 	EventVote   = "vote"
@@ -100,7 +101,7 @@ const (
 	EventUnpark = "unpark"
 )
 
-// AskAnswer is a value of the input answer of ask. The zero AskAnswer is none.
+// AskAnswer is a value of the input answer of ask. Its zero value is invalid.
 type AskAnswer uint8
 
 // The values, in the order of the specification.
@@ -131,7 +132,7 @@ func (a AskAnswer) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(askAnswerNames[:], a, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (a *AskAnswer) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(askAnswerNames[:], text, a, "value")
 }
@@ -139,22 +140,23 @@ func (a *AskAnswer) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrEmptyClaim: refused by the guard known and a branch of vote.
+	// ErrEmptyClaim is the refusal of the guard known (input.amount >= 1) and a
+	// branch of vote.
 	ErrEmptyClaim = fsmimpl.NewError("empty_claim", "empty claim")
-	// ErrNotApprover: refused by the guard approved.
+	// ErrNotApprover is the refusal of the guard approved (approver == actor).
 	ErrNotApprover = fsmimpl.NewError("not_approver", "only the approver can do that")
-	// ErrTooLarge: refused by a branch of file.
+	// ErrTooLarge is the refusal of a branch of file.
 	ErrTooLarge = fsmimpl.NewError("too_large", "too large")
 )
 
 // Claim is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Claim struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -163,7 +165,7 @@ type Claim struct {
 	Votes    int64                `json:"votes"`
 }
 
-// Ref returns id and revision, so that a Claim is a target of the durable
+// Ref returns id and revision, so that a Claim is a target of Machine's
 // operations.
 func (j Claim) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -193,10 +195,12 @@ type Event struct {
 
 // FileInput holds the inputs of File.
 type FileInput struct {
-	Amount int64
+	Amount int64 // not negative
 }
 
 // File makes a Claim in state small or large.
+//
+// It sets amount to the input.
 //
 // It is refused unless:
 //   - known: input.amount >= 1 (ErrEmptyClaim)
@@ -204,7 +208,7 @@ type FileInput struct {
 // The first of these that fits is taken:
 //   - if amount <= 100: to small
 //   - if amount >= 1000000: refused with ErrTooLarge
-//   - otherwise: to large
+//   - otherwise: to large; it sets approver to the actor
 func File(id string, in FileInput, actor string, now time.Time) (Claim, Event, error) {
 	now = driver.Time(now)
 	j := Claim{ID: id, CreatedAt: now}
@@ -244,6 +248,8 @@ func File(id string, in FileInput, actor string, now time.Time) (Claim, Event, e
 }
 
 // Vote moves a Claim from small or large to paid, small or large.
+//
+// It adds 1 to votes.
 //
 // It is recorded and changes nothing unless:
 //   - approved: approver == actor
@@ -305,7 +311,7 @@ type AskInput struct {
 // Ask moves a Claim from small or large to paid or parked.
 //
 // The first of these that fits is taken:
-//   - if input.answer == accept: to paid
+//   - if input.answer == accept: to paid; it sets approver to the actor
 //   - if input.answer == refuse: to parked
 //   - if input.answer == later: recorded, and nothing changes
 //
@@ -355,8 +361,8 @@ func (j *Claim) Unpark(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Claim: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Claim) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -371,8 +377,8 @@ func (j Claim) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Claim breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Claim breaks. Operations refuse one that breaks
+// a MUST rule.
 func Check(j Claim) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

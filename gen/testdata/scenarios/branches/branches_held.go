@@ -11,29 +11,31 @@ import (
 // Holder is the machine as one actor uses it: each Claim that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Claim, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Claim is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Claim has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Claim, actor string) (AnyClaim, error) {
 	return handleAs[AnyClaim](m.core.Hold(j, actor), nil)
 }
 
-// File is that of Machine, with a handle for result.
+// File is [Machine.File] by the holder's actor. It returns the handle of the
+// Claim.
 func (h Holder) File(ctx context.Context, id string, in FileInput, c ...fsm.Call) (AnyClaim, error) {
 	out, err := h.m.File(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[AnyClaim](h.m.core.HoldOutcome(out, h.actor), err)
@@ -42,16 +44,16 @@ func (h Holder) File(ctx context.Context, id string, in FileInput, c ...fsm.Call
 // AnyClaim is a handle of a Claim in whatever state it is: SmallClaim,
 // LargeClaim, PaidClaim or ParkedClaim. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyClaim interface {
 	fsm.Target
-	// Record returns the Claim as it is held.
+	// Record returns the Claim as the handle last saw it.
 	Record() Claim
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyClaim()
 }
@@ -84,48 +86,52 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// SmallClaim is a Claim that is small, in the hands of one actor.
+// SmallClaim is the handle of a Claim that is small.
 type SmallClaim struct {
 	*held
 }
 
 func (SmallClaim) anyClaim() {}
 
-// Vote moves the Claim to paid or small.
+// Vote moves the Claim to paid or small. See [Claim.Vote] for its rules and
+// errors.
 func (j SmallClaim) Vote(ctx context.Context, c ...fsm.Call) (AfterVote, error) {
 	return handleAs[AfterVote](j.EngineMove(ctx, voteCall(opVote, j.EngineCall(c))))
 }
 
-// Ask moves the Claim to paid or parked.
+// Ask moves the Claim to paid or parked. See [Claim.Ask] for its rules and
+// errors.
 func (j SmallClaim) Ask(ctx context.Context, in AskInput, c ...fsm.Call) (AfterAsk, error) {
 	return handleAs[AfterAsk](j.EngineMove(ctx, askCall(opAsk, in, j.EngineCall(c))))
 }
 
-// LargeClaim is a Claim that is large, in the hands of one actor.
+// LargeClaim is the handle of a Claim that is large.
 type LargeClaim struct {
 	*held
 }
 
 func (LargeClaim) anyClaim() {}
 
-// Vote moves the Claim to paid or large.
+// Vote moves the Claim to paid or large. See [Claim.Vote] for its rules and
+// errors.
 func (j LargeClaim) Vote(ctx context.Context, c ...fsm.Call) (AfterVote, error) {
 	return handleAs[AfterVote](j.EngineMove(ctx, voteCall(opVote, j.EngineCall(c))))
 }
 
-// Ask moves the Claim to paid or parked.
+// Ask moves the Claim to paid or parked. See [Claim.Ask] for its rules and
+// errors.
 func (j LargeClaim) Ask(ctx context.Context, in AskInput, c ...fsm.Call) (AfterAsk, error) {
 	return handleAs[AfterAsk](j.EngineMove(ctx, askCall(opAsk, in, j.EngineCall(c))))
 }
 
-// PaidClaim is a Claim that is paid, in the hands of one actor.
+// PaidClaim is the handle of a Claim that is paid.
 type PaidClaim struct {
 	*held
 }
 
 func (PaidClaim) anyClaim() {}
 
-// ParkedClaim is a Claim that is parked, in the hands of one actor.
+// ParkedClaim is the handle of a Claim that is parked.
 type ParkedClaim struct {
 	*held
 }
@@ -137,8 +143,8 @@ func (j ParkedClaim) Unpark(ctx context.Context, c ...fsm.Call) (SmallClaim, err
 	return handleAs[SmallClaim](j.EngineMove(ctx, unparkCall(opUnpark, j.EngineCall(c))))
 }
 
-// AfterVote is what Vote led to: SmallClaim, LargeClaim or PaidClaim. After a
-// call that was recorded and changed nothing, RecordOnly of its Outcome is set.
+// AfterVote is the result of Vote: SmallClaim, LargeClaim or PaidClaim. Its
+// Outcome has RecordOnly set if the call was recorded and changed nothing.
 //
 //sumtype:decl
 type AfterVote interface {
@@ -150,9 +156,9 @@ func (SmallClaim) afterVote() {}
 func (LargeClaim) afterVote() {}
 func (PaidClaim) afterVote()  {}
 
-// AfterAsk is what Ask led to: SmallClaim, LargeClaim, PaidClaim or
-// ParkedClaim. After a call that was recorded and changed nothing, RecordOnly
-// of its Outcome is set.
+// AfterAsk is the result of Ask: SmallClaim, LargeClaim, PaidClaim or
+// ParkedClaim. Its Outcome has RecordOnly set if the call was recorded and
+// changed nothing.
 //
 //sumtype:decl
 type AfterAsk interface {

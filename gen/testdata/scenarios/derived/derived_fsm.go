@@ -2,9 +2,10 @@
 
 // Package derived is the machine of Part.
 //
-// The pure layer is the methods of Part and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Part and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package derived
 
 import (
@@ -20,7 +21,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Part. The zero State is no state.
+// State is the state of a Part. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -53,7 +54,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -63,27 +64,27 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Part, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Part that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "derived", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateBad
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpAdd       = "add"
 	OpInspect   = "inspect"
 	OpReinspect = "reinspect"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventAdd       = "add"
 	EventInspect   = "inspect"
@@ -91,13 +92,13 @@ const (
 )
 
 // Part is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Part struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -107,7 +108,7 @@ type Part struct {
 	CheckedAt fsm.Optional[time.Time] `json:"checked_at,omitzero"`
 }
 
-// Ref returns id and revision, so that a Part is a target of the durable
+// Ref returns id and revision, so that a Part is a target of Machine's
 // operations.
 func (j Part) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -145,6 +146,8 @@ type AddInput struct {
 }
 
 // Add makes a Part in state waiting.
+//
+// It sets batch, line and weight to the inputs.
 func Add(id string, in AddInput, now time.Time) (Part, Event, error) {
 	now = driver.Time(now)
 	j := Part{ID: id, CreatedAt: now}
@@ -175,6 +178,8 @@ type InspectInput struct {
 
 // Inspect moves a Part from waiting to good or bad.
 //
+// It sets checked_at to now.
+//
 // The first of these that fits is taken:
 //   - if input.fine == true: to good
 //   - otherwise: to bad
@@ -196,6 +201,8 @@ func (j *Part) Inspect(in InspectInput, now time.Time) (Event, error) {
 }
 
 // Reinspect moves a Part from good to waiting.
+//
+// It clears checked_at.
 func (j *Part) Reinspect(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateGood {
@@ -207,8 +214,8 @@ func (j *Part) Reinspect(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Part: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Part) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -223,8 +230,8 @@ func (j Part) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Part breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Part breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Part) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {
@@ -294,7 +301,7 @@ func (b BatchState) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(batchStateNames[:], b, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (b *BatchState) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(batchStateNames[:], text, b, "state")
 }

@@ -12,29 +12,31 @@ import (
 // Holder is the machine as one actor uses it: each Part that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Part, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Part is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Part has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Part, actor string) (AnyPart, error) {
 	return handleAs[AnyPart](m.core.Hold(j, actor), nil)
 }
 
-// Add is that of Machine, with a handle for result.
+// Add is [Machine.Add] by the holder's actor. It returns the handle of the
+// Part.
 func (h Holder) Add(ctx context.Context, id string, in AddInput, c ...fsm.Call) (WaitingPart, error) {
 	out, err := h.m.Add(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[WaitingPart](h.m.core.HoldOutcome(out, h.actor), err)
@@ -43,16 +45,16 @@ func (h Holder) Add(ctx context.Context, id string, in AddInput, c ...fsm.Call) 
 // AnyPart is a handle of a Part in whatever state it is: WaitingPart, GoodPart
 // or BadPart. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyPart interface {
 	fsm.Target
-	// Record returns the Part as it is held.
+	// Record returns the Part as the handle last saw it.
 	Record() Part
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyPart()
 }
@@ -83,19 +85,20 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// WaitingPart is a Part that is waiting, in the hands of one actor.
+// WaitingPart is the handle of a Part that is waiting.
 type WaitingPart struct {
 	*held
 }
 
 func (WaitingPart) anyPart() {}
 
-// Inspect moves the Part to good or bad.
+// Inspect moves the Part to good or bad. See [Part.Inspect] for its rules and
+// errors.
 func (j WaitingPart) Inspect(ctx context.Context, in InspectInput, c ...fsm.Call) (AfterInspect, error) {
 	return handleAs[AfterInspect](j.EngineMove(ctx, inspectCall(opInspect, in, j.EngineCall(c))))
 }
 
-// GoodPart is a Part that is good, in the hands of one actor.
+// GoodPart is the handle of a Part that is good.
 type GoodPart struct {
 	*held
 }
@@ -113,14 +116,14 @@ func (j GoodPart) Reinspect(ctx context.Context, c ...fsm.Call) (WaitingPart, er
 	return handleAs[WaitingPart](j.EngineMove(ctx, reinspectCall(opReinspect, j.EngineCall(c))))
 }
 
-// BadPart is a Part that is bad, in the hands of one actor.
+// BadPart is the handle of a Part that is bad.
 type BadPart struct {
 	*held
 }
 
 func (BadPart) anyPart() {}
 
-// AfterInspect is what Inspect led to: GoodPart or BadPart.
+// AfterInspect is the result of Inspect: GoodPart or BadPart.
 //
 //sumtype:decl
 type AfterInspect interface {

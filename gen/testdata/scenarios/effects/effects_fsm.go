@@ -2,9 +2,10 @@
 
 // Package effects is the machine of Thing.
 //
-// The pure layer is the methods of Thing and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Thing and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package effects
 
 import (
@@ -20,7 +21,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Thing. The zero State is no state.
+// State is the state of a Thing. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -54,7 +55,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -64,19 +65,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Thing,
-// or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Thing that a refused call found, or its
+// newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "effects", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateDone
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpMake   = "make"
 	OpSwap   = "swap"
@@ -89,8 +90,8 @@ const (
 	OpFinish = "finish"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventMake   = "make"
 	EventSwap   = "swap"
@@ -103,7 +104,7 @@ const (
 	EventFinish = "finish"
 )
 
-// Mode is a value of the field mode. The zero Mode is none.
+// Mode is a value of the field mode. Its zero value is invalid.
 type Mode uint8
 
 // The values, in the order of the specification.
@@ -132,19 +133,19 @@ func (m Mode) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(modeNames[:], m, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (m *Mode) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(modeNames[:], text, m, "value")
 }
 
 // Thing is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Thing struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -165,7 +166,7 @@ type Thing struct {
 	Others fsm.Set                 `json:"others"`
 }
 
-// Ref returns id and revision, so that a Thing is a target of the durable
+// Ref returns id and revision, so that a Thing is a target of Machine's
 // operations.
 func (j Thing) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -208,7 +209,7 @@ type Event struct {
 
 // MakeInput holds the inputs of Make.
 type MakeInput struct {
-	Start  int64
+	Start  int64 // the new tries; from 0 to 5
 	Data   fsm.JSON
 	Names  fsm.Set
 	Others fsm.Set
@@ -216,6 +217,10 @@ type MakeInput struct {
 }
 
 // Make makes a Thing in state made.
+//
+// It sets size to 3, active to true, at to now, data, names, others and extra
+// to the inputs, mode to slow, tries to input.start, wake to now + 90s and left
+// to the actor.
 func Make(id string, in MakeInput, actor string, now time.Time) (Thing, Event, error) {
 	now = driver.Time(now)
 	j := Thing{ID: id, CreatedAt: now}
@@ -263,6 +268,8 @@ func Make(id string, in MakeInput, actor string, now time.Time) (Thing, Event, e
 }
 
 // Swap keeps a Thing made.
+//
+// It sets left to right and right to left.
 func (j *Thing) Swap(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateMade {
@@ -277,12 +284,14 @@ func (j *Thing) Swap(now time.Time) (Event, error) {
 // KeepInput holds the inputs of Keep.
 type KeepInput struct {
 	Left fsm.Optional[string]   // may be absent
-	Size fsm.Optional[int64]    // may be absent
+	Size fsm.Optional[int64]    // from 1 to 10; may be absent
 	Mode fsm.Optional[Mode]     // may be absent
 	Data fsm.Optional[fsm.JSON] // may be absent
 }
 
 // Keep keeps a Thing made or settled.
+//
+// It sets left, size, mode and data to the inputs (where it is sent).
 func (j *Thing) Keep(in KeepInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadOptionalText(in.Left); bad != "" {
@@ -320,6 +329,8 @@ type HoldInput struct {
 }
 
 // Hold keeps a Thing made.
+//
+// It sets wake, active and extra to the inputs (where it is sent).
 func (j *Thing) Hold(in HoldInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	in.Wake = fsmimpl.CutTime(in.Wake)
@@ -348,6 +359,8 @@ func (j *Thing) Hold(in HoldInput, now time.Time) (Event, error) {
 }
 
 // Copy keeps a Thing made.
+//
+// It sets wake to at, least to size, seen to active and owner to left.
 func (j *Thing) Copy(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateMade {
@@ -363,17 +376,22 @@ func (j *Thing) Copy(now time.Time) (Event, error) {
 
 // TryInput holds the inputs of Try.
 type TryInput struct {
-	Name  string
-	Other string
+	Name  string // what is added to names
+	Other string // what is added to names
 	Left  string
 }
 
 // Try moves a Thing from made to done or made.
 //
+// It adds 1 to tries and adds input.name to names.
+//
 // The first of these that fits is taken:
-//   - if tries >= 9: to done
-//   - if names covers others: it stays where it is
-//   - otherwise: it stays where it is
+//   - if tries >= 9: to done; it sets owner to the actor; it adds 1 to tries;
+//     it adds input.other to names
+//   - if names covers others: it stays where it is; it adds input.other to
+//     names
+//   - otherwise: it stays where it is; it sets left to the input and wake to
+//     now + 2h; it clears right
 func (j *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.asked("try", actor); err != nil {
@@ -428,7 +446,10 @@ func (j *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
 
 // Settle moves a Thing from made to settled.
 //
-// It is run by an operator, who gives a reason.
+// An operator runs it, and gives a reason.
+//
+// It sets owner to the actor, at to now + 10m, least to 1 and mode to fast,
+// adds 1 to tries, and adds the actor to names.
 func (j *Thing) Settle(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.operated("settle", actor, reason); err != nil {
@@ -459,6 +480,9 @@ type UnsetInput struct {
 }
 
 // Unset moves a Thing from settled to made.
+//
+// It sets extra to the input and active to false, and clears owner, wake, least
+// and seen.
 func (j *Thing) Unset(in UnsetInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadOptionalJSON(in.Extra); bad != "" {
@@ -488,8 +512,8 @@ func (j *Thing) Finish(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Thing: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Thing) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -506,8 +530,8 @@ func (j Thing) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Thing breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Thing breaks. Operations refuse one that breaks
+// a MUST rule.
 func Check(j Thing) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

@@ -11,29 +11,31 @@ import (
 // Holder is the machine as one actor uses it: each Thing that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Thing, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Thing is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Thing has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Thing, actor string) (AnyThing, error) {
 	return handleAs[AnyThing](m.core.Hold(j, actor), nil)
 }
 
-// Make is that of Machine, with a handle for result.
+// Make is [Machine.Make] by the holder's actor. It returns the handle of the
+// Thing.
 func (h Holder) Make(ctx context.Context, id string, in MakeInput, c ...fsm.Call) (MadeThing, error) {
 	out, err := h.m.Make(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[MadeThing](h.m.core.HoldOutcome(out, h.actor), err)
@@ -42,16 +44,16 @@ func (h Holder) Make(ctx context.Context, id string, in MakeInput, c ...fsm.Call
 // AnyThing is a handle of a Thing in whatever state it is: MadeThing,
 // SettledThing or DoneThing. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyThing interface {
 	fsm.Target
-	// Record returns the Thing as it is held.
+	// Record returns the Thing as the handle last saw it.
 	Record() Thing
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyThing()
 }
@@ -82,7 +84,7 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// MadeThing is a Thing that is made, in the hands of one actor.
+// MadeThing is the handle of a Thing that is made.
 type MadeThing struct {
 	*held
 }
@@ -109,12 +111,13 @@ func (j MadeThing) Copy(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, copyCall(opCopy, j.EngineCall(c)))
 }
 
-// Try moves the Thing to done or made.
+// Try moves the Thing to done or made. See [Thing.Try] for its rules and
+// errors.
 func (j MadeThing) Try(ctx context.Context, in TryInput, c ...fsm.Call) (AfterTry, error) {
 	return handleAs[AfterTry](j.EngineMove(ctx, tryCall(opTry, in, j.EngineCall(c))))
 }
 
-// SettledThing is a Thing that is settled, in the hands of one actor.
+// SettledThing is the handle of a Thing that is settled.
 type SettledThing struct {
 	*held
 }
@@ -142,14 +145,14 @@ func (j SettledThing) Finish(ctx context.Context, c ...fsm.Call) (DoneThing, err
 	return handleAs[DoneThing](j.EngineMove(ctx, finishCall(opFinish, j.EngineCall(c))))
 }
 
-// DoneThing is a Thing that is done, in the hands of one actor.
+// DoneThing is the handle of a Thing that is done.
 type DoneThing struct {
 	*held
 }
 
 func (DoneThing) anyThing() {}
 
-// AfterTry is what Try led to: MadeThing or DoneThing.
+// AfterTry is the result of Try: MadeThing or DoneThing.
 //
 //sumtype:decl
 type AfterTry interface {

@@ -3,9 +3,10 @@
 // Package facts is the machine of Probe: a record that can be compared with
 // anything.
 //
-// The pure layer is the methods of Probe and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Probe and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package facts
 
 import (
@@ -21,14 +22,15 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Probe. The zero State is no state.
+// State is the state of a Probe. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
 const (
 	// StateOne: always: size <= 100.
 	StateOne State = iota + 1
-	// StateTwo: present: until. Absent: nick.
+	// StateTwo: present: until. Absent: nick. Should be present: limit. Should
+	// be absent: note.
 	StateTwo
 	// StateThree: terminal: nothing leaves it.
 	StateThree
@@ -55,7 +57,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -65,19 +67,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Probe,
-// or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Probe that a refused call found, or its
+// newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "facts", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateThree
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpMake    = "make"
 	OpHit     = "hit"
@@ -92,8 +94,8 @@ const (
 	OpLook    = "look"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventMake    = "make"
 	EventHit     = "hit"
@@ -111,33 +113,42 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrTextError: refused by the guard text_eq and the guard text_order.
+	// ErrTextError is the refusal of the guard text_eq (name == input.name and
+	// name != actor) and the guard text_order (name < input.name, nick <= name
+	// and input.name > nick).
 	ErrTextError = fsmimpl.NewError("text_error", "text error")
-	// ErrOptionalError: refused by the guard same_nick and the guard
-	// other_nick.
+	// ErrOptionalError is the refusal of the guard same_nick (nick ==
+	// input.nick) and the guard other_nick (nick != input.nick).
 	ErrOptionalError = fsmimpl.NewError("optional_error", "optional error")
-	// ErrNumberError: refused by the guard numbers.
+	// ErrNumberError is the refusal of the guard numbers (size < 10, limit >=
+	// size, limit != 7, 3 <= size and size == limit).
 	ErrNumberError = fsmimpl.NewError("number_error", "number error")
-	// ErrFlagError: refused by the guard flags.
+	// ErrFlagError is the refusal of the guard flags (flag == true, mark ==
+	// false and flag != mark).
 	ErrFlagError = fsmimpl.NewError("flag_error", "flag error")
-	// ErrTimeError: refused by the guard times.
+	// ErrTimeError is the refusal of the guard times (due < now, until > now,
+	// until != due, due == input.moment, input.moment >= created_at and
+	// updated_at <= now).
 	ErrTimeError = fsmimpl.NewError("time_error", "time error")
-	// ErrJSONError: refused by the guard texts.
+	// ErrJSONError is the refusal of the guard texts (body == input.body, note
+	// != body and note is present).
 	ErrJSONError = fsmimpl.NewError("json_error", "json error")
-	// ErrSetError: refused by the guard sets.
+	// ErrSetError is the refusal of the guard sets (name in tags, nick not in
+	// tags, tags covers wanted and tags is present).
 	ErrSetError = fsmimpl.NewError("set_error", "set error")
-	// ErrPresenceError: refused by the guard presence.
+	// ErrPresenceError is the refusal of the guard presence (limit is present,
+	// input.nick is absent and actor is present).
 	ErrPresenceError = fsmimpl.NewError("presence_error", "presence error")
 )
 
 // Probe is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Probe struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -157,7 +168,7 @@ type Probe struct {
 	Hits   int64                   `json:"hits"`
 }
 
-// Ref returns id and revision, so that a Probe is a target of the durable
+// Ref returns id and revision, so that a Probe is a target of Machine's
 // operations.
 func (j Probe) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -200,16 +211,18 @@ type Event struct {
 // MakeInput holds the inputs of Make.
 type MakeInput struct {
 	Name   string
-	Size   int64
+	Size   int64 // from 0 to 100
 	Flag   bool
 	Due    time.Time
 	Body   fsm.JSON
 	Tags   fsm.Set
 	Wanted fsm.Set
-	Level  fsm.Optional[int64] // may be absent
+	Level  fsm.Optional[int64] // from -5 to 5; may be absent
 }
 
 // Make makes a Probe in state one.
+//
+// It sets name, size, flag, due, body, tags, wanted and level to the inputs.
 func Make(id string, in MakeInput, now time.Time) (Probe, Event, error) {
 	now = driver.Time(now)
 	j := Probe{ID: id, CreatedAt: now}
@@ -260,6 +273,8 @@ type HitInput struct {
 }
 
 // Hit keeps a Probe one.
+//
+// It adds 1 to hits.
 //
 // It is refused unless:
 //   - text_eq: name == input.name and name != actor (ErrTextError)
@@ -382,6 +397,8 @@ func (j *Probe) Measure(now time.Time) (Event, error) {
 
 // Flip keeps a Probe one.
 //
+// It sets flag to false and mark to true.
+//
 // It is refused unless:
 //   - flags: flag == true, mark == false and flag != mark (ErrFlagError)
 func (j *Probe) Flip(now time.Time) (Event, error) {
@@ -400,11 +417,14 @@ func (j *Probe) Flip(now time.Time) (Event, error) {
 
 // WaitInput holds the inputs of Wait.
 type WaitInput struct {
-	Moment time.Time
+	Moment time.Time // the new until
 	Limit  int64
 }
 
 // Wait moves a Probe from one to two.
+//
+// It sets until to input.moment and limit to the input, and clears nick and
+// note.
 //
 // It is refused unless:
 //   - times: due < now, until > now, until != due, due == input.moment,
@@ -510,8 +530,8 @@ func (j *Probe) Look(in LookInput, actor string, now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Probe: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Probe) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -526,8 +546,8 @@ func (j Probe) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Probe breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Probe breaks. Operations refuse one that breaks
+// a MUST rule.
 func Check(j Probe) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

@@ -54,21 +54,29 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Probe]
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Probe, its event and the request id, or nothing. It is safe for
-// use by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Probe, its event and the
+// request id, or nothing, and returns what it wrote. Its target, where it has
+// one, is the Probe as the caller has seen it: the record, an outcome or an
+// fsm.Ref.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput or fsm.ErrNotFound.
 type Machine struct {
 	core *fsm.Machine[Probe]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, error) {
 	core, err := fsm.NewMachine(ctx, store, &descriptor, nil, opts...)
 	if err != nil {
@@ -77,104 +85,136 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a Probe out of its log. It applies what the events say and
-// evaluates no rule, so an old log folds under a new specification.
+// Fold makes a Probe from its log. It applies the events and checks no rule, so
+// an old log folds under a new specification.
 func Fold(events []fsm.Event) (Probe, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Make makes a Probe in state one. An empty id stands for a new one.
+// Make makes a Probe in state one. An empty id stands for a new one; an id that
+// is taken is refused with fsm.ErrExists.
+//
+// It sets name, size, flag, due, body, tags, wanted and level to the inputs.
 func (m *Machine) Make(ctx context.Context, id string, in MakeInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, makeCall(opMake, id, in, c))
 }
 
 // Hit keeps a Probe one.
+//
+// It adds 1 to hits. It returns ErrTextError unless name == input.name and name
+// != actor.
 func (m *Machine) Hit(ctx context.Context, at fsm.Target, in HitInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, hitCall(opHit, in, c))
 }
 
 // Rank keeps a Probe one.
+//
+// It returns ErrTextError unless name < input.name, nick <= name and input.name
+// > nick.
 func (m *Machine) Rank(ctx context.Context, at fsm.Target, in RankInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, rankCall(opRank, in, c))
 }
 
 // Repeat keeps a Probe one.
+//
+// It returns ErrOptionalError unless nick == input.nick.
 func (m *Machine) Repeat(ctx context.Context, at fsm.Target, in RepeatInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, repeatCall(opRepeat, in, c))
 }
 
 // Differ keeps a Probe one.
+//
+// It returns ErrOptionalError unless nick != input.nick.
 func (m *Machine) Differ(ctx context.Context, at fsm.Target, in DifferInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, differCall(opDiffer, in, c))
 }
 
 // Measure keeps a Probe one.
+//
+// It returns ErrNumberError unless size < 10, limit >= size, limit != 7, 3 <=
+// size and size == limit.
 func (m *Machine) Measure(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, measureCall(opMeasure, c))
 }
 
 // Flip keeps a Probe one.
+//
+// It sets flag to false and mark to true. It returns ErrFlagError unless flag
+// == true, mark == false and flag != mark.
 func (m *Machine) Flip(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, flipCall(opFlip, c))
 }
 
 // Wait moves a Probe from one to two.
+//
+// It sets until to input.moment and limit to the input, and clears nick and
+// note. It returns ErrTimeError unless due < now, until > now, until != due,
+// due == input.moment, input.moment >= created_at and updated_at <= now.
 func (m *Machine) Wait(ctx context.Context, at fsm.Target, in WaitInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, waitCall(opWait, in, c))
 }
 
 // Read moves a Probe from one to three.
+//
+// It returns ErrJSONError unless body == input.body, note != body and note is
+// present.
 func (m *Machine) Read(ctx context.Context, at fsm.Target, in ReadInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, readCall(opRead, in, c))
 }
 
 // Sort moves a Probe from one to three.
+//
+// It returns ErrSetError unless name in tags, nick not in tags, tags covers
+// wanted and tags is present.
 func (m *Machine) Sort(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, sortCall(opSort, c))
 }
 
 // Look moves a Probe from two to three.
+//
+// It returns ErrPresenceError unless limit is present, input.nick is absent and
+// actor is present.
 func (m *Machine) Look(ctx context.Context, at fsm.Target, in LookInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, lookCall(opLook, in, c))
 }
 
-// Record returns a Probe as it is stored, or fsm.ErrNotFound. One that breaks a
-// rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Probe, or fsm.ErrNotFound. If it breaks a rule, the
+// error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Probe, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Probe, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -182,14 +222,14 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -200,9 +240,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Probe]) error { return collect(m.over(core)) })
 }
@@ -214,13 +254,14 @@ func (m *Machine) over(core *fsm.Machine[Probe]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Probe] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

@@ -2,9 +2,10 @@
 
 // Package groups is the machine of Slot.
 //
-// The pure layer is the methods of Slot and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Slot and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package groups
 
 import (
@@ -19,7 +20,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Slot. The zero State is no state.
+// State is the state of a Slot. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -53,7 +54,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -63,19 +64,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Slot, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Slot that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "groups", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateGone
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpAdd      = "add"
 	OpTake     = "take"
@@ -84,8 +85,8 @@ const (
 	OpDrop     = "drop"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventAdd      = "add"
 	EventTake     = "take"
@@ -94,7 +95,7 @@ const (
 	EventDrop     = "drop"
 )
 
-// Kind is a value of the field kind. The zero Kind is none.
+// Kind is a value of the field kind. Its zero value is invalid.
 type Kind uint8
 
 // The values, in the order of the specification.
@@ -123,7 +124,7 @@ func (k Kind) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(kindNames[:], k, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (k *Kind) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(kindNames[:], text, k, "value")
 }
@@ -131,25 +132,28 @@ func (k *Kind) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrRoomTaken: refused by the guard room_empty, the guard number_free and
-	// the unique rule one_per_room.
+	// ErrRoomTaken is the refusal of the guard room_empty (no other record with
+	// the same room is held), the guard number_free (rank >= 0) and the unique
+	// rule one_per_room.
 	ErrRoomTaken = fsmimpl.NewError("room_taken", "the room has a holder already")
-	// ErrTooMany: refused by the guard few_held and the guard few_at_all.
+	// ErrTooMany is the refusal of the guard few_held (fewer than 3 other
+	// records with the same floor and kind are held or free) and the guard
+	// few_at_all (fewer than 10 other records with the same holder are held).
 	ErrTooMany = fsmimpl.NewError("too_many", "too many")
-	// ErrNotHolder: refused by the guard holder_only.
+	// ErrNotHolder is the refusal of the guard holder_only (holder == actor).
 	ErrNotHolder = fsmimpl.NewError("not_holder", "not holder")
-	// ErrHoldsAnother: refused by the unique rule one_holder.
+	// ErrHoldsAnother is the refusal of the unique rule one_holder.
 	ErrHoldsAnother = fsmimpl.NewError("holds_another", "a holder has one slot")
 )
 
 // Slot is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Slot struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -163,7 +167,7 @@ type Slot struct {
 	Serial int64                   `json:"serial"`
 }
 
-// Ref returns id and revision, so that a Slot is a target of the durable
+// Ref returns id and revision, so that a Slot is a target of Machine's
 // operations.
 func (j Slot) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -206,8 +210,8 @@ type AddInput struct {
 	Ready fsm.Optional[time.Time] // may be absent
 }
 
-// AddPeers is what Add must know of the other records. The durable form counts
-// them under a lock.
+// AddPeers is what Add must know of other records. Machine counts them under a
+// lock.
 type AddPeers struct {
 	FewHeld  int64 // how many other records with the same floor and kind are held or free
 	FewAtAll int64 // how many other records with the same holder are held
@@ -216,6 +220,8 @@ type AddPeers struct {
 }
 
 // Add makes a Slot in state free.
+//
+// It sets room, floor, kind, rank and ready to the inputs.
 //
 // It is refused unless:
 //   - few_held: fewer than 3 other records with the same floor and kind are
@@ -270,8 +276,8 @@ type TakeInput struct {
 	Kind Kind
 }
 
-// TakePeers is what Take must know of the other records. The durable form
-// counts them under a lock.
+// TakePeers is what Take must know of other records. Machine counts them under
+// a lock.
 type TakePeers struct {
 	RoomEmpty int64 // how many other records with the same room are held
 	FewHeld   int64 // how many other records with the same floor and kind are held or free
@@ -279,6 +285,8 @@ type TakePeers struct {
 }
 
 // Take moves a Slot from free to held.
+//
+// It sets holder to the actor.
 //
 // It is refused unless:
 //   - room_empty: no other record with the same room is held (ErrRoomTaken)
@@ -313,6 +321,8 @@ func (j *Slot) Take(in TakeInput, peers TakePeers, actor string, now time.Time) 
 
 // Release moves a Slot from held to free.
 //
+// It clears holder.
+//
 // It is refused unless:
 //   - holder_only: holder == actor (ErrNotHolder)
 func (j *Slot) Release(actor string, now time.Time) (Event, error) {
@@ -337,6 +347,8 @@ type HandOverInput struct {
 }
 
 // HandOver keeps a Slot held.
+//
+// It sets holder to the input.
 //
 // It is refused unless:
 //   - holder_only: holder == actor (ErrNotHolder)
@@ -365,7 +377,9 @@ func (j *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, e
 
 // Drop moves a Slot from free or held to gone.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It clears holder.
 func (j *Slot) Drop(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateFree && j.State != StateHeld {
@@ -377,8 +391,8 @@ func (j *Slot) Drop(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Slot: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Slot) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -395,8 +409,8 @@ func (j Slot) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Slot breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Slot breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Slot) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

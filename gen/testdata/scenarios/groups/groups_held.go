@@ -14,41 +14,44 @@ import (
 // Holder is the machine as one actor uses it: each Slot that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Slot, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Slot is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Slot has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Slot, actor string) (AnySlot, error) {
 	return handleAs[AnySlot](m.core.Hold(j, actor), nil)
 }
 
-// Add is that of Machine, with a handle for result.
+// Add is [Machine.Add] by the holder's actor. It returns the handle of the
+// Slot.
 func (h Holder) Add(ctx context.Context, id string, in AddInput, c ...fsm.Call) (AnySlot, error) {
 	out, err := h.m.Add(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[AnySlot](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// Take is that of Machine, with a handle for result.
+// Take is [Machine.Take] by the holder's actor. It returns the handle of the
+// Slot.
 func (h Holder) Take(ctx context.Context, in TakeInput, c ...fsm.Call) (HeldSlot, error) {
 	out, err := h.m.Take(ctx, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[HeldSlot](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// TakeN is that of Machine, with handles for result.
+// TakeN is [Machine.TakeN] by the holder's actor. It returns handles.
 func (h Holder) TakeN(ctx context.Context, n int, in TakeInput, c ...fsm.Call) ([]HeldSlot, error) {
 	outs, err := h.m.TakeN(ctx, n, in, h.m.core.EngineCall(h.actor, c))
 	list := make([]HeldSlot, len(outs))
@@ -60,13 +63,14 @@ func (h Holder) TakeN(ctx context.Context, n int, in TakeInput, c ...fsm.Call) (
 	return list, err
 }
 
-// HandOver is that of Machine, with a handle for result.
+// HandOver is [Machine.HandOver] by the holder's actor. It returns the handle
+// of the Slot.
 func (h Holder) HandOver(ctx context.Context, in HandOverInput, c ...fsm.Call) (HeldSlot, error) {
 	out, err := h.m.HandOver(ctx, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[HeldSlot](h.m.core.HoldOutcome(out, h.actor), err)
 }
 
-// HandOverN is that of Machine, with handles for result.
+// HandOverN is [Machine.HandOverN] by the holder's actor. It returns handles.
 func (h Holder) HandOverN(ctx context.Context, n int, in HandOverInput, c ...fsm.Call) ([]HeldSlot, error) {
 	outs, err := h.m.HandOverN(ctx, n, in, h.m.core.EngineCall(h.actor, c))
 	list := make([]HeldSlot, len(outs))
@@ -81,16 +85,16 @@ func (h Holder) HandOverN(ctx context.Context, n int, in HandOverInput, c ...fsm
 // AnySlot is a handle of a Slot in whatever state it is: FreeSlot, HeldSlot or
 // GoneSlot. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnySlot interface {
 	fsm.Target
-	// Record returns the Slot as it is held.
+	// Record returns the Slot as the handle last saw it.
 	Record() Slot
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anySlot()
 }
@@ -121,19 +125,23 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// FreeSlot is a Slot that is free, in the hands of one actor.
+// FreeSlot is the handle of a Slot that is free.
 type FreeSlot struct {
 	*held
 }
 
 func (FreeSlot) anySlot() {}
 
-// Take moves the Slot to held.
+// Take moves the Slot to held. It returns ErrRoomTaken unless no other record
+// with the same room is held, ErrTooMany unless fewer than 3 other records with
+// the same floor and kind are held or free, ErrTooMany unless fewer than 10
+// other records with the same holder are held and ErrHoldsAnother if another
+// record in held has the same holder.
 func (j FreeSlot) Take(ctx context.Context, in TakeInput, c ...fsm.Call) (HeldSlot, error) {
 	return handleAs[HeldSlot](j.EngineMove(ctx, takeCall(opTake, in, j.EngineCall(c))))
 }
 
-// HeldSlot is a Slot that is held, in the hands of one actor.
+// HeldSlot is the handle of a Slot that is held.
 type HeldSlot struct {
 	*held
 }
@@ -146,51 +154,53 @@ func (j HeldSlot) Holder() string {
 	return v
 }
 
-// Release moves the Slot to free.
+// Release moves the Slot to free. It returns ErrNotHolder unless holder ==
+// actor.
 func (j HeldSlot) Release(ctx context.Context, c ...fsm.Call) (FreeSlot, error) {
 	return handleAs[FreeSlot](j.EngineMove(ctx, releaseCall(opRelease, j.EngineCall(c))))
 }
 
-// HandOver keeps the Slot held; the handle holds the new revision.
+// HandOver keeps the Slot held; the handle holds the new revision. It returns
+// ErrNotHolder unless holder == actor, ErrRoomTaken unless rank >= 0 and
+// ErrHoldsAnother if another record in held has the same holder.
 func (j HeldSlot) HandOver(ctx context.Context, in HandOverInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, handOverCall(opHandOver, in, j.EngineCall(c)))
 }
 
-// GoneSlot is a Slot that is gone, in the hands of one actor.
+// GoneSlot is the handle of a Slot that is gone.
 type GoneSlot struct {
 	*held
 }
 
 func (GoneSlot) anySlot() {}
 
-// WorkerConfig says what a worker does with each Slot that it claims, and how.
+// WorkerConfig says what a worker does with each Slot that it claims.
 type WorkerConfig struct {
 	worker.Options
 
-	// Claim is what the worker asks for, the same in each call of Take; for
-	// several queues run several workers.
+	// Claim holds the inputs of each call of Take; for several queues run
+	// several workers.
 	Claim TakeInput
 
-	// Work does the work and ends the stay of the Slot with the worker. Its
-	// context ends when the Slot is lost, with a *worker.LostError for its
-	// cause, or when the worker stops.
+	// Work does the work and moves the Slot out of held. Its context ends when
+	// the worker stops, or loses the Slot; then context.Cause is a
+	// *worker.LostError.
 	Work func(ctx context.Context, j HeldSlot) error
 
-	// Failed writes down that Work returned an error, panicked
-	// (*fsm.PanicError) or left the Slot as it was (worker.ErrUnfinished).
-	// Required.
+	// Failed records that Work returned an error, panicked (*fsm.PanicError) or
+	// left the Slot as it was (worker.ErrUnfinished). Required.
 	Failed func(ctx context.Context, j AnySlot, cause error) error
 
-	// Release hands back what a worker that stops did not finish; nil leaves it
-	// to the end of the lease.
+	// Release hands back a Slot that a stopping worker did not finish. If nil,
+	// it waits for the end of its lease.
 	Release func(ctx context.Context, j AnySlot) error
 }
 
-// NewWorker returns a worker that claims with Take. Run it with Run; any number
-// of workers may run, each with an actor of its own.
+// NewWorker returns a worker that claims with Take. Any number of workers may
+// run, each with an actor of its own. See [worker.Run].
 //
-// Nothing ends a claim by itself; with a Lease, work that takes longer is told
-// so.
+// Nothing ends a claim by itself. With a Lease, the context of longer work
+// ends.
 func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Slot], error) {
 	do := worker.Funcs[Slot]{
 		Claim: func(ctx context.Context, n int, _ time.Time) ([]Outcome, error) {

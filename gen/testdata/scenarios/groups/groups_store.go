@@ -62,21 +62,31 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Slot]
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Slot, its event and the request id, or nothing. It is safe for use
-// by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Slot, its event and the
+// request id, or nothing, and returns what it wrote. Its target, where it has
+// one, is the Slot as the caller has seen it: the record, an outcome or an
+// fsm.Ref. A retry, the same call with the same request id, returns the outcome
+// of the first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core *fsm.Machine[Slot]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, error) {
 	core, err := fsm.NewMachine(ctx, store, &descriptor, nil, opts...)
 	if err != nil {
@@ -85,26 +95,39 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a Slot out of its log. It applies what the events say and
-// evaluates no rule, so an old log folds under a new specification.
+// Fold makes a Slot from its log. It applies the events and checks no rule, so
+// an old log folds under a new specification.
 func Fold(events []fsm.Event) (Slot, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Add makes a Slot in state free. An empty id stands for a new one. One that is
-// there with the same room and floor is returned as it is, with Existing set.
+// Add makes a Slot in state free. An empty id stands for a new one; an id that
+// is taken is refused with fsm.ErrExists. An existing record with the same room
+// and floor is returned as it is, with Existing set.
+//
+// It sets room, floor, kind, rank and ready to the inputs. It returns
+// ErrTooMany unless fewer than 3 other records with the same floor and kind are
+// held or free and ErrTooMany unless fewer than 10 other records with the same
+// holder are held.
 func (m *Machine) Add(ctx context.Context, id string, in AddInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, addCall(opAdd, id, in, c))
 }
 
-// Take picks the first Slot that fits and moves it from free to held. Without
-// one it returns fsm.ErrNothingToDo.
+// Take picks the first Slot that fits with kind == input.kind, rank > 0, ready
+// <= now and floor is present, by rank (greatest first) then ready, and moves
+// it from free to held. Without one it returns fsm.ErrNothingToDo.
+//
+// It sets holder to the actor. It returns ErrRoomTaken unless no other record
+// with the same room is held, ErrTooMany unless fewer than 3 other records with
+// the same floor and kind are held or free, ErrTooMany unless fewer than 10
+// other records with the same holder are held and ErrHoldsAnother if another
+// record in held has the same holder.
 func (m *Machine) Take(ctx context.Context, in TakeInput, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, takeCall(opTake, in, c))
 	if err != nil {
@@ -113,8 +136,8 @@ func (m *Machine) Take(ctx context.Context, in TakeInput, c fsm.Call) (Outcome, 
 	return outs[0], nil
 }
 
-// TakeN picks up to n records at once, under one request id. Without any it
-// returns fsm.ErrNothingToDo.
+// TakeN is Take for up to n records at once, under one request id. Without any
+// it returns fsm.ErrNothingToDo.
 func (m *Machine) TakeN(ctx context.Context, n int, in TakeInput, c fsm.Call) ([]Outcome, error) {
 	return m.core.Pick(ctx, n, takeCall(opTake, in, c))
 }
@@ -125,12 +148,18 @@ func (m *Machine) TakeOf(ctx context.Context, at fsm.Target, in TakeInput, c fsm
 }
 
 // Release moves a Slot from held to free.
+//
+// It clears holder. It returns ErrNotHolder unless holder == actor.
 func (m *Machine) Release(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, releaseCall(opRelease, c))
 }
 
-// HandOver picks the first Slot that fits and keeps it held. Without one it
-// returns fsm.ErrNothingToDo.
+// HandOver picks the first Slot that fits, by number, and keeps it held.
+// Without one it returns fsm.ErrNothingToDo.
+//
+// It sets holder to the input. It returns ErrNotHolder unless holder == actor,
+// ErrRoomTaken unless rank >= 0 and ErrHoldsAnother if another record in held
+// has the same holder.
 func (m *Machine) HandOver(ctx context.Context, in HandOverInput, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, handOverCall(opHandOver, in, c))
 	if err != nil {
@@ -139,8 +168,8 @@ func (m *Machine) HandOver(ctx context.Context, in HandOverInput, c fsm.Call) (O
 	return outs[0], nil
 }
 
-// HandOverN picks up to n records at once, under one request id. Without any it
-// returns fsm.ErrNothingToDo.
+// HandOverN is HandOver for up to n records at once, under one request id.
+// Without any it returns fsm.ErrNothingToDo.
 func (m *Machine) HandOverN(ctx context.Context, n int, in HandOverInput, c fsm.Call) ([]Outcome, error) {
 	return m.core.Pick(ctx, n, handOverCall(opHandOver, in, c))
 }
@@ -150,8 +179,11 @@ func (m *Machine) HandOverOf(ctx context.Context, at fsm.Target, in HandOverInpu
 	return m.core.Apply(ctx, at, handOverCall(opHandOver, in, c))
 }
 
-// Drop picks the first Slot that fits and moves it from free or held to gone.
-// Without one it returns fsm.ErrNothingToDo.
+// Drop picks the first Slot that fits with rank < number and moves it from free
+// or held to gone. Without one it returns fsm.ErrNothingToDo. The system runs
+// it, without an actor; two runs at one revision converge.
+//
+// It clears holder.
 func (m *Machine) Drop(ctx context.Context, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, dropCall(opDrop, c))
 	if err != nil {
@@ -160,8 +192,8 @@ func (m *Machine) Drop(ctx context.Context, c fsm.Call) (Outcome, error) {
 	return outs[0], nil
 }
 
-// DropN picks up to n records at once, under one request id. Without any it
-// returns fsm.ErrNothingToDo.
+// DropN is Drop for up to n records at once, under one request id. Without any
+// it returns fsm.ErrNothingToDo.
 func (m *Machine) DropN(ctx context.Context, n int, c fsm.Call) ([]Outcome, error) {
 	return m.core.Pick(ctx, n, dropCall(opDrop, c))
 }
@@ -171,37 +203,37 @@ func (m *Machine) DropOf(ctx context.Context, at fsm.Target, c fsm.Call) (Outcom
 	return m.core.Apply(ctx, at, dropCall(opDrop, c))
 }
 
-// Record returns a Slot as it is stored, or fsm.ErrNotFound. One that breaks a
-// rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Slot, or fsm.ErrNotFound. If it breaks a rule, the
+// error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Slot, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Slot, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -210,8 +242,8 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 }
 
 // InRoom returns a page of the records in state held or free that have this
-// room and kind, by rank (greatest first), ready and id, and the page behind
-// it. A record that breaks a rule is left out; the error names it.
+// room and kind, by rank (greatest first), ready and id, and the next page. It
+// leaves out a record that breaks a rule; the error names it.
 func (m *Machine) InRoom(ctx context.Context, room string, kind Kind, page fsm.Page) ([]Slot, fsm.Page, error) {
 	l := fsmimpl.Lookup{
 		Name:    "in_room",
@@ -223,7 +255,7 @@ func (m *Machine) InRoom(ctx context.Context, room string, kind Kind, page fsm.P
 }
 
 // HadBy returns a page of the records that have this holder, by id, and the
-// page behind it. A record that breaks a rule is left out; the error names it.
+// next page. It leaves out a record that breaks a rule; the error names it.
 //
 // Slots of a holder in any state.
 func (m *Machine) HadBy(ctx context.Context, holder string, page fsm.Page) ([]Slot, fsm.Page, error) {
@@ -265,14 +297,14 @@ func (m *Machine) BySerial(ctx context.Context, serial int64) (Slot, error) {
 	return m.core.Find(ctx, &l, []any{serial})
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -283,9 +315,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Slot]) error { return collect(m.over(core)) })
 }
@@ -297,13 +329,14 @@ func (m *Machine) over(core *fsm.Machine[Slot]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Slot] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

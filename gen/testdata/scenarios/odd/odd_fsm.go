@@ -5,9 +5,10 @@
 // paragraph; it is much longer than a line of a comment may be, so that it must
 // be broken somewhere near here.
 //
-// The pure layer is the methods of Odd and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Odd and the functions that make one. They do
+// no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package odd
 
 import (
@@ -23,7 +24,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of an Odd. The zero State is no state.
+// State is the state of an Odd. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -57,7 +58,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -67,19 +68,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Odd, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Odd that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "odd", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateFsm
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpSelect = "select"
 	OpGo     = "go"
@@ -87,8 +88,8 @@ const (
 	OpDefer  = "defer"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventSelect  = "select"
 	EventGo      = "go"
@@ -96,7 +97,7 @@ const (
 	EventDefer   = "defer"
 )
 
-// Nil is a value of the field nil. The zero Nil is none.
+// Nil is a value of the field nil. Its zero value is invalid.
 type Nil uint8
 
 // The values, in the order of the specification.
@@ -125,12 +126,12 @@ func (n Nil) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(nilNames[:], n, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (n *Nil) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(nilNames[:], text, n, "value")
 }
 
-// Iota is a value of the field iota. The zero Iota is none.
+// Iota is a value of the field iota. Its zero value is invalid.
 type Iota uint8
 
 // The values, in the order of the specification.
@@ -159,7 +160,7 @@ func (i Iota) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(iotaNames[:], i, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (i *Iota) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(iotaNames[:], text, i, "value")
 }
@@ -167,21 +168,22 @@ func (i *Iota) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrError: refused by the guard if and the guard interface. */ says %s /*
-	// so.
+	// ErrError is the refusal of the guard if (type == input.string and func <
+	// 9) and the guard interface. */ says %s /* so.
 	ErrError = fsmimpl.NewError("error", "\"no\" `way` 100% \\ */")
-	// ErrSwitch: refused by the guard else and the unique rule const.
+	// ErrSwitch is the refusal of the guard else (no other record with the same
+	// type and nil is case) and the unique rule const.
 	ErrSwitch = fsmimpl.NewError("switch", "/* */")
 )
 
 // Odd is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Odd struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -202,7 +204,7 @@ type Odd struct {
 	Peers int64                   `json:"peers"`
 }
 
-// Ref returns id and revision, so that an Odd is a target of the durable
+// Ref returns id and revision, so that an Odd is a target of Machine's
 // operations.
 func (j Odd) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -243,8 +245,8 @@ type Event struct {
 
 // SelectInput holds the inputs of Select.
 type SelectInput struct {
-	Type fsm.Optional[string] // may be absent
-	Func fsm.Optional[int64]  // may be absent
+	Type fsm.Optional[string] // /* opens a comment; may be absent
+	Func fsm.Optional[int64]  // //go:embed nothing; from 1 to 9; may be absent
 	Len  bool
 	Nil  fsm.Optional[Nil] // may be absent
 	Req  fsm.Set
@@ -252,8 +254,8 @@ type SelectInput struct {
 	Now  fsm.Optional[time.Time] // may be absent
 }
 
-// SelectPeers is what Select must know of the other records. The durable form
-// counts them under a lock.
+// SelectPeers is what Select must know of other records. Machine counts them
+// under a lock.
 type SelectPeers struct {
 	Else  int64 // how many other records with the same type and nil are case
 	Peers int64 // the next peers, from 1
@@ -262,6 +264,8 @@ type SelectPeers struct {
 // Select makes an Odd in state new.
 //
 // */ makes one /* more.
+//
+// It sets type, func, len, nil, req, err and now_ to the inputs.
 //
 // It is refused unless:
 //   - else: no other record with the same type and nil is case (ErrSwitch)
@@ -321,13 +325,15 @@ type GoInput struct {
 	String string // /* an input
 }
 
-// GoPeers is what Go must know of the other records. The durable form counts
-// them under a lock.
+// GoPeers is what Go must know of other records. Machine counts them under a
+// lock.
 type GoPeers struct {
 	Else int64 // how many other records with the same type and nil are case
 }
 
 // Go moves an Odd from new or case to case.
+//
+// It adds 1 to j.
 //
 // It is refused unless:
 //   - if: type == input.string and func < 9 (ErrError)
@@ -364,13 +370,15 @@ type RangeInput struct {
 	Goto  fsm.JSON
 	Const time.Time
 	Iota  Iota
-	Req   string
+	Req   string // what is added to req
 }
 
 // Range moves an Odd from case to fsm or case.
 //
+// It sets map, goto, const_ and iota to the inputs, and adds the input to req.
+//
 // The first of these that fits is taken:
-//   - if j >= 3: to fsm
+//   - if j >= 3: to fsm; it clears err
 //   - otherwise: it stays where it is
 func (j *Odd) Range(in RangeInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
@@ -416,7 +424,7 @@ func (j *Odd) Range(in RangeInput, now time.Time) (Event, error) {
 
 // Defer moves an Odd from case to new.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (j *Odd) Defer(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateCase {
@@ -427,8 +435,8 @@ func (j *Odd) Defer(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Odd: nil, or
-// the refusal that its method returns. Guards and inputs are not looked at; to
-// try these, call the method on a copy.
+// the refusal that its method returns. It does not look at guards and inputs;
+// to try these, call the method on a copy.
 func (j Odd) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -443,8 +451,8 @@ func (j Odd) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that an Odd breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that an Odd breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Odd) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

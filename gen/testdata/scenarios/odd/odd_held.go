@@ -11,29 +11,31 @@ import (
 // Holder is the machine as one actor uses it: each Odd that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Odd, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Odd is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Odd has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Odd, actor string) (AnyOdd, error) {
 	return handleAs[AnyOdd](m.core.Hold(j, actor), nil)
 }
 
-// Select is that of Machine, with a handle for result.
+// Select is [Machine.Select] by the holder's actor. It returns the handle of
+// the Odd.
 func (h Holder) Select(ctx context.Context, id string, in SelectInput, c ...fsm.Call) (NewOdd, error) {
 	out, err := h.m.Select(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[NewOdd](h.m.core.HoldOutcome(out, h.actor), err)
@@ -42,16 +44,16 @@ func (h Holder) Select(ctx context.Context, id string, in SelectInput, c ...fsm.
 // AnyOdd is a handle of an Odd in whatever state it is: NewOdd, CaseOdd or
 // FsmOdd. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyOdd interface {
 	fsm.Target
-	// Record returns the Odd as it is held.
+	// Record returns the Odd as the handle last saw it.
 	Record() Odd
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyOdd()
 }
@@ -82,44 +84,47 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// NewOdd is an Odd that is new, in the hands of one actor. %d %s %!v(MISSING).
+// NewOdd is the handle of an Odd that is new. %d %s %!v(MISSING).
 type NewOdd struct {
 	*held
 }
 
 func (NewOdd) anyOdd() {}
 
-// Go moves the Odd to case.
+// Go moves the Odd to case. It returns ErrError unless type == input.string and
+// func < 9, ErrSwitch unless no other record with the same type and nil is case
+// and ErrError unless input.string in req.
 func (j NewOdd) Go(ctx context.Context, in GoInput, c ...fsm.Call) (CaseOdd, error) {
 	return handleAs[CaseOdd](j.EngineMove(ctx, goCall(opGo, in, j.EngineCall(c))))
 }
 
-// CaseOdd is an Odd that is case, in the hands of one actor. `raw` "quoted" \ é
-// 世界 */.
+// CaseOdd is the handle of an Odd that is case. `raw` "quoted" \ é 世界 */.
 type CaseOdd struct {
 	*held
 }
 
 func (CaseOdd) anyOdd() {}
 
-// Go keeps the Odd case; the handle holds the new revision.
+// Go keeps the Odd case; the handle holds the new revision. It returns ErrError
+// unless type == input.string and func < 9, ErrSwitch unless no other record
+// with the same type and nil is case and ErrError unless input.string in req.
 func (j CaseOdd) Go(ctx context.Context, in GoInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, goCall(opGo, in, j.EngineCall(c)))
 }
 
-// Range moves the Odd to fsm or case.
+// Range moves the Odd to fsm or case. See [Odd.Range] for its rules and errors.
 func (j CaseOdd) Range(ctx context.Context, in RangeInput, c ...fsm.Call) (AfterRange, error) {
 	return handleAs[AfterRange](j.EngineMove(ctx, rangeCall(opRange, in, j.EngineCall(c))))
 }
 
-// FsmOdd is an Odd that is fsm, in the hands of one actor.
+// FsmOdd is the handle of an Odd that is fsm.
 type FsmOdd struct {
 	*held
 }
 
 func (FsmOdd) anyOdd() {}
 
-// AfterRange is what Range led to: CaseOdd or FsmOdd.
+// AfterRange is the result of Range: CaseOdd or FsmOdd.
 //
 //sumtype:decl
 type AfterRange interface {

@@ -63,10 +63,11 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Odd]
 
-// Effects does the work outside the record.
+// Effects does the work outside the record. The application implements it.
 type Effects interface {
 	// Return is the effect of Go; key is made of type, nil, func and now_. It
 	// runs after the commit, at least once: again after an error and after a
@@ -74,25 +75,34 @@ type Effects interface {
 	Return(ctx context.Context, j Odd, key string, e fsm.Event) error
 }
 
-// Probes asks the world outside the store; only an audit does. Each method
-// reports whether what it is named after is so.
+// Probes compare records with the world outside the store, for Audit alone.
+// Each method reports whether the fact of its name is true.
 type Probes interface {
 	// Chan is asked for each Odd that is case. /* is it? */.
 	Chan(ctx context.Context, j Odd) (bool, error)
 }
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Odd, its event and the request id, or nothing. It is safe for use
-// by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Odd, its event and the request
+// id, or nothing, and returns what it wrote. Its target, where it has one, is
+// the Odd as the caller has seen it: the record, an outcome or an fsm.Ref. A
+// retry, the same call with the same request id, returns the outcome of the
+// first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core *fsm.Machine[Odd]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Option) (*Machine, error) {
 	if effects == nil {
 		return nil, errors.New("open odd: the machine has effects, but none were handed in")
@@ -109,70 +119,83 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes an Odd out of its log. It applies what the events say and
-// evaluates no rule, so an old log folds under a new specification.
+// Fold makes an Odd from its log. It applies the events and checks no rule, so
+// an old log folds under a new specification.
 func Fold(events []fsm.Event) (Odd, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Select makes an Odd in state new. An empty id stands for a new one.
+// Select makes an Odd in state new. An empty id stands for a new one; an id
+// that is taken is refused with fsm.ErrExists. */ makes one /* more.
+//
+// It sets type, func, len, nil, req, err and now_ to the inputs. It returns
+// ErrSwitch unless no other record with the same type and nil is case.
 func (m *Machine) Select(ctx context.Context, id string, in SelectInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, selectCall(opSelect, id, in, c))
 }
 
 // Go moves an Odd from new or case to case.
+//
+// It adds 1 to j. It returns ErrError unless type == input.string and func < 9,
+// ErrSwitch unless no other record with the same type and nil is case and
+// ErrError unless input.string in req. [Effects.Return] is performed after the
+// commit.
 func (m *Machine) Go(ctx context.Context, at fsm.Target, in GoInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, goCall(opGo, in, c))
 }
 
-// Range moves an Odd from case to fsm or case.
+// Range moves an Odd from case to fsm or case. See [Odd.Range] for its rules
+// and errors.
 func (m *Machine) Range(ctx context.Context, at fsm.Target, in RangeInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, rangeCall(opRange, in, c))
 }
 
-// Defer moves an Odd from case to new. Its request id is made of operation and
-// revision, so two that run it converge.
+// Defer moves an Odd from case to new. The system runs it, without an actor;
+// two runs at one revision converge.
+//
+// It returns ErrSwitch if another record in new has the same func.
+// [Machine.Sweep] runs it after now_ + 1d.
 func (m *Machine) Defer(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, deferCall(opDefer, c))
 }
 
-// Record returns an Odd as it is stored, or fsm.ErrNotFound. One that breaks a
-// rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Odd, or fsm.ErrNotFound. If it breaks a rule, the
+// error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Odd, error) {
 	return m.core.Record(ctx, id)
 }
 
-// EngineList returns the records in the given states, or all, by id. They are
-// read page by page; the machine may be used meanwhile.
+// EngineList returns the records in the given states, or all, by id. It reads
+// them page by page; the machine may be used meanwhile.
 func (m *Machine) EngineList(ctx context.Context, states ...State) iter.Seq2[Odd, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -181,8 +204,8 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 }
 
 // List returns a page of the records that have this type, nil and now_, by j,
-// len (greatest first) and id, and the page behind it. A record that breaks a
-// rule is left out; the error names it.
+// len (greatest first) and id, and the next page. It leaves out a record that
+// breaks a rule; the error names it.
 //
 // */ all.
 func (m *Machine) List(ctx context.Context, typeValue string, nilValue Nil, now time.Time, page fsm.Page) ([]Odd, fsm.Page, error) {
@@ -194,26 +217,27 @@ func (m *Machine) List(ctx context.Context, typeValue string, nilValue Nil, now 
 	return m.core.Page(ctx, &l, []any{typeValue, nilValue.String(), driver.Time(now)}, page)
 }
 
-// Sweep runs the operations whose time has come and returns how many steps were
-// taken. Call it regularly; any number of sweepers may run.
+// Sweep runs what is due, and returns how many steps it took: Defer after now_
+// + 1d. Call it regularly, from any number of processes, or let worker.Run do
+// so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)
 }
 
 // Deliver performs the effects that are due and returns how many succeeded.
-// Call it regularly.
+// Call it regularly, from any number of processes, or let worker.Run do so.
 func (m *Machine) Deliver(ctx context.Context) (int, error) {
 	return m.core.Deliver(ctx)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -224,9 +248,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Odd]) error { return collect(m.over(core)) })
 }
@@ -238,14 +262,15 @@ func (m *Machine) over(core *fsm.Machine[Odd]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Odd] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes. With probes it asks the
-// world outside, too; they may be nil.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes. Probes, unless nil, compare records with the world
+// outside.
 func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[audit.Finding, error] {
 	if probes != nil {
 		return audit.Run(ctx, m.core, probe(probes))

@@ -2,9 +2,10 @@
 
 // Package outside is the machine of Order.
 //
-// The pure layer is the methods of Order and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Order and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package outside
 
 import (
@@ -19,7 +20,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of an Order. The zero State is no state.
+// State is the state of an Order. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -56,7 +57,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -66,25 +67,25 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Order,
-// or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Order that a refused call found, or its
+// newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "outside", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateShipped
 }
 
-// Final reports whether a record in the state is finished, though it may be
-// taken up again.
+// Final reports whether a record in the state is finished, though an operation
+// may leave it.
 func (s State) Final() bool {
 	return s == StateFailed
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpPlace      = "place"
 	OpCharge     = "charge"
@@ -96,8 +97,8 @@ const (
 	OpAbandon    = "abandon"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventPlace      = "place"
 	EventCharge     = "charge"
@@ -109,7 +110,7 @@ const (
 	EventAbandon    = "abandon"
 )
 
-// Kind is a value of the field kind. The zero Kind is none.
+// Kind is a value of the field kind. Its zero value is invalid.
 type Kind uint8
 
 // The values, in the order of the specification.
@@ -138,7 +139,7 @@ func (k Kind) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(kindNames[:], k, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (k *Kind) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(kindNames[:], text, k, "value")
 }
@@ -146,18 +147,18 @@ func (k *Kind) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNotDue: refused by the guard late.
+	// ErrNotDue is the refusal of the guard late (due <= now).
 	ErrNotDue = fsmimpl.NewError("not_due", "not due")
 )
 
 // Order is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Order struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -170,7 +171,7 @@ type Order struct {
 	Why      fsm.Optional[string]    `json:"why,omitzero"`
 }
 
-// Ref returns id and revision, so that an Order is a target of the durable
+// Ref returns id and revision, so that an Order is a target of Machine's
 // operations.
 func (j Order) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -206,13 +207,15 @@ type Event struct {
 // PlaceInput holds the inputs of Place.
 type PlaceInput struct {
 	Customer string
-	Sum      int64
+	Sum      int64 // not negative
 	Rush     bool
 	Kind     Kind
 	Due      fsm.Optional[time.Time] // may be absent
 }
 
 // Place makes an Order in state placed.
+//
+// It sets customer, sum, rush, kind and due to the inputs.
 func Place(id string, in PlaceInput, now time.Time) (Order, Event, error) {
 	now = driver.Time(now)
 	j := Order{ID: id, CreatedAt: now}
@@ -257,7 +260,7 @@ func (j *Order) Charge(now time.Time) (Event, error) {
 
 // ChargeDone moves an Order from charging to charged.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (j *Order) ChargeDone(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateCharging {
@@ -285,7 +288,9 @@ type GiveUpInput struct {
 
 // GiveUp moves an Order from placed or charging to failed.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets why and backoff to the inputs.
 //
 // It is refused unless:
 //   - late: due <= now (ErrNotDue)
@@ -308,7 +313,9 @@ func (j *Order) GiveUp(in GiveUpInput, now time.Time) (Event, error) {
 
 // Retry moves an Order from failed to placed.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
+//
+// It sets due to now + 1d, and clears why and backoff.
 func (j *Order) Retry(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateFailed {
@@ -326,7 +333,7 @@ func (j *Order) Retry(now time.Time) (Event, error) {
 
 // Recover moves an Order from charging to placed.
 //
-// It is run by the system, never on a caller's behalf.
+// The system runs it, without an actor.
 func (j *Order) Recover(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateCharging {
@@ -338,7 +345,7 @@ func (j *Order) Recover(now time.Time) (Event, error) {
 
 // Abandon moves an Order from placed or failed to failed.
 //
-// It is run by an operator, who gives a reason.
+// An operator runs it, and gives a reason.
 func (j *Order) Abandon(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.operated("abandon", actor, reason); err != nil {
@@ -352,8 +359,8 @@ func (j *Order) Abandon(actor, reason string, now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Order: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Order) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -376,8 +383,8 @@ func (j Order) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that an Order breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that an Order breaks. Operations refuse one that breaks
+// a MUST rule.
 func Check(j Order) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

@@ -11,29 +11,31 @@ import (
 // Holder is the machine as one actor uses it: each Order that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Order, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Order is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Order has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Order, actor string) (AnyOrder, error) {
 	return handleAs[AnyOrder](m.core.Hold(j, actor), nil)
 }
 
-// Place is that of Machine, with a handle for result.
+// Place is [Machine.Place] by the holder's actor. It returns the handle of the
+// Order.
 func (h Holder) Place(ctx context.Context, id string, in PlaceInput, c ...fsm.Call) (PlacedOrder, error) {
 	out, err := h.m.Place(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[PlacedOrder](h.m.core.HoldOutcome(out, h.actor), err)
@@ -43,16 +45,16 @@ func (h Holder) Place(ctx context.Context, id string, in PlaceInput, c ...fsm.Ca
 // ChargingOrder, ChargedOrder, ShippedOrder or FailedOrder. Switch over its
 // type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyOrder interface {
 	fsm.Target
-	// Record returns the Order as it is held.
+	// Record returns the Order as the handle last saw it.
 	Record() Order
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyOrder()
 }
@@ -87,7 +89,7 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// PlacedOrder is an Order that is placed, in the hands of one actor.
+// PlacedOrder is the handle of an Order that is placed.
 type PlacedOrder struct {
 	*held
 }
@@ -99,14 +101,14 @@ func (j PlacedOrder) Charge(ctx context.Context, c ...fsm.Call) (ChargingOrder, 
 	return handleAs[ChargingOrder](j.EngineMove(ctx, chargeCall(opCharge, j.EngineCall(c))))
 }
 
-// ChargingOrder is an Order that is charging, in the hands of one actor.
+// ChargingOrder is the handle of an Order that is charging.
 type ChargingOrder struct {
 	*held
 }
 
 func (ChargingOrder) anyOrder() {}
 
-// ChargedOrder is an Order that is charged, in the hands of one actor.
+// ChargedOrder is the handle of an Order that is charged.
 type ChargedOrder struct {
 	*held
 }
@@ -118,14 +120,14 @@ func (j ChargedOrder) Ship(ctx context.Context, c ...fsm.Call) (ShippedOrder, er
 	return handleAs[ShippedOrder](j.EngineMove(ctx, shipCall(opShip, j.EngineCall(c))))
 }
 
-// ShippedOrder is an Order that is shipped, in the hands of one actor.
+// ShippedOrder is the handle of an Order that is shipped.
 type ShippedOrder struct {
 	*held
 }
 
 func (ShippedOrder) anyOrder() {}
 
-// FailedOrder is an Order that is failed, in the hands of one actor.
+// FailedOrder is the handle of an Order that is failed.
 type FailedOrder struct {
 	*held
 }

@@ -2,9 +2,10 @@
 
 // Package picks is the machine of Pick.
 //
-// The pure layer is the methods of Pick and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Pick and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package picks
 
 import (
@@ -19,7 +20,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Pick. The zero State is no state.
+// State is the state of a Pick. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -67,7 +68,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateWords[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateWords[:], text, s, "state")
 }
@@ -77,34 +78,34 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Pick, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Pick that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "picks", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateGone
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpPut  = "put"
 	OpTake = "take"
 	OpEnd  = "end"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventPut  = "put"
 	EventTake = "take"
 	EventEnd  = "end"
 )
 
-// Lane is a value of the field lane. The zero Lane is none.
+// Lane is a value of the field lane. Its zero value is invalid.
 type Lane uint8
 
 // The values, in the order of the specification.
@@ -147,13 +148,12 @@ func (l Lane) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(laneWords[:], l, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (l *Lane) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(laneWords[:], text, l, "value")
 }
 
-// TakeWanted is a value of the input wanted of take. The zero TakeWanted is
-// none.
+// TakeWanted is a value of the input wanted of take. Its zero value is invalid.
 type TakeWanted uint8
 
 // The values, in the order of the specification.
@@ -182,7 +182,7 @@ func (t TakeWanted) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(takeWantedNames[:], t, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (t *TakeWanted) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(takeWantedNames[:], text, t, "value")
 }
@@ -190,20 +190,21 @@ func (t *TakeWanted) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrLaneTaken: refused by the guard free and the unique rule one_busy.
+	// ErrLaneTaken is the refusal of the guard free (no other record with the
+	// same lane is busy) and the unique rule one_busy.
 	ErrLaneTaken = fsmimpl.NewError("lane_taken", "the lane is taken")
-	// ErrNotReady: refused by the guard ready.
+	// ErrNotReady is the refusal of the guard ready (ready_at is absent).
 	ErrNotReady = fsmimpl.NewError("not_ready", "not ready")
 )
 
 // Pick is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Pick struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -213,7 +214,7 @@ type Pick struct {
 	Owner    fsm.Optional[string]    `json:"owner,omitzero"`
 }
 
-// Ref returns id and revision, so that a Pick is a target of the durable
+// Ref returns id and revision, so that a Pick is a target of Machine's
 // operations.
 func (j Pick) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -246,11 +247,13 @@ type Event struct {
 // PutInput holds the inputs of Put.
 type PutInput struct {
 	Lane     Lane
-	Priority int64
+	Priority int64                   // from 0 to 9
 	ReadyAt  fsm.Optional[time.Time] // may be absent
 }
 
 // Put makes a Pick in state waiting.
+//
+// It sets lane, priority and ready_at to the inputs.
 func Put(id string, in PutInput, now time.Time) (Pick, Event, error) {
 	now = driver.Time(now)
 	j := Pick{ID: id, CreatedAt: now}
@@ -284,13 +287,15 @@ type TakeInput struct {
 	Least  int64
 }
 
-// TakePeers is what Take must know of the other records. The durable form
-// counts them under a lock.
+// TakePeers is what Take must know of other records. Machine counts them under
+// a lock.
 type TakePeers struct {
 	Free int64 // how many other records with the same lane are busy
 }
 
 // Take moves a Pick from waiting to busy.
+//
+// It sets owner to the actor.
 //
 // It is recorded and changes nothing unless:
 //   - free: no other record with the same lane is busy
@@ -319,7 +324,7 @@ func (j *Pick) Take(in TakeInput, peers TakePeers, actor string, now time.Time) 
 
 // End moves a Pick from busy to gone.
 //
-// It is run by an operator, who gives a reason.
+// An operator runs it, and gives a reason.
 func (j *Pick) End(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.operated("end", actor, reason); err != nil {
@@ -333,8 +338,8 @@ func (j *Pick) End(actor, reason string, now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Pick: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Pick) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -349,8 +354,8 @@ func (j Pick) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Pick breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Pick breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Pick) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

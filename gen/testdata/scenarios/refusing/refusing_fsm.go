@@ -2,9 +2,10 @@
 
 // Package refusing is the machine of Line.
 //
-// The pure layer is the methods of Line and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Line and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package refusing
 
 import (
@@ -20,7 +21,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Line. The zero State is no state.
+// State is the state of a Line. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -53,7 +54,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -63,25 +64,25 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Line, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Line that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "refusing", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (State) Terminal() bool {
 	return false
 }
 
-// Final reports whether a record in the state is finished, though it may be
-// taken up again.
+// Final reports whether a record in the state is finished, though an operation
+// may leave it.
 func (s State) Final() bool {
 	return s == StateEnded
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpBegin   = "begin"
 	OpReceive = "receive"
@@ -89,8 +90,8 @@ const (
 	OpSettle  = "settle"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventBegin   = "begin"
 	EventReceive = "receive"
@@ -101,22 +102,22 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrTooFew: refused by the guard some.
+	// ErrTooFew is the refusal of the guard some (input.high >= 2).
 	ErrTooFew = fsmimpl.NewError("too_few", "too few")
-	// ErrOver: refused by a branch of receive.
+	// ErrOver is the refusal of a branch of receive.
 	ErrOver = fsmimpl.NewError("over", "over")
-	// ErrAtTheTop: refused by a branch of rise.
+	// ErrAtTheTop is the refusal of a branch of rise.
 	ErrAtTheTop = fsmimpl.NewError("at_the_top", "at the top")
 )
 
 // Line is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Line struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -124,7 +125,7 @@ type Line struct {
 	High int64 `json:"high"`
 }
 
-// Ref returns id and revision, so that a Line is a target of the durable
+// Ref returns id and revision, so that a Line is a target of Machine's
 // operations.
 func (j Line) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -153,10 +154,12 @@ type Event struct {
 
 // BeginInput holds the inputs of Begin.
 type BeginInput struct {
-	High int64
+	High int64 // not negative
 }
 
 // Begin makes a Line in state idle.
+//
+// It sets high to the input.
 //
 // It is refused unless:
 //   - some: input.high >= 2 (ErrTooFew)
@@ -211,6 +214,8 @@ func (j *Line) Receive(in ReceiveInput, now time.Time) (Event, error) {
 
 // Rise moves a Line from ended to busy.
 //
+// It adds 1 to low.
+//
 // The first of these that fits is taken:
 //   - if low < high: to busy
 //   - otherwise: refused with ErrAtTheTop
@@ -253,8 +258,8 @@ func (j *Line) Settle(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Line: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Line) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -271,8 +276,8 @@ func (j Line) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Line breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Line breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Line) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

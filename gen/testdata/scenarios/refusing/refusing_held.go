@@ -11,29 +11,31 @@ import (
 // Holder is the machine as one actor uses it: each Line that it makes or picks
 // comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Line, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Line is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Line has changed. It refuses a record without a valid state.
 func Hold(m *Machine, j Line, actor string) (AnyLine, error) {
 	return handleAs[AnyLine](m.core.Hold(j, actor), nil)
 }
 
-// Begin is that of Machine, with a handle for result.
+// Begin is [Machine.Begin] by the holder's actor. It returns the handle of the
+// Line.
 func (h Holder) Begin(ctx context.Context, id string, in BeginInput, c ...fsm.Call) (IdleLine, error) {
 	out, err := h.m.Begin(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[IdleLine](h.m.core.HoldOutcome(out, h.actor), err)
@@ -42,16 +44,16 @@ func (h Holder) Begin(ctx context.Context, id string, in BeginInput, c ...fsm.Ca
 // AnyLine is a handle of a Line in whatever state it is: IdleLine, BusyLine or
 // EndedLine. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyLine interface {
 	fsm.Target
-	// Record returns the Line as it is held.
+	// Record returns the Line as the handle last saw it.
 	Record() Line
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyLine()
 }
@@ -82,53 +84,56 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// IdleLine is a Line that is idle, in the hands of one actor.
+// IdleLine is the handle of a Line that is idle.
 type IdleLine struct {
 	*held
 }
 
 func (IdleLine) anyLine() {}
 
-// Receive moves the Line to ended or idle.
+// Receive moves the Line to ended or idle. See [Line.Receive] for its rules and
+// errors.
 func (j IdleLine) Receive(ctx context.Context, in ReceiveInput, c ...fsm.Call) (AfterReceive, error) {
 	return handleAs[AfterReceive](j.EngineMove(ctx, receiveCall(opReceive, in, j.EngineCall(c))))
 }
 
-// BusyLine is a Line that is busy, in the hands of one actor.
+// BusyLine is the handle of a Line that is busy.
 type BusyLine struct {
 	*held
 }
 
 func (BusyLine) anyLine() {}
 
-// Settle moves the Line to idle.
+// Settle moves the Line to idle. See [Line.Settle] for its rules and errors.
 func (j BusyLine) Settle(ctx context.Context, c ...fsm.Call) (IdleLine, error) {
 	return handleAs[IdleLine](j.EngineMove(ctx, settleCall(opSettle, j.EngineCall(c))))
 }
 
-// EndedLine is a Line that is ended, in the hands of one actor.
+// EndedLine is the handle of a Line that is ended.
 type EndedLine struct {
 	*held
 }
 
 func (EndedLine) anyLine() {}
 
-// Receive is refused as long as the Line is ended.
+// Receive is refused while the Line is ended. See [Line.Receive] for its rules
+// and errors.
 func (j EndedLine) Receive(ctx context.Context, in ReceiveInput, c ...fsm.Call) (AfterReceive, error) {
 	return handleAs[AfterReceive](j.EngineMove(ctx, receiveCall(opReceive, in, j.EngineCall(c))))
 }
 
-// Rise moves the Line to busy.
+// Rise moves the Line to busy. See [Line.Rise] for its rules and errors.
 func (j EndedLine) Rise(ctx context.Context, c ...fsm.Call) (BusyLine, error) {
 	return handleAs[BusyLine](j.EngineMove(ctx, riseCall(opRise, j.EngineCall(c))))
 }
 
-// Settle keeps the Line ended; the handle holds the new revision.
+// Settle keeps the Line ended; the handle holds the new revision. See
+// [Line.Settle] for its rules and errors.
 func (j EndedLine) Settle(ctx context.Context, c ...fsm.Call) error {
 	return j.EngineStay(ctx, settleCall(opSettle, j.EngineCall(c)))
 }
 
-// AfterReceive is what Receive led to: IdleLine or EndedLine.
+// AfterReceive is the result of Receive: IdleLine or EndedLine.
 //
 //sumtype:decl
 type AfterReceive interface {

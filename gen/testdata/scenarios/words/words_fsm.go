@@ -3,9 +3,10 @@
 // Package words is the machine of Ticket: a ticket whose names were changed
 // once.
 //
-// The pure layer is the methods of Ticket and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Ticket and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package words
 
 import (
@@ -20,7 +21,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Ticket. The zero State is no state.
+// State is the state of a Ticket. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -68,7 +69,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateWords[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "waiting":
@@ -88,19 +89,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Ticket,
-// or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Ticket that a refused call found, or its
+// newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "words", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateMerged
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpCreate = "create"
 	OpRank   = "prioritise"
@@ -111,8 +112,8 @@ const (
 	OpReopen = "reopen"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventCreate      = "create"
 	EventRanked      = "ranked"
@@ -123,7 +124,7 @@ const (
 	EventOpenedAgain = "opened_again"
 )
 
-// Priority is a value of the field priority. The zero Priority is none.
+// Priority is a value of the field priority. Its zero value is invalid.
 type Priority uint8
 
 // The values, in the order of the specification.
@@ -154,12 +155,12 @@ func (p Priority) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(priorityNames[:], p, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (p *Priority) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(priorityNames[:], text, p, "value")
 }
 
-// Verdict is a value of the field verdict. The zero Verdict is none.
+// Verdict is a value of the field verdict. Its zero value is invalid.
 type Verdict uint8
 
 // The values, in the order of the specification.
@@ -190,13 +191,13 @@ func (v Verdict) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(verdictNames[:], v, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(verdictNames[:], text, v, "value")
 }
 
-// FirstVerdict is a value of the field first_verdict. The zero FirstVerdict is
-// none.
+// FirstVerdict is a value of the field first_verdict. Its zero value is
+// invalid.
 type FirstVerdict uint8
 
 // The values, in the order of the specification.
@@ -227,12 +228,12 @@ func (f FirstVerdict) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(firstVerdictNames[:], f, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (f *FirstVerdict) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(firstVerdictNames[:], text, f, "value")
 }
 
-// RankTo is a value of the input to of rank. The zero RankTo is none.
+// RankTo is a value of the input to of rank. Its zero value is invalid.
 type RankTo uint8
 
 // The values, in the order of the specification.
@@ -261,13 +262,12 @@ func (r RankTo) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(rankToNames[:], r, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (r *RankTo) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(rankToNames[:], text, r, "value")
 }
 
-// GuessGuess is a value of the input guess of guess. The zero GuessGuess is
-// none.
+// GuessGuess is a value of the input guess of guess. Its zero value is invalid.
 type GuessGuess uint8
 
 // The values, in the order of the specification.
@@ -296,12 +296,12 @@ func (g GuessGuess) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(guessGuessNames[:], g, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (g *GuessGuess) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(guessGuessNames[:], text, g, "value")
 }
 
-// CloseMood is a value of the input mood of close. The zero CloseMood is none.
+// CloseMood is a value of the input mood of close. Its zero value is invalid.
 type CloseMood uint8
 
 // The values, in the order of the specification.
@@ -330,7 +330,7 @@ func (c CloseMood) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(closeMoodNames[:], c, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (c *CloseMood) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(closeMoodNames[:], text, c, "value")
 }
@@ -338,22 +338,24 @@ func (c *CloseMood) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNotUrgent: refused by the guard urgent.
+	// ErrNotUrgent is the refusal of the guard urgent (priority == high and
+	// input.mood != calm).
 	ErrNotUrgent = fsmimpl.NewError("not_urgent", "only an urgent ticket can be closed")
-	// ErrSameVerdict: refused by the guard new_verdict.
+	// ErrSameVerdict is the refusal of the guard new_verdict (input.verdict !=
+	// verdict).
 	ErrSameVerdict = fsmimpl.NewError("same_verdict", "same verdict")
-	// ErrNotJudged: refused by the guard judged.
+	// ErrNotJudged is the refusal of the guard judged (verdict is present).
 	ErrNotJudged = fsmimpl.NewError("not_judged", "not judged")
 )
 
 // Ticket is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Ticket struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -363,7 +365,7 @@ type Ticket struct {
 	FirstVerdict fsm.Optional[FirstVerdict] `json:"first_verdict,omitzero"`
 }
 
-// Ref returns id and revision, so that a Ticket is a target of the durable
+// Ref returns id and revision, so that a Ticket is a target of Machine's
 // operations.
 func (j Ticket) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -393,10 +395,12 @@ type Event struct {
 
 // CreateInput holds the inputs of Create.
 type CreateInput struct {
-	Priority Priority
+	Priority Priority // how soon it must be looked at
 }
 
 // Create makes a Ticket in state open.
+//
+// It sets priority to the input.
 func Create(id string, in CreateInput, now time.Time) (Ticket, Event, error) {
 	now = driver.Time(now)
 	j := Ticket{ID: id, CreatedAt: now}
@@ -417,10 +421,12 @@ func Create(id string, in CreateInput, now time.Time) (Ticket, Event, error) {
 
 // RankInput holds the inputs of Rank.
 type RankInput struct {
-	To RankTo
+	To RankTo // how soon it must be looked at
 }
 
 // Rank keeps a Ticket open.
+//
+// It sets priority to input.to.
 func (j *Ticket) Rank(in RankInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if !in.To.Valid() {
@@ -440,6 +446,8 @@ type JudgeInput struct {
 }
 
 // Judge keeps a Ticket open.
+//
+// It sets verdict to the input and first_verdict to verdict.
 //
 // It is refused unless:
 //   - judged: verdict is present (ErrNotJudged)
@@ -466,10 +474,12 @@ func (j *Ticket) Judge(in JudgeInput, now time.Time) (Event, error) {
 
 // GuessInput holds the inputs of Guess.
 type GuessInput struct {
-	Guess fsm.Optional[GuessGuess] // may be absent
+	Guess fsm.Optional[GuessGuess] // the new verdict; may be absent
 }
 
 // Guess keeps a Ticket open.
+//
+// It sets verdict to input.guess.
 func (j *Ticket) Guess(in GuessInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if v, ok := in.Guess.Get(); ok && !v.Valid() {
@@ -494,6 +504,8 @@ type CloseInput struct {
 
 // Close moves a Ticket from open to closed.
 //
+// It sets verdict to fixed.
+//
 // It is refused unless:
 //   - urgent: priority == high and input.mood != calm (ErrNotUrgent)
 func (j *Ticket) Close(in CloseInput, now time.Time) (Event, error) {
@@ -513,6 +525,8 @@ func (j *Ticket) Close(in CloseInput, now time.Time) (Event, error) {
 }
 
 // Merge moves a Ticket from open or closed to merged.
+//
+// It sets verdict to duplicate.
 func (j *Ticket) Merge(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateOpen && j.State != StateClosed {
@@ -524,6 +538,8 @@ func (j *Ticket) Merge(now time.Time) (Event, error) {
 }
 
 // Reopen moves a Ticket from closed to open.
+//
+// It clears verdict.
 func (j *Ticket) Reopen(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateClosed {
@@ -535,8 +551,8 @@ func (j *Ticket) Reopen(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Ticket: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Ticket) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -556,8 +572,8 @@ func (j Ticket) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Ticket breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Ticket breaks. Operations refuse one that breaks
+// a MUST rule.
 func Check(j Ticket) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

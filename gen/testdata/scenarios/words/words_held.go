@@ -11,29 +11,32 @@ import (
 // Holder is the machine as one actor uses it: each Ticket that it makes or
 // picks comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Ticket, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Ticket is still so. It refuses one that is in no state.
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Ticket has changed. It refuses a record without a valid
+// state.
 func Hold(m *Machine, j Ticket, actor string) (AnyTicket, error) {
 	return handleAs[AnyTicket](m.core.Hold(j, actor), nil)
 }
 
-// Create is that of Machine, with a handle for result.
+// Create is [Machine.Create] by the holder's actor. It returns the handle of
+// the Ticket.
 func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.Call) (OpenTicket, error) {
 	out, err := h.m.Create(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[OpenTicket](h.m.core.HoldOutcome(out, h.actor), err)
@@ -42,16 +45,16 @@ func (h Holder) Create(ctx context.Context, id string, in CreateInput, c ...fsm.
 // AnyTicket is a handle of a Ticket in whatever state it is: OpenTicket,
 // ClosedTicket or MergedTicket. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyTicket interface {
 	fsm.Target
-	// Record returns the Ticket as it is held.
+	// Record returns the Ticket as the handle last saw it.
 	Record() Ticket
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyTicket()
 }
@@ -82,7 +85,7 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// OpenTicket is a Ticket that is open, in the hands of one actor.
+// OpenTicket is the handle of a Ticket that is open.
 type OpenTicket struct {
 	*held
 }
@@ -94,7 +97,9 @@ func (j OpenTicket) Rank(ctx context.Context, in RankInput, c ...fsm.Call) error
 	return j.EngineStay(ctx, rankCall(opRank, in, j.EngineCall(c)))
 }
 
-// Judge keeps the Ticket open; the handle holds the new revision.
+// Judge keeps the Ticket open; the handle holds the new revision. It returns
+// ErrNotJudged unless verdict is present and ErrSameVerdict unless
+// input.verdict != verdict.
 func (j OpenTicket) Judge(ctx context.Context, in JudgeInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, judgeCall(opJudge, in, j.EngineCall(c)))
 }
@@ -104,7 +109,8 @@ func (j OpenTicket) Guess(ctx context.Context, in GuessInput, c ...fsm.Call) err
 	return j.EngineStay(ctx, guessCall(opGuess, in, j.EngineCall(c)))
 }
 
-// Close moves the Ticket to closed.
+// Close moves the Ticket to closed. It returns ErrNotUrgent unless priority ==
+// high and input.mood != calm.
 func (j OpenTicket) Close(ctx context.Context, in CloseInput, c ...fsm.Call) (ClosedTicket, error) {
 	return handleAs[ClosedTicket](j.EngineMove(ctx, closeCall(opClose, in, j.EngineCall(c))))
 }
@@ -114,7 +120,7 @@ func (j OpenTicket) Merge(ctx context.Context, c ...fsm.Call) (MergedTicket, err
 	return handleAs[MergedTicket](j.EngineMove(ctx, mergeCall(opMerge, j.EngineCall(c))))
 }
 
-// ClosedTicket is a Ticket that is closed, in the hands of one actor.
+// ClosedTicket is the handle of a Ticket that is closed.
 type ClosedTicket struct {
 	*held
 }
@@ -137,7 +143,7 @@ func (j ClosedTicket) Reopen(ctx context.Context, c ...fsm.Call) (OpenTicket, er
 	return handleAs[OpenTicket](j.EngineMove(ctx, reopenCall(opReopen, j.EngineCall(c))))
 }
 
-// MergedTicket is a Ticket that is merged, in the hands of one actor.
+// MergedTicket is the handle of a Ticket that is merged.
 type MergedTicket struct {
 	*held
 }

@@ -46,21 +46,31 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Ticket]
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Ticket, its event and the request id, or nothing. It is safe for
-// use by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Ticket, its event and the
+// request id, or nothing, and returns what it wrote. Its target, where it has
+// one, is the Ticket as the caller has seen it: the record, an outcome or an
+// fsm.Ref. A retry, the same call with the same request id, returns the outcome
+// of the first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core *fsm.Machine[Ticket]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, error) {
 	core, err := fsm.NewMachine(ctx, store, &descriptor, nil, opts...)
 	if err != nil {
@@ -69,84 +79,102 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes a Ticket out of its log. It applies what the events say and
-// evaluates no rule, so an old log folds under a new specification.
+// Fold makes a Ticket from its log. It applies the events and checks no rule,
+// so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Ticket, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
-// Create makes a Ticket in state open. An empty id stands for a new one.
+// Create makes a Ticket in state open. An empty id stands for a new one; an id
+// that is taken is refused with fsm.ErrExists.
+//
+// It sets priority to the input.
 func (m *Machine) Create(ctx context.Context, id string, in CreateInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, createCall(opCreate, id, in, c))
 }
 
 // Rank keeps a Ticket open.
+//
+// It sets priority to input.to.
 func (m *Machine) Rank(ctx context.Context, at fsm.Target, in RankInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, rankCall(opRank, in, c))
 }
 
 // Judge keeps a Ticket open.
+//
+// It sets verdict to the input and first_verdict to verdict. It returns
+// ErrNotJudged unless verdict is present and ErrSameVerdict unless
+// input.verdict != verdict.
 func (m *Machine) Judge(ctx context.Context, at fsm.Target, in JudgeInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, judgeCall(opJudge, in, c))
 }
 
 // Guess keeps a Ticket open.
+//
+// It sets verdict to input.guess.
 func (m *Machine) Guess(ctx context.Context, at fsm.Target, in GuessInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, guessCall(opGuess, in, c))
 }
 
 // Close moves a Ticket from open to closed.
+//
+// It sets verdict to fixed. It returns ErrNotUrgent unless priority == high and
+// input.mood != calm.
 func (m *Machine) Close(ctx context.Context, at fsm.Target, in CloseInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, closeCall(opClose, in, c))
 }
 
 // Merge moves a Ticket from open or closed to merged.
+//
+// It sets verdict to duplicate.
 func (m *Machine) Merge(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, mergeCall(opMerge, c))
 }
 
 // Reopen moves a Ticket from closed to open.
+//
+// It clears verdict.
 func (m *Machine) Reopen(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, reopenCall(opReopen, c))
 }
 
-// Record returns a Ticket as it is stored, or fsm.ErrNotFound. One that breaks
-// a rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Ticket, or fsm.ErrNotFound. If it breaks a rule,
+// the error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Ticket, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Ticket, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.word, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -155,8 +183,8 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 }
 
 // OfPriority returns a page of the records in state open that have this
-// priority, by created_at (greatest first) and id, and the page behind it. A
-// record that breaks a rule is left out; the error names it.
+// priority, by created_at (greatest first) and id, and the next page. It leaves
+// out a record that breaks a rule; the error names it.
 func (m *Machine) OfPriority(ctx context.Context, priority Priority, page fsm.Page) ([]Ticket, fsm.Page, error) {
 	l := fsmimpl.Lookup{
 		Name:    "of_priority",
@@ -167,14 +195,14 @@ func (m *Machine) OfPriority(ctx context.Context, priority Priority, page fsm.Pa
 	return m.core.Page(ctx, &l, []any{priority.String()}, page)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -185,9 +213,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Ticket]) error { return collect(m.over(core)) })
 }
@@ -199,13 +227,14 @@ func (m *Machine) over(core *fsm.Machine[Ticket]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Ticket] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }

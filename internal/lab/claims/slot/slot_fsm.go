@@ -3,9 +3,10 @@
 // Package slot is the machine of Slot: a machine whose pick meets everything
 // that may refuse a record.
 //
-// The pure layer is the methods of Slot and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Slot and the functions that make one. They
+// do no input or output, know no clock, and leave the record as it is when they
+// refuse. The durable layer is Machine: the same operations over a store. Begin
+// with [Migrate] and [Open].
 package slot
 
 import (
@@ -20,7 +21,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of a Slot. The zero State is no state.
+// State is the state of a Slot. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -54,7 +55,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -64,25 +65,25 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Slot, or
-// to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Slot that a refused call found, or its newer
+// state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "slot", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (State) Terminal() bool {
 	return false
 }
 
-// Final reports whether a record in the state is finished, though it may be
-// taken up again.
+// Final reports whether a record in the state is finished, though an operation
+// may leave it.
 func (s State) Final() bool {
 	return s == StateDone
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpSubmit = "submit"
 	OpEdit   = "edit"
@@ -94,8 +95,8 @@ const (
 	OpDrop   = "drop"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventSubmit = "submit"
 	EventEdit   = "edit"
@@ -110,24 +111,25 @@ const (
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrLaneFull: refused by the guard few.
+	// ErrLaneFull is the refusal of the guard few (fewer than 2 other records
+	// with the same lane are running).
 	ErrLaneFull = fsmimpl.NewError("lane_full", "lane full")
-	// ErrTooLow: refused by the guard fits.
+	// ErrTooLow is the refusal of the guard fits (floor <= rank).
 	ErrTooLow = fsmimpl.NewError("too_low", "too low")
-	// ErrIsBlocked: refused by the guard free.
+	// ErrIsBlocked is the refusal of the guard free (blocked != true).
 	ErrIsBlocked = fsmimpl.NewError("is_blocked", "is blocked")
-	// ErrKeyTaken: refused by the unique rule one_key.
+	// ErrKeyTaken is the refusal of the unique rule one_key.
 	ErrKeyTaken = fsmimpl.NewError("key_taken", "key taken")
 )
 
 // Slot is one record of the machine. Change it by its methods only: they keep
-// its revision and its invariants.
+// its rules.
 //
 // Times are UTC, cut to microseconds.
 type Slot struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -140,7 +142,7 @@ type Slot struct {
 	Owner   fsm.Optional[string]    `json:"owner,omitzero"`
 }
 
-// Ref returns id and revision, so that a Slot is a target of the durable
+// Ref returns id and revision, so that a Slot is a target of Machine's
 // operations.
 func (j Slot) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -175,15 +177,17 @@ type Event struct {
 
 // SubmitInput holds the inputs of Submit.
 type SubmitInput struct {
-	Lane    fsm.Optional[string] // may be absent
-	Key     fsm.Optional[string] // may be absent
-	Rank    int64
-	Floor   int64
+	Lane    fsm.Optional[string]    // may be absent
+	Key     fsm.Optional[string]    // may be absent
+	Rank    int64                   // from 0 to 9
+	Floor   int64                   // from 0 to 9
 	ReadyAt fsm.Optional[time.Time] // may be absent
 	Blocked bool
 }
 
 // Submit makes a Slot in state queued.
+//
+// It sets lane, key, rank, floor, ready_at and blocked to the inputs.
 func Submit(id string, in SubmitInput, now time.Time) (Slot, Event, error) {
 	now = driver.Time(now)
 	j := Slot{ID: id, CreatedAt: now}
@@ -222,15 +226,17 @@ func Submit(id string, in SubmitInput, now time.Time) (Slot, Event, error) {
 
 // EditInput holds the inputs of Edit.
 type EditInput struct {
-	Lane    fsm.Optional[string] // may be absent
-	Key     fsm.Optional[string] // may be absent
-	Rank    int64
-	Floor   int64
+	Lane    fsm.Optional[string]    // may be absent
+	Key     fsm.Optional[string]    // may be absent
+	Rank    int64                   // from 0 to 9
+	Floor   int64                   // from 0 to 9
 	ReadyAt fsm.Optional[time.Time] // may be absent
 	Blocked bool
 }
 
 // Edit keeps a Slot queued.
+//
+// It sets lane, key, rank, floor, ready_at and blocked to the inputs.
 func (j *Slot) Edit(in EditInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadOptionalText(in.Lane); bad != "" {
@@ -262,13 +268,15 @@ func (j *Slot) Edit(in EditInput, now time.Time) (Event, error) {
 	return j.step("edit", EventEdit, &next, j.State, now)
 }
 
-// ClaimPeers is what Claim must know of the other records. The durable form
-// counts them under a lock.
+// ClaimPeers is what Claim must know of other records. Machine counts them
+// under a lock.
 type ClaimPeers struct {
 	Few int64 // how many other records with the same lane are running
 }
 
 // Claim moves a Slot from queued to running.
+//
+// It sets owner to the actor.
 //
 // It is refused unless:
 //   - few: fewer than 2 other records with the same lane are running
@@ -299,7 +307,9 @@ func (j *Slot) Claim(peers ClaimPeers, actor string, now time.Time) (Event, erro
 
 // Rush moves a Slot from queued to running.
 //
-// It is run by an operator, who gives a reason.
+// An operator runs it, and gives a reason.
+//
+// It sets owner to the actor.
 func (j *Slot) Rush(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.operated("rush", actor, reason); err != nil {
@@ -319,6 +329,8 @@ type ShiftInput struct {
 }
 
 // Shift keeps a Slot running.
+//
+// It sets lane to the input.
 func (j *Slot) Shift(in ShiftInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if bad := fsmimpl.BadOptionalText(in.Lane); bad != "" {
@@ -333,6 +345,8 @@ func (j *Slot) Shift(in ShiftInput, now time.Time) (Event, error) {
 }
 
 // Back moves a Slot from running to queued.
+//
+// It clears owner.
 func (j *Slot) Back(now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if j.State != StateRunning {
@@ -364,8 +378,8 @@ func (j *Slot) Drop(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Slot: nil,
-// or the refusal that its method returns. Guards and inputs are not looked at;
-// to try these, call the method on a copy.
+// or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Slot) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -380,8 +394,8 @@ func (j Slot) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that a Slot breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that a Slot breaks. Operations refuse one that breaks a
+// MUST rule.
 func Check(j Slot) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

@@ -2,9 +2,10 @@
 
 // Package account is the machine of Account.
 //
-// The pure layer is the methods of Account and the functions that make one: no
-// input or output, no clock, and the record is untouched when they refuse. The
-// durable layer is Machine: the same operations over a store.
+// The pure layer is the methods of Account and the functions that make one.
+// They do no input or output, know no clock, and leave the record as it is when
+// they refuse. The durable layer is Machine: the same operations over a store.
+// Begin with [Migrate] and [Open].
 package account
 
 import (
@@ -19,7 +20,7 @@ import (
 // github.com/fsmgen/fsmgen and run `go generate` again.
 const _ = fsmimpl.Generated2
 
-// State is the state of an Account. The zero State is no state.
+// State is the state of an Account. The zero State is invalid.
 type State uint8
 
 // The states, in the order of the specification.
@@ -54,7 +55,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(stateNames[:], s, "state")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(stateNames[:], text, s, "state")
 }
@@ -64,19 +65,19 @@ func States() []State {
 	return fsmimpl.All[State](stateNames[:])
 }
 
-// StateOf returns the state in which a call that was refused found the Account,
-// or to which it has gone on. It is false where err tells none.
+// StateOf returns the state of the Account that a refused call found, or its
+// newer state. It reports false if err names no state.
 func StateOf(err error) (State, bool) {
 	return fsmimpl.StateOf[State](stateNames[:], "account", err)
 }
 
-// Terminal reports whether nothing leaves the state.
+// Terminal reports whether no operation leaves the state.
 func (s State) Terminal() bool {
 	return s == StateClosed
 }
 
-// The operations, in the order of the specification: what Operation of an event
-// in the log holds.
+// The operations, in the order of the specification: the values of
+// fsm.Event.Operation.
 const (
 	OpOpenAccount = "open_account"
 	OpCredit      = "credit"
@@ -87,8 +88,8 @@ const (
 	OpClose       = "close"
 )
 
-// The events, in the order of the operations that write them: what Name of an
-// event in the log holds.
+// The events, in the order of the operations that write them: the values of
+// fsm.Event.Name.
 const (
 	EventOpenAccount = "open_account"
 	EventCredit      = "credit"
@@ -99,7 +100,7 @@ const (
 	EventClose       = "close"
 )
 
-// Currency is a value of the field currency. The zero Currency is none.
+// Currency is a value of the field currency. Its zero value is invalid.
 type Currency uint8
 
 // The values, in the order of the specification.
@@ -128,7 +129,7 @@ func (c Currency) MarshalText() ([]byte, error) {
 	return fsmimpl.Text(currencyNames[:], c, "value")
 }
 
-// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+// UnmarshalText reads what MarshalText returns. An unknown word is an error.
 func (c *Currency) UnmarshalText(text []byte) error {
 	return fsmimpl.Parse(currencyNames[:], text, c, "value")
 }
@@ -136,29 +137,35 @@ func (c *Currency) UnmarshalText(text []byte) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrBadAmount: refused by the guard positive.
+	// ErrBadAmount is the refusal of the guard positive (input.amount >= 1).
 	ErrBadAmount = fsmimpl.NewError("bad_amount", "bad amount")
-	// ErrBadArithmetic: refused by the guard credit_rises and the guard
-	// debit_falls.
+	// ErrBadArithmetic is the refusal of the guard credit_rises
+	// (input.balance_after > balance and input.available_after > available) and
+	// the guard debit_falls (input.balance_after < balance and
+	// input.available_after <= available).
 	ErrBadArithmetic = fsmimpl.NewError("bad_arithmetic", "bad arithmetic")
-	// ErrBadArithmeticOfAvailable: refused by the guard stays_within.
+	// ErrBadArithmeticOfAvailable is the refusal of the guard stays_within
+	// (input.available_after <= input.balance_after).
 	ErrBadArithmeticOfAvailable = fsmimpl.NewError("bad_arithmetic_of_available", "bad arithmetic of available")
-	// ErrBadArithmeticOfHold: refused by the guard available_falls.
+	// ErrBadArithmeticOfHold is the refusal of the guard available_falls
+	// (input.available_after < available).
 	ErrBadArithmeticOfHold = fsmimpl.NewError("bad_arithmetic_of_hold", "bad arithmetic of hold")
-	// ErrInsufficientFunds: refused by the guard enough.
+	// ErrInsufficientFunds is the refusal of the guard enough (input.amount <=
+	// available).
 	ErrInsufficientFunds = fsmimpl.NewError("insufficient_funds", "insufficient funds")
-	// ErrNotEmpty: refused by the guard empty.
+	// ErrNotEmpty is the refusal of the guard empty (balance == 0 and available
+	// == 0).
 	ErrNotEmpty = fsmimpl.NewError("not_empty", "not empty")
 )
 
 // Account is one record of the machine. Change it by its methods only: they
-// keep its revision and its invariants.
+// keep its rules.
 //
 // Times are UTC, cut to microseconds.
 type Account struct {
 	ID        string    `json:"id"`
 	State     State     `json:"state"`
-	Rev       int64     `json:"rev"` // 1 after the creation, one more with every transition
+	Rev       int64     `json:"rev"` // 1 after the creation, one more after each transition
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
@@ -170,7 +177,7 @@ type Account struct {
 	ClosedAt  fsm.Optional[time.Time] `json:"closed_at,omitzero"`
 }
 
-// Ref returns id and revision, so that an Account is a target of the durable
+// Ref returns id and revision, so that an Account is a target of Machine's
 // operations.
 func (j Account) Ref() fsm.Ref {
 	return fsm.Ref{ID: j.ID, Rev: j.Rev}
@@ -209,6 +216,9 @@ type OpenAccountInput struct {
 }
 
 // OpenAccount makes an Account in state opened.
+//
+// It sets owner and currency to the inputs and balance, available and overdraft
+// to 0.
 func OpenAccount(id string, in OpenAccountInput, now time.Time) (Account, Event, error) {
 	now = driver.Time(now)
 	j := Account{ID: id, CreatedAt: now}
@@ -236,12 +246,15 @@ func OpenAccount(id string, in OpenAccountInput, now time.Time) (Account, Event,
 
 // CreditInput holds the inputs of Credit.
 type CreditInput struct {
-	Amount         int64
-	BalanceAfter   int64
-	AvailableAfter int64
+	Amount         int64 // at least 1
+	BalanceAfter   int64 // the new balance; not negative
+	AvailableAfter int64 // the new available; not negative
 }
 
 // Credit keeps an Account opened.
+//
+// It sets balance to input.balance_after and available to
+// input.available_after.
 //
 // It is refused unless:
 //   - positive: input.amount >= 1 (ErrBadAmount)
@@ -280,11 +293,13 @@ func (j *Account) Credit(in CreditInput, now time.Time) (Event, error) {
 
 // ReserveInput holds the inputs of Reserve.
 type ReserveInput struct {
-	Amount         int64
-	AvailableAfter int64
+	Amount         int64 // at least 1
+	AvailableAfter int64 // the new available; not negative
 }
 
 // Reserve keeps an Account opened.
+//
+// It sets available to input.available_after.
 //
 // It is refused unless:
 //   - enough: input.amount <= available (ErrInsufficientFunds)
@@ -314,12 +329,15 @@ func (j *Account) Reserve(in ReserveInput, now time.Time) (Event, error) {
 
 // PostInput holds the inputs of Post.
 type PostInput struct {
-	Amount         int64
-	BalanceAfter   int64
-	AvailableAfter int64
+	Amount         int64 // at least 1
+	BalanceAfter   int64 // the new balance; not negative
+	AvailableAfter int64 // the new available; not negative
 }
 
 // Post keeps an Account opened or frozen.
+//
+// It sets balance to input.balance_after and available to
+// input.available_after.
 //
 // It is refused unless:
 //   - positive: input.amount >= 1 (ErrBadAmount)
@@ -358,7 +376,7 @@ func (j *Account) Post(in PostInput, now time.Time) (Event, error) {
 
 // Freeze moves an Account from opened to frozen.
 //
-// It is run by an operator, who gives a reason.
+// An operator runs it, and gives a reason.
 func (j *Account) Freeze(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.operated("freeze", actor, reason); err != nil {
@@ -373,7 +391,7 @@ func (j *Account) Freeze(actor, reason string, now time.Time) (Event, error) {
 
 // Thaw moves an Account from frozen to opened.
 //
-// It is run by an operator, who gives a reason.
+// An operator runs it, and gives a reason.
 func (j *Account) Thaw(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	if err := j.operated("thaw", actor, reason); err != nil {
@@ -387,6 +405,8 @@ func (j *Account) Thaw(actor, reason string, now time.Time) (Event, error) {
 }
 
 // Close moves an Account from opened to closed.
+//
+// It sets closed_at to now.
 //
 // It is refused unless:
 //   - empty: balance == 0 and available == 0 (ErrNotEmpty)
@@ -404,8 +424,8 @@ func (j *Account) Close(now time.Time) (Event, error) {
 }
 
 // Can reports whether an operation is possible in the state of the Account:
-// nil, or the refusal that its method returns. Guards and inputs are not looked
-// at; to try these, call the method on a copy.
+// nil, or the refusal that its method returns. It does not look at guards and
+// inputs; to try these, call the method on a copy.
 func (j Account) Can(operation string) error {
 	possible := false
 	switch operation {
@@ -422,8 +442,8 @@ func (j Account) Can(operation string) error {
 	return j.refuseState(operation)
 }
 
-// Check lists the rules that an Account breaks, whoever wrote it. An empty list
-// means that it may be worked on.
+// Check lists the rules that an Account breaks. Operations refuse one that
+// breaks a MUST rule.
 func Check(j Account) []fsm.Violation {
 	var found []fsm.Violation
 	if !j.State.Valid() {

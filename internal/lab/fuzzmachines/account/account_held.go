@@ -11,30 +11,32 @@ import (
 // Holder is the machine as one actor uses it: each Account that it makes or
 // picks comes as a handle.
 //
-// A handle has a type of its own for each state, with the operations that a
-// caller has there and no other: what the state forbids does not compile. It
-// carries revision, actor and request ids along. The same call of the same
-// handle once more, because an answer was lost, replays. A handle is an
-// fsm.Target, so Machine takes it for what is not offered here.
+// Handles have a type for each state, with the operations that a caller has
+// there: what the state forbids does not compile. A handle gives revision,
+// actor and request id to its calls; an fsm.Call behind the inputs adds a
+// reason, labels or another request id. To retry after a lost answer, make the
+// same call of the same handle. A handle is an fsm.Target, for operations that
+// only Machine has.
 type Holder struct {
 	m     *Machine
 	actor string
 }
 
-// As returns the machine as the actor uses it.
+// As returns the machine for calls by the actor.
 func (m *Machine) As(actor string) Holder {
 	return Holder{m, actor}
 }
 
 // Hold returns the handle of a stored Account, such as one that the actor held
-// before it was started again. It asks nothing of the store: each operation
-// finds out whether the Account is still so. It refuses one that is in no
+// before its process restarted. It does not read the store: an operation finds
+// out whether the Account has changed. It refuses a record without a valid
 // state.
 func Hold(m *Machine, j Account, actor string) (AnyAccount, error) {
 	return handleAs[AnyAccount](m.core.Hold(j, actor), nil)
 }
 
-// OpenAccount is that of Machine, with a handle for result.
+// OpenAccount is [Machine.OpenAccount] by the holder's actor. It returns the
+// handle of the Account.
 func (h Holder) OpenAccount(ctx context.Context, id string, in OpenAccountInput, c ...fsm.Call) (OpenedAccount, error) {
 	out, err := h.m.OpenAccount(ctx, id, in, h.m.core.EngineCall(h.actor, c))
 	return handleAs[OpenedAccount](h.m.core.HoldOutcome(out, h.actor), err)
@@ -43,16 +45,16 @@ func (h Holder) OpenAccount(ctx context.Context, id string, in OpenAccountInput,
 // AnyAccount is a handle of an Account in whatever state it is: OpenedAccount,
 // FrozenAccount or ClosedAccount. Switch over its type.
 //
-// By the line below, the linter go-check-sumtype reports a switch that leaves a
-// state out and has no default.
+// The linter go-check-sumtype reports a switch that leaves a state out and has
+// no default.
 //
 //sumtype:decl
 type AnyAccount interface {
 	fsm.Target
-	// Record returns the Account as it is held.
+	// Record returns the Account as the handle last saw it.
 	Record() Account
-	// Outcome returns what the newest call of the handle led to; before it,
-	// what led to the handle.
+	// Outcome returns the outcome of the handle's last call, or of the call
+	// that made the handle.
 	Outcome() Outcome
 	anyAccount()
 }
@@ -83,46 +85,61 @@ func handleAs[T any](h *held, err error) (T, error) {
 	return j, err
 }
 
-// OpenedAccount is an Account that is opened, in the hands of one actor.
+// OpenedAccount is the handle of an Account that is opened.
 type OpenedAccount struct {
 	*held
 }
 
 func (OpenedAccount) anyAccount() {}
 
-// Credit keeps the Account opened; the handle holds the new revision.
+// Credit keeps the Account opened; the handle holds the new revision. It
+// returns ErrBadAmount unless input.amount >= 1, ErrBadArithmetic unless
+// input.balance_after > balance and input.available_after > available and
+// ErrBadArithmeticOfAvailable unless input.available_after <=
+// input.balance_after.
 func (j OpenedAccount) Credit(ctx context.Context, in CreditInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, creditCall(opCredit, in, j.EngineCall(c)))
 }
 
-// Reserve keeps the Account opened; the handle holds the new revision.
+// Reserve keeps the Account opened; the handle holds the new revision. It
+// returns ErrInsufficientFunds unless input.amount <= available and
+// ErrBadArithmeticOfHold unless input.available_after < available.
 func (j OpenedAccount) Reserve(ctx context.Context, in ReserveInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, reserveCall(opReserve, in, j.EngineCall(c)))
 }
 
-// Post keeps the Account opened; the handle holds the new revision.
+// Post keeps the Account opened; the handle holds the new revision. It returns
+// ErrBadAmount unless input.amount >= 1, ErrBadArithmetic unless
+// input.balance_after < balance and input.available_after <= available and
+// ErrBadArithmeticOfAvailable unless input.available_after <=
+// input.balance_after.
 func (j OpenedAccount) Post(ctx context.Context, in PostInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, postCall(opPost, in, j.EngineCall(c)))
 }
 
-// Close moves the Account to closed.
+// Close moves the Account to closed. It returns ErrNotEmpty unless balance == 0
+// and available == 0.
 func (j OpenedAccount) Close(ctx context.Context, c ...fsm.Call) (ClosedAccount, error) {
 	return handleAs[ClosedAccount](j.EngineMove(ctx, closeCall(opClose, j.EngineCall(c))))
 }
 
-// FrozenAccount is an Account that is frozen, in the hands of one actor.
+// FrozenAccount is the handle of an Account that is frozen.
 type FrozenAccount struct {
 	*held
 }
 
 func (FrozenAccount) anyAccount() {}
 
-// Post keeps the Account frozen; the handle holds the new revision.
+// Post keeps the Account frozen; the handle holds the new revision. It returns
+// ErrBadAmount unless input.amount >= 1, ErrBadArithmetic unless
+// input.balance_after < balance and input.available_after <= available and
+// ErrBadArithmeticOfAvailable unless input.available_after <=
+// input.balance_after.
 func (j FrozenAccount) Post(ctx context.Context, in PostInput, c ...fsm.Call) error {
 	return j.EngineStay(ctx, postCall(opPost, in, j.EngineCall(c)))
 }
 
-// ClosedAccount is an Account that is closed, in the hands of one actor.
+// ClosedAccount is the handle of an Account that is closed.
 type ClosedAccount struct {
 	*held
 }

@@ -46,21 +46,31 @@ var schema = &driver.Schema{
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
-// Outcome is what a call led to.
+// Outcome is the result of a call: the record, its events, and whether the call
+// was a retry.
 type Outcome = fsm.Outcome[Account]
 
-// Machine is the machine over a store: every operation is one transaction that
-// writes the Account, its event and the request id, or nothing. It is safe for
-// use by any number of goroutines.
+// Machine is the machine over a store. It is safe for use by any number of
+// goroutines.
 //
-// Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
-// *fsm.EffectError or the error of the store; errors.Is tells them apart.
+// An operation is one transaction. It writes the Account, its event and the
+// request id, or nothing, and returns what it wrote. Its target, where it has
+// one, is the Account as the caller has seen it: the record, an outcome or an
+// fsm.Ref. A retry, the same call with the same request id, returns the outcome
+// of the first call with Replayed set.
+//
+// An operation that fails returns a *fsm.Refusal, *fsm.AmbiguousError,
+// *fsm.EffectError or the error of the store; errors.Is tells them apart. Apart
+// from the machine's own errors, a refusal is fsm.ErrWrongState or
+// fsm.ErrTerminal where the state does not allow the operation,
+// fsm.ErrInvalidInput, fsm.ErrNotFound, or fsm.ErrStale where the record has
+// left the target's revision.
 type Machine struct {
 	core *fsm.Machine[Account]
 }
 
-// Open opens the machine over a store. It never creates tables: see Migrate. A
-// store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
+// Open opens the machine over a store that Migrate has prepared. It refuses
+// another store with fsm.ErrSchemaMismatch.
 func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, error) {
 	core, err := fsm.NewMachine(ctx, store, &descriptor, nil, opts...)
 	if err != nil {
@@ -69,85 +79,109 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 	return &Machine{core: core}, nil
 }
 
-// Migrate creates what the store lacks for the machine. It works before Open,
-// which refuses a store without it.
+// Migrate creates what the store lacks for the machine, such as tables, or
+// brings it to this version of the specification. Call it before Open.
 func Migrate(ctx context.Context, store fsm.Store) error {
 	return fsmimpl.Migrate(ctx, store, schema)
 }
 
-// Fold makes an Account out of its log. It applies what the events say and
-// evaluates no rule, so an old log folds under a new specification.
+// Fold makes an Account from its log. It applies the events and checks no rule,
+// so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Account, error) {
 	return fsmimpl.Fold(&descriptor, events)
 }
 
 // OpenAccount makes an Account in state opened. An empty id stands for a new
-// one.
+// one; an id that is taken is refused with fsm.ErrExists.
+//
+// It sets owner and currency to the inputs and balance, available and overdraft
+// to 0.
 func (m *Machine) OpenAccount(ctx context.Context, id string, in OpenAccountInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, openAccountCall(opOpenAccount, id, in, c))
 }
 
 // Credit keeps an Account opened.
+//
+// It sets balance to input.balance_after and available to
+// input.available_after. It returns ErrBadAmount unless input.amount >= 1,
+// ErrBadArithmetic unless input.balance_after > balance and
+// input.available_after > available and ErrBadArithmeticOfAvailable unless
+// input.available_after <= input.balance_after.
 func (m *Machine) Credit(ctx context.Context, at fsm.Target, in CreditInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, creditCall(opCredit, in, c))
 }
 
 // Reserve keeps an Account opened.
+//
+// It sets available to input.available_after. It returns ErrInsufficientFunds
+// unless input.amount <= available and ErrBadArithmeticOfHold unless
+// input.available_after < available.
 func (m *Machine) Reserve(ctx context.Context, at fsm.Target, in ReserveInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, reserveCall(opReserve, in, c))
 }
 
 // Post keeps an Account opened or frozen.
+//
+// It sets balance to input.balance_after and available to
+// input.available_after. It returns ErrBadAmount unless input.amount >= 1,
+// ErrBadArithmetic unless input.balance_after < balance and
+// input.available_after <= available and ErrBadArithmeticOfAvailable unless
+// input.available_after <= input.balance_after.
 func (m *Machine) Post(ctx context.Context, at fsm.Target, in PostInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, postCall(opPost, in, c))
 }
 
-// Freeze moves an Account from opened to frozen.
+// Freeze moves an Account from opened to frozen. An operator runs it, and gives
+// a reason.
 func (m *Machine) Freeze(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, freezeCall(opFreeze, c))
 }
 
-// Thaw moves an Account from frozen to opened.
+// Thaw moves an Account from frozen to opened. An operator runs it, and gives a
+// reason.
 func (m *Machine) Thaw(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, thawCall(opThaw, c))
 }
 
 // Close moves an Account from opened to closed.
+//
+// It sets closed_at to now. It returns ErrNotEmpty unless balance == 0 and
+// available == 0.
 func (m *Machine) Close(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, closeCall(opClose, c))
 }
 
-// Record returns an Account as it is stored, or fsm.ErrNotFound. One that
-// breaks a rule comes beside fsm.ErrQuarantined.
+// Record returns the stored Account, or fsm.ErrNotFound. If it breaks a rule,
+// the error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Account, error) {
 	return m.core.Record(ctx, id)
 }
 
-// List returns the records in the given states, or all, by id. They are read
+// List returns the records in the given states, or all, by id. It reads them
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Account, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
 
-// History returns the log of a record, by revision.
+// History returns the events of a record, the oldest first.
 func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, error] {
 	return m.core.History(ctx, id)
 }
 
-// Log returns the events of all records behind a cursor, in the order of their
-// commits, and ends where the log ends now. The empty cursor is the beginning;
-// one that was stored goes on later, in another process too.
+// Log returns the events of all records after a cursor, in the order of their
+// commits, and ends at the newest. The empty cursor is the beginning; a stored
+// one continues later, also in another process.
 func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Log(ctx, after)
 }
 
-// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+// Watch is Log, but waits for further events until ctx ends. It misses none.
 func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
 	return m.core.Watch(ctx, after)
 }
 
-// Count returns how many records there are in each of the given states, or in
-// every state, at one instant.
+// Count returns the number of records in each of the given states, or in every
+// state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {
 	if len(states) == 0 {
 		states = States()
@@ -155,14 +189,14 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
-// In returns the machine within a transaction of the caller's own, which
-// fsm.Join names: every method works in it, and what is written stands when the
-// caller commits.
+// In returns the machine within a transaction of the caller, which fsm.Join
+// names. Its methods work in that transaction; the caller commits what they
+// write.
 //
-// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
-// beside a call; after an error of the commit make the same transaction again,
-// with the same request ids; roll back after an error of a call. See
-// fsm.Machine.In.
+// The caller has three duties. Look at Outcome.Replayed before doing anything
+// beside a call. Roll back after an error of a call. After an error of the
+// commit, repeat the transaction with the same request ids. See
+// [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {
@@ -173,9 +207,9 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 
 // Batch makes all calls that collect makes on the machine it is given, in one
 // transaction: all of them or none. It returns one outcome for each, in their
-// order; the calls themselves return a zero Outcome, since nothing is decided
-// before collect returns. A batch holds creations, or calls on records. A pick
-// has its own form for many.
+// order. The calls themselves return a zero Outcome: nothing is decided before
+// collect returns. A batch holds creations or calls on records, not both, and
+// no picks.
 func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Account]) error { return collect(m.over(core)) })
 }
@@ -187,13 +221,14 @@ func (m *Machine) over(core *fsm.Machine[Account]) *Machine {
 	return &in
 }
 
-// Core returns the engine, for what is not particular to this machine.
+// Core returns the engine, for methods that do not depend on this package's
+// types.
 func (m *Machine) Core() *fsm.Machine[Account] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules and yields what is
-// wrong; nothing when all is well. It never writes.
+// Audit compares every record with its log and its rules, and returns what is
+// wrong. It never writes.
 func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, m.core)
 }
