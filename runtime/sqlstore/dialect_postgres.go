@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -198,7 +199,7 @@ func (*postgres) makingAgain(err error) bool {
 	case "42P07", "42710", "42723": // there is such a table, trigger, function
 		return true
 	case "23505":
-		return strings.Contains(err.Error(), `"pg_`) // an index of the catalog
+		return strings.HasPrefix(constraintOf(err), "pg_") // an index of the catalog
 	}
 	return err != nil && strings.Contains(err.Error(), "tuple concurrently updated")
 }
@@ -344,9 +345,25 @@ func (*postgres) rule(err error, machine string) string {
 	if _, rule, ok := strings.Cut(message, "fsm: "+machine+": "); ok {
 		return rule
 	}
-	if _, rule, ok := strings.Cut(message, ` constraint "`); ok { // of a foreign key the table follows
-		rule, _, _ = strings.Cut(strings.TrimSuffix(rule, `"`), `" on table "`)
-		return rule
+	return constraintOf(err)
+}
+
+// constraintOf returns the constraint that an error of the server names. The server's text may be
+// of any language (lc_messages), and its drivers keep the name in a field: pgx in ConstraintName,
+// lib/pq in Constraint.
+func constraintOf(err error) string {
+	var coded interface{ SQLState() string }
+	if !errors.As(err, &coded) {
+		return ""
+	}
+	said := reflect.Indirect(reflect.ValueOf(coded))
+	if said.Kind() != reflect.Struct {
+		return ""
+	}
+	for _, field := range []string{"ConstraintName", "Constraint"} {
+		if name := said.FieldByName(field); name.Kind() == reflect.String {
+			return name.String()
+		}
 	}
 	return ""
 }

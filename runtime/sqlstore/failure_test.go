@@ -151,14 +151,14 @@ func TestDatabaseError(t *testing.T) {
 	}
 }
 
-// duplicate is an error of a unique index.
+// duplicate is an error of a unique index, by a server that speaks German.
 type duplicate struct {
 	state
-	index string
+	ConstraintName string
 }
 
 func (d duplicate) Error() string {
-	return fmt.Sprintf("ERROR: duplicate key value violates unique constraint %q (SQLSTATE 23505)", d.index)
+	return fmt.Sprintf("FEHLER: doppelter Schlüsselwert verletzt Unique-Constraint „%s“ (SQLSTATE 23505)", d.ConstraintName)
 }
 
 // An index of the generated schema may refuse what another writer has just committed; one of the
