@@ -231,14 +231,9 @@ func (s *schemaText) postgresGuard() {
 	body = append(body, "    RETURN OLD;", "END IF;")
 	body = append(body, s.unlessGuarded("RETURN NEW;")...)
 	body = append(body, "IF TG_OP = 'INSERT' THEN")
-	var first []*spec.State
-	for _, mv := range moves(s.m) {
-		if mv.from == nil {
-			first = append(first, mv.to)
-		}
-	}
-	if len(first) > 0 {
-		add("    ", `NEW."state" NOT IN (`+stateWords(first)+")", stateCreation, "%s begins in "+stateNameList(first), `quote_literal(NEW."id")`)
+	if first := s.beginnings(); len(first) > 0 { // at the commit that of an import is looked for
+		add("    ", `NEW."`+chainColumn+`" = 0 AND NEW."state" NOT IN (`+stateWords(first)+")",
+			stateCreation, beginsIn+stateNameList(first), `quote_literal(NEW."id")`)
 	}
 	add("    ", `NEW."rev" <> 1`, stateCreation, "%s begins at revision 1", `quote_literal(NEW."id")`)
 	body = append(body, "    RETURN NEW;", "END IF;")
@@ -279,6 +274,18 @@ func (s *schemaText) postgresGuard() {
 	s.onTable("removed", "BEFORE DELETE ON "+s.table(""), "ROW", "guard")
 }
 
+const beginsIn = "%s begins in "
+
+// beginnings returns the states in which operations make records.
+func (s *schemaText) beginnings() (list []*spec.State) {
+	for _, mv := range moves(s.m) {
+		if mv.from == nil {
+			list = append(list, mv.to)
+		}
+	}
+	return list
+}
+
 // differs returns the condition that an update changes a field. Values of json
 // cannot be compared, their texts can.
 func (s *schemaText) differs(f *spec.Field) string {
@@ -304,7 +311,12 @@ func (s *schemaText) postgresRowHasEvent() {
 		"  AND "+s.follows("e")+";",
 	)
 	body = append(body, ifThen("", "NOT FOUND", s.refuse(stateLog, "%s: revision %s has no event", id, `NEW."rev"`))...)
-	body = append(body, "IF TG_OP = 'INSERT' THEN", "    RETURN NULL;", "END IF;")
+	body = append(body, "IF TG_OP = 'INSERT' THEN")
+	if first := s.beginnings(); len(first) > 0 {
+		body = append(body, ifThen("    ", `made_by <> '`+imported+`' AND NEW."state" NOT IN (`+stateWords(first)+")",
+			s.refuse(stateCreation, beginsIn+stateNameList(first), id))...)
+	}
+	body = append(body, "    RETURN NULL;", "END IF;")
 	for _, f := range s.m.Fields {
 		if ops := writers(s.m, f); len(ops) > 0 {
 			body = append(body, ifThen("", s.differs(f)+" AND made_by NOT IN ("+operationWordList(ops)+")",

@@ -16,6 +16,10 @@ const (
 	forgotten = "__forget" // operation of the mark once the rest of the log goes, too
 )
 
+// imported is the operation of the event by which a record enters in any state. Nobody
+// writes it by hand: the triggers of events refuse it where it has no chain.
+const imported = "__import"
+
 // finished returns the states whose records may be purged.
 func finished(m *spec.Machine) []*spec.State {
 	var list []*spec.State

@@ -276,17 +276,14 @@ func (s *schemaText) eventOf(more string) string {
 }
 
 func (s *schemaText) sqliteCreation() {
-	var states []*spec.State
-	for _, mv := range moves(s.m) {
-		if mv.from == nil {
-			states = append(states, mv.to)
-		}
-	}
+	states := s.beginnings()
 	none := "no record can be made" // the checks refuse such a machine before
 	body := s.raise(none, "")
 	if len(states) > 0 {
 		body = []refusal{
-			{message: "a record begins in " + stateNameList(states), where: []string{`NEW."state" NOT IN (` + stateWords(states) + ")"}},
+			{message: "a record begins in " + stateNameList(states), where: []string{
+				`NEW."state" NOT IN (` + stateWords(states) + ")",
+				"NOT EXISTS (" + s.eventOf(`"n" = 0 AND "operation" = '`+imported+`' AND "chain" <> 0`) + ")"}},
 			// Only the event of revision 1 comes from nowhere: so does the record.
 			{message: "a record needs the event of its creation", where: []string{
 				"NOT EXISTS (" + s.eventOf(`"from_state" IS NULL AND "to_state" = NEW."state" AND "operation" <> '`+stub+`' AND `+s.follows("e")) + ")"}},

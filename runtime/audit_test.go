@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -105,6 +106,25 @@ func TestAuditFindsPlantedFaults(t *testing.T) {
 			}
 			return resum(e)
 		}}, []string{audit.CheckEdge}},
+		{"an import of a record that is there", tampered{event: func(e *fsm.Event) bool {
+			if e.Rev == 4 && e.N == 0 {
+				e.Operation, e.Name = "__import", "__import"
+			}
+			return resum(e)
+		}}, []string{audit.CheckEdge}},
+		{"an import without an image", tampered{event: func(e *fsm.Event) bool {
+			if e.Rev == 1 {
+				e.Operation, e.Name, e.Image = "__import", "__import", fsm.JSON{}
+			}
+			return resum(e)
+		}}, []string{audit.CheckEdge}},
+		{"an import of other times", tampered{event: func(e *fsm.Event) bool {
+			if e.Rev == 1 {
+				e.Operation, e.Name = "__import", "__import"
+				e.Image = fsm.MustJSON(strings.Replace(e.Image.String(), `"created_at":"20`, `"created_at":"19`, 1))
+			}
+			return resum(e)
+		}}, []string{audit.CheckFold}},
 		{"the log goes on", tampered{row: func(r *driver.Row) { r.Rev-- }}, []string{audit.CheckBeyond}},
 		{"a revision below 1", tampered{row: func(r *driver.Row) { r.Rev = -1 }}, []string{audit.CheckDecode}},
 		{"a counter below 0", tampered{row: func(r *driver.Row) { r.Values[10] = int64(-1) }}, []string{audit.CheckDecode}},

@@ -45,7 +45,7 @@ type request[R any] struct {
 // itself is one of a sweep.
 func (m *Machine[R]) prepare(c fsmimpl.Call[R], id string, engine bool) (*request[R], error) {
 	op := c.Operation
-	if op == nil || m.byName[op.Name] != op {
+	if op == nil || m.byName[op.Name] != op && op.Stored != driver.OpImport {
 		return nil, errors.New("the call's operation is not one of this machine")
 	}
 	q := &request[R]{Call: c, op: op, engine: engine, begun: m.now()}

@@ -149,6 +149,9 @@ func (m *Machine[R]) creation(c fsmimpl.Call[R]) (*request[R], string, error) {
 	if !q.op.Creates {
 		return nil, "", fmt.Errorf("%s: %s creates no record", m.schema.Machine, q.op.Name)
 	}
+	if q.op.Stored == driver.OpImport { // the image has what was brought
+		q.inputs = driver.RawJSON("{}")
+	}
 	if q.RequestID == "" {
 		q.ownID()
 	}

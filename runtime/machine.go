@@ -61,7 +61,7 @@ func WithClock(now func() time.Time) Option { return func(o *options) { o.clock 
 
 // WithCallerTime lets the At of a call decide when it is made; without it a call
 // that names a time is refused with ErrTimeGiven. It is for programs that write down
-// what has happened elsewhere, such as an import, and for tests; those with a clock
+// what has happened elsewhere, and for tests; those with a clock
 // of their own (WithClock) need no At. A call can then keep a deadline that is over,
 // and one of the year 9999 leaves a record whose updated_at never rises again.
 func WithCallerTime() Option { return func(o *options) { o.callerTime = true } }

@@ -181,10 +181,10 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 
 // conflict makes a refusal of a broken unique rule, except where looking again
 // gives a better answer: a creation then finds the existing record, or gets the
-// next number. A record that comes from another group keeps its number.
+// next number. A record that comes from another group, or is imported, keeps its number.
 func (m *Machine[R]) conflict(err error, op *fsmimpl.Operation[R], id, state string) error {
 	var c *driver.ConflictError
-	if !errors.As(err, &c) || op.Creates && (c.Rule == op.Dedupe || m.isSequence(c.Rule)) {
+	if !errors.As(err, &c) || op.Creates && op.Stored != driver.OpImport && (c.Rule == op.Dedupe || m.isSequence(c.Rule)) {
 		return err
 	}
 	return m.notUnique(c, op, id, state)

@@ -283,7 +283,8 @@ func (c *tool) chart(m *spec.Machine, f diagramFlags) (*chart.Chart, error) {
 	ch := chart.At(m, details[f.detail])
 	if f.history != "" {
 		if _, unknown := ch.Weigh(f.traffic); unknown > 0 {
-			c.Errorf("%d events of the log are on no arrow: the machine does not have their move, or no longer has it\n", unknown)
+			c.Errorf("%d events of the log are on no arrow: imports, redactions, "+
+				"and moves that the machine does not have, or no longer has\n", unknown)
 		}
 	}
 	if f.focus != "" {

@@ -276,6 +276,37 @@ func auditAndRepair(t *testing.T, name, path string, want []audit.Finding) {
 	}
 }
 
+// TestAuditOfImports finds nothing wrong with records that came from elsewhere.
+func TestAuditOfImports(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	store, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if err := lifecycle.Migrate(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	m, err := lifecycle.Open(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := time.Now().Add(-time.Hour)
+	job := lifecycle.Job{ID: "old-1", State: lifecycle.StateRunning, CreatedAt: since, Owner: fsm.Some("w1"), Lease: fsm.Some(since), Attempt: 3}
+	if _, err := m.Core().Import(t.Context(), job, fsm.Call{RequestID: "i", Actor: "ann", Reason: "moves in"}); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqldb.Open(t.Context(), path, machine(t, "lifecycle"), sqldb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if found := all(t, db.Audit(t.Context(), nil)); len(found) > 0 {
+		t.Errorf("the audit found %v", found)
+	}
+}
+
 // TestProposals says what of a row would become what.
 func TestProposals(t *testing.T) {
 	t.Parallel()

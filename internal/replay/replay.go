@@ -159,6 +159,7 @@ func (c *checker) say(rule, format string, args ...any) {
 // The operations of events that no operation of a machine makes.
 const (
 	opMigrate = "migrate"
+	opImport  = "__import"
 	opRepair  = "__repair"
 	opPurge   = "__purge"
 	opPurged  = "__purged"

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -174,11 +175,18 @@ func TestFindings(t *testing.T) {
 	noted := `{"id":"a","rev":3,"n":1,"operation":"back","from":"checked","to":"checked","at":"2026-01-01T00:02:00Z","actor":"s2","inputs":{},"guard":"mine","changes":{}}`
 	a := []string{draw("a", "q", 1), serve("a", "s1"), inspect("a")}
 	erased := `{"id":"a","rev":4,"operation":"__redact","from":"checked","to":"checked","at":"2026-01-01T00:02:00Z","actor":"root","reason":"asked","inputs":{"fields":["seat"]},"changes":{"seat":null}}`
+	imp := `{"id":"a","rev":1,"operation":"__import","to":"checked","at":"2026-01-01T00:00:00Z","actor":"ann","reason":"moves in","inputs":{},"changes":{"queue":"q","number":7,"seat":"s1","kind":"easy","tries":4},"image":{"created_at":"2025-01-01T00:00:00Z","updated_at":"2025-02-01T00:00:00Z"}}`
 	for _, c := range []struct {
 		name  string
 		lines []string
 		want  []string
 	}{
+		{"an import", []string{imp, with(back, `"rev":4`, `"rev":2`), draw("b", "q", 8)}, nil},
+		{"an import that breaks a rule", []string{with(imp, `"seat":"s1",`, "")}, []string{"1 a rule: the record breaks a rule of checked: seat is present"}},
+		{"an import into no state", []string{with(imp, `"checked"`, `"chcked"`)}, []string{`1 a word: no state is stored as "chcked"; did you mean "checked"?`}},
+		{"an import of a record that is there", []string{draw("a", "q", 1), with(with(imp, `"rev":1`, `"rev":2`), `"to"`, `"from":"waiting","to"`)}, []string{"2 a edge: a record is imported once, at revision 1; this is revision 2"}},
+		{"an import without its times", []string{with(imp, `"created_at":"2025-01-01T00:00:00Z",`, "")}, []string{`1 a json: the image of an import tells created_at and updated_at; this one is {"updated_at":"2025-02-01T00:00:00Z"}`}},
+		{"an import of a seat that is taken", append(a[:3:3], with(imp, `"a"`, `"b"`)), []string{`4 b unique: the unique rule one_seat allows one record, and "a" has the same values since line 3`}},
 		{"nothing", append(a[:3:3], noted, back), nil},
 		{"another number", []string{draw("a", "q", 1), draw("b", "q", 3), draw("c", "p", 1)}, []string{"2 b decision: the event leaves number 3, the machine 2"}},
 		{"a gap", []string{a[0], with(serve("a", "s1"), `"rev":2`, `"rev":3`)}, []string{"2 a revision: revision 3 follows 1; expected 2", "2 a then: serve is followed by inspect in the same transaction; the log ends without it"}},
@@ -248,6 +256,48 @@ func TestFindings(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
+	}
+}
+
+// TestImportedRecords finds nothing in the log of records that came from elsewhere.
+func TestImportedRecords(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store := memstore.New()
+	if err := lifecycle.Migrate(ctx, store); err != nil {
+		t.Fatal(err)
+	}
+	m, err := lifecycle.Open(ctx, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := time.Now().Add(-time.Hour)
+	for _, job := range []lifecycle.Job{
+		{ID: "a", State: lifecycle.StateQueued, CreatedAt: since, UpdatedAt: since},
+		{ID: "b", State: lifecycle.StateRunning, CreatedAt: since, Owner: fsm.Some("w1"), Lease: fsm.Some(since), Attempt: 2},
+		{ID: "c", State: lifecycle.StateSucceeded, Result: fsm.Some(fsm.MustJSON(`{"ok":true}`))},
+	} {
+		if _, err := m.Core().Import(ctx, job, fsm.Call{RequestID: "import " + job.ID, Actor: "ann", Reason: "moves in"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := m.Core().Sweep(ctx); n != 1 || err != nil { // the lease of b is over
+		t.Fatalf("swept %d, %v", n, err)
+	}
+	entries, err := collect(m.Log(ctx, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, e := range entries {
+		line, err := json.Marshal(e.Event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, string(line))
+	}
+	if got := check(t, machine(t, "lifecycle"), lines...); len(lines) != 4 || got != nil {
+		t.Errorf("%d events: %q", len(lines), got)
 	}
 }
 

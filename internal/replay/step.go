@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -88,6 +89,8 @@ func (c *checker) step(r *record, p parsed) {
 		c.say(RuleChain, "it starts in state %q without an earlier step; the log of a record begins with its creation", e.From)
 	case e.From != r.state:
 		c.say(RuleChain, "it starts in state %q, the step before it ended in %q", e.From, r.state)
+	case e.Operation == opImport && e.Rev != 1:
+		c.say(RuleEdge, "a record is imported once, at revision 1; this is revision %d", e.Rev)
 	case (e.Rev == 1) != (e.From == ""):
 		c.say(RuleChain, "revision 1 is a creation and has no from, every other has one; this is revision %d, from %q", e.Rev, e.From)
 	}
@@ -105,6 +108,9 @@ func (c *checker) step(r *record, p parsed) {
 	}
 	if e.At.After(after.UpdatedAt) {
 		after.UpdatedAt = e.At
+	}
+	if e.Operation == opImport {
+		c.imported(&after)
 	}
 	if known && !c.found && r.known && e.Operation != opMigrate {
 		c.compare(r, fact.Operation, p, before, after)
@@ -125,6 +131,22 @@ func (c *checker) step(r *record, p parsed) {
 	c.move(r, before, after)
 }
 
+// imported takes the times of a record that comes from elsewhere, where the image tells them.
+func (c *checker) imported(after *interp.Record) {
+	var image struct {
+		Created *time.Time `json:"created_at"`
+		Updated *time.Time `json:"updated_at"`
+	}
+	if c.event.Image.IsZero() {
+		return
+	}
+	if err := c.event.Image.Decode(&image); err != nil || image.Created == nil || image.Updated == nil {
+		c.say(RuleJSON, "the image of an import tells created_at and updated_at; this one is %.40s", c.event.Image)
+		return
+	}
+	after.CreatedAt, after.UpdatedAt = *image.Created, *image.Updated
+}
+
 // fact finds the operation of the event; an event of an older version is judged by
 // its order only.
 func (c *checker) fact() (gen.OperationFact, bool) {
@@ -138,7 +160,7 @@ func (c *checker) fact() (gen.OperationFact, bool) {
 		return gen.OperationFact{}, false
 	}
 	fact, ok := c.facts[e.Operation]
-	if !ok && e.Operation != opMigrate {
+	if !ok && e.Operation != opMigrate && e.Operation != opImport {
 		var names []string
 		for _, o := range c.m.Operations {
 			names = append(names, o.Stored())

@@ -12,6 +12,7 @@ const Reserved = "sys:"
 // The operations of events that no operation of a machine makes.
 const (
 	OpMigrate = "migrate"  // a step by which a migration takes a record out of a state that is gone
+	OpImport  = "__import" // a creation in any state: the record comes from elsewhere
 	OpRepair  = "__repair" // recorded only: the row was put right after its log
 	OpRedact  = "__redact" // a transition that changes fields only: they were erased
 	OpPurge   = "__purge"  // recorded only: the record was removed
@@ -28,8 +29,11 @@ func (e *Event) Redacted() bool { return e.Fingerprint == RedactedMark }
 
 // Own reports whether the event is right although no operation makes it.
 func (e *Event) Own(s *Schema) bool {
-	if e.Operation == OpRepair {
+	switch e.Operation {
+	case OpRepair:
 		return e.RecordOnly()
+	case OpImport:
+		return !e.RecordOnly() && e.Rev == 1 && e.From == "" && s.Knows(e.To) && !e.Image.IsZero()
 	}
 	if e.Operation == OpRedact {
 		return !e.RecordOnly() && e.Rev > 1 && e.From == e.To && strings.HasPrefix(e.RequestID, Reserved+OpRedact+":")

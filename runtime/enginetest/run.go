@@ -28,6 +28,7 @@ func Run[R any](t *testing.T, table fsmtest.Table, d fsmtest.Driver[R], engine f
 	t.Run("records", func(t *testing.T) { records(s, t) })
 	t.Run("schema", func(t *testing.T) { schema(s, t) })
 	t.Run("queries", func(t *testing.T) { queries(s, t) })
+	t.Run("imports", func(t *testing.T) { imports(s, t) })
 	for _, st := range append([]fsmtest.Store{oracle.Memory}, d.Stores...) {
 		t.Run(st.Name, durable(s, st))
 	}

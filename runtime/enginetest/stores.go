@@ -39,6 +39,28 @@ var shared = map[string]func(t *testing.T) (fsm.Store, oracle.Begin){
 	},
 }
 
+// strict are the stores in databases, at the level of enforcement that the specification names.
+var strict = []oracle.Store{
+	{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
+		store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"))
+		return closed(t, store, err)
+	}},
+	{Name: "postgres", Open: func(t *testing.T) fsm.Store {
+		store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t))
+		return closed(t, store, err)
+	}},
+}
+
+// closed is a store that is closed with the test.
+func closed(t *testing.T, store fsm.Store, err error) fsm.Store {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
 // begins says how a caller begins transactions in the store's database.
 func begins(t *testing.T, store driver.Transactional[*sql.Tx], db *sql.DB, err error) oracle.Begin {
 	t.Helper()

@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"projection", projectionTests},
 		{"repair", repairTests},
 		{"redact", redactTests},
+		{"import", importTests},
 		{"race", raceTests},
 		{"crowd", crowdTests},
 		{"limits", limitTests},

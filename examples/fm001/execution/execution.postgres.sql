@@ -356,7 +356,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('leased') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('leased') THEN
             RAISE EXCEPTION 'fsm: execution: % begins in leased', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -437,6 +437,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: execution: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('leased') THEN
+            RAISE EXCEPTION 'fsm: execution: % begins in leased', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."output"::text IS DISTINCT FROM OLD."output"::text AND made_by NOT IN ('commit') THEN

@@ -306,7 +306,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('leased') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('leased') THEN
             RAISE EXCEPTION 'fsm: naive: % begins in leased', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -384,6 +384,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: naive: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('leased') THEN
+            RAISE EXCEPTION 'fsm: naive: % begins in leased', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."started_at" IS DISTINCT FROM OLD."started_at" AND made_by NOT IN ('start') THEN

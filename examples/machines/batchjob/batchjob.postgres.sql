@@ -395,7 +395,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('submitted') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('submitted') THEN
             RAISE EXCEPTION 'fsm: batchjob: % begins in submitted', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -485,6 +485,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: batchjob: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('submitted') THEN
+            RAISE EXCEPTION 'fsm: batchjob: % begins in submitted', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."satisfied"::text IS DISTINCT FROM OLD."satisfied"::text AND made_by NOT IN ('dependency_succeeded') THEN

@@ -350,7 +350,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('requested', 'queued') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('requested', 'queued') THEN
             RAISE EXCEPTION 'fsm: checkrun: % begins in requested, queued', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -431,6 +431,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: checkrun: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('requested', 'queued') THEN
+            RAISE EXCEPTION 'fsm: checkrun: % begins in requested, queued', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."name" IS DISTINCT FROM OLD."name" AND made_by NOT IN ('describe') THEN

@@ -305,7 +305,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('creating') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('creating') THEN
             RAISE EXCEPTION 'fsm: container: % begins in creating', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -383,6 +383,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: container: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('creating') THEN
+            RAISE EXCEPTION 'fsm: container: % begins in creating', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."pid" IS DISTINCT FROM OLD."pid" AND made_by NOT IN ('finish_create', 'fail_start', 'exit') THEN

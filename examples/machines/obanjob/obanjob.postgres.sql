@@ -397,7 +397,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('scheduled', 'available') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('scheduled', 'available') THEN
             RAISE EXCEPTION 'fsm: obanjob: % begins in scheduled, available', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -487,6 +487,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: obanjob: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('scheduled', 'available') THEN
+            RAISE EXCEPTION 'fsm: obanjob: % begins in scheduled, available', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."max_attempts" IS DISTINCT FROM OLD."max_attempts" AND made_by NOT IN ('snooze', 'retry') THEN

@@ -370,7 +370,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('requires_payment_method', 'requires_confirmation') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('requires_payment_method', 'requires_confirmation') THEN
             RAISE EXCEPTION 'fsm: paymentintent: % begins in requires_confirmation, requires_payment_method', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -454,6 +454,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: paymentintent: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('requires_payment_method', 'requires_confirmation') THEN
+            RAISE EXCEPTION 'fsm: paymentintent: % begins in requires_confirmation, requires_payment_method', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."amount" IS DISTINCT FROM OLD."amount" AND made_by NOT IN ('update', 'increment_authorization') THEN

@@ -366,7 +366,8 @@ END;
 CREATE TRIGGER IF NOT EXISTS "paymentintent_insert" BEFORE INSERT ON "paymentintent"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: paymentintent: a record begins in requires_confirmation, requires_payment_method')
-    WHERE NEW."state" NOT IN ('requires_payment_method', 'requires_confirmation');
+    WHERE NEW."state" NOT IN ('requires_payment_method', 'requires_confirmation')
+      AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" = '__import' AND "chain" <> 0);
     SELECT RAISE(ABORT, 'fsm: paymentintent: a record needs the event of its creation')
     WHERE NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from_state" IS NULL AND "to_state" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "paymentintent_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296));
 END;

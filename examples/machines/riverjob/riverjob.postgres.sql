@@ -390,7 +390,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('pending', 'scheduled', 'available') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('pending', 'scheduled', 'available') THEN
             RAISE EXCEPTION 'fsm: riverjob: % begins in pending, scheduled, available', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -489,6 +489,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: riverjob: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('pending', 'scheduled', 'available') THEN
+            RAISE EXCEPTION 'fsm: riverjob: % begins in pending, scheduled, available', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."max_attempts" IS DISTINCT FROM OLD."max_attempts" AND made_by NOT IN ('snooze', 'retry') THEN

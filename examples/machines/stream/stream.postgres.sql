@@ -314,7 +314,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('idle') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('idle') THEN
             RAISE EXCEPTION 'fsm: stream: % begins in idle', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -395,6 +395,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: stream: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('idle') THEN
+            RAISE EXCEPTION 'fsm: stream: % begins in idle', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."closed_by" IS DISTINCT FROM OLD."closed_by" AND made_by NOT IN ('send_headers', 'recv_headers', 'send_data', 'recv_data', 'send_rst_stream', 'recv_rst_stream', 'skip', 'close_connection') THEN

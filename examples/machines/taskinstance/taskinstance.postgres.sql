@@ -390,7 +390,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('none') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('none') THEN
             RAISE EXCEPTION 'fsm: taskinstance: % begins in none', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -495,6 +495,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: taskinstance: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('none') THEN
+            RAISE EXCEPTION 'fsm: taskinstance: % begins in none', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."try_number" IS DISTINCT FROM OLD."try_number" AND made_by NOT IN ('start') THEN

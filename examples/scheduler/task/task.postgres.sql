@@ -286,7 +286,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('pending') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('pending') THEN
             RAISE EXCEPTION 'fsm: task: % begins in pending', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -346,6 +346,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: task: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('pending') THEN
+            RAISE EXCEPTION 'fsm: task: % begins in pending', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     RETURN NULL;

@@ -304,7 +304,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('due') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('due') THEN
             RAISE EXCEPTION 'fsm: notice: % begins in due', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -376,6 +376,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: notice: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('due') THEN
+            RAISE EXCEPTION 'fsm: notice: % begins in due', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."give_up_at" IS DISTINCT FROM OLD."give_up_at" AND made_by NOT IN ('confirm', 'give_up', 'retry') THEN

@@ -303,7 +303,8 @@ END;
 CREATE TRIGGER IF NOT EXISTS "jobstate_insert" BEFORE INSERT ON "jobstate"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: jobstate: a record begins in created')
-    WHERE NEW."state" NOT IN ('created');
+    WHERE NEW."state" NOT IN ('created')
+      AND NOT EXISTS (SELECT 1 FROM "jobstate_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" = '__import' AND "chain" <> 0);
     SELECT RAISE(ABORT, 'fsm: jobstate: a record needs the event of its creation')
     WHERE NOT EXISTS (SELECT 1 FROM "jobstate_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from_state" IS NULL AND "to_state" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "jobstate_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296));
 END;

@@ -326,7 +326,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('queued') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('queued') THEN
             RAISE EXCEPTION 'fsm: lifecycle: % begins in queued', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -404,6 +404,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: lifecycle: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('queued') THEN
+            RAISE EXCEPTION 'fsm: lifecycle: % begins in queued', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."owner" IS DISTINCT FROM OLD."owner" AND made_by NOT IN ('claim_next', 'complete', 'fail', 'stall') THEN

@@ -341,7 +341,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('waiting') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('waiting') THEN
             RAISE EXCEPTION 'fsm: parcel: % begins in waiting', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -416,6 +416,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: parcel: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('waiting') THEN
+            RAISE EXCEPTION 'fsm: parcel: % begins in waiting', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."slot" IS DISTINCT FROM OLD."slot" AND made_by NOT IN ('shelve', 'arrive', 'send') THEN

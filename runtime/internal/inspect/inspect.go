@@ -226,7 +226,11 @@ func (x *Inspection[R]) fold(e *driver.Event) {
 		return
 	}
 	image := x.Folded
-	if err := image.FoldImage(s, e); err != nil {
+	err := image.FoldImage(s, e)
+	if e.Operation == driver.OpImport { // it tells since when the record was elsewhere
+		x.Folded.CreatedAt, x.Folded.UpdatedAt = image.CreatedAt, image.UpdatedAt
+	}
+	if err != nil {
 		x.report(e, CheckFold, "%v", err)
 	} else if diff := Differs(s, &image, &x.Folded); diff != "" {
 		x.report(e, CheckFold, "the image and the changes differ: %s", diff)

@@ -20,6 +20,7 @@ type Durable[R any] struct {
 	Sweep   func(ctx context.Context) (int, error)
 	Startup func(ctx context.Context) (int, error)
 	Deliver func(ctx context.Context) (int, error)
+	Import  func(ctx context.Context, r R, c fsm.Call) (fsm.Outcome[R], error)
 
 	*Engine[R] // set by the driver's Engine
 
@@ -43,7 +44,7 @@ func Over[M, R any](m M, core func(M) *fsm.Machine[R], call func(context.Context
 		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
 			return audit.Run(ctx, engine)
 		},
-		Sweep: engine.Sweep, Startup: engine.Startup, Deliver: engine.Deliver,
+		Sweep: engine.Sweep, Startup: engine.Startup, Deliver: engine.Deliver, Import: engine.Import,
 		machine: m,
 		over:    func(machine any) *Durable[R] { return Over(machine.(M), core, call) },
 	}

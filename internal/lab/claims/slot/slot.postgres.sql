@@ -338,7 +338,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('queued') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('queued') THEN
             RAISE EXCEPTION 'fsm: slot: % begins in queued', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -398,6 +398,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: slot: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('queued') THEN
+            RAISE EXCEPTION 'fsm: slot: % begins in queued', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."lane" IS DISTINCT FROM OLD."lane" AND made_by NOT IN ('edit', 'shift') THEN

@@ -294,7 +294,7 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NEW."state" NOT IN ('opened') THEN
+        IF NEW."_chain" = 0 AND NEW."state" NOT IN ('opened') THEN
             RAISE EXCEPTION 'fsm: account: % begins in opened', quote_literal(NEW."id") USING ERRCODE = 'FS001';
         END IF;
         IF NEW."rev" <> 1 THEN
@@ -363,6 +363,9 @@ BEGIN
         RAISE EXCEPTION 'fsm: account: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     IF TG_OP = 'INSERT' THEN
+        IF made_by <> '__import' AND NEW."state" NOT IN ('opened') THEN
+            RAISE EXCEPTION 'fsm: account: % begins in opened', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
         RETURN NULL;
     END IF;
     IF NEW."balance" IS DISTINCT FROM OLD."balance" AND made_by NOT IN ('credit', 'post') THEN

@@ -22,6 +22,7 @@ import (
 	"example.com/cookbook/ticket2"
 	"example.com/cookbook/trip"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -270,5 +271,37 @@ func TestRename(t *testing.T) {
 	want(t, out.Record.State, ticket2.StateSolved)
 	for f, err := range tickets.Audit(ctx) {
 		t.Error(f, err)
+	}
+}
+
+func TestMoveIn(t *testing.T) {
+	ctx := t.Context()
+	store := must(sqlite.Open(filepath.Join(t.TempDir(), "jobs.db")))
+	defer store.Close()
+	if err := job.Migrate(ctx, store); err != nil {
+		t.Fatal(err)
+	}
+	jobs, since := must(job.Open(ctx, store)), time.Now().Add(-time.Hour).Truncate(time.Microsecond)
+	page := []oldJob{
+		{ID: "a", Status: "NEW", Created: since},
+		{ID: "b", Status: "BUSY", Worker: "w1", Lease: since.Add(time.Minute), Created: since},
+		{ID: "c", Status: "OK", Created: since},
+		{ID: "d", Status: "BUSY", Created: since},
+	}
+	_, err := moveIn(ctx, jobs, page)
+	want(t, errors.Is(err, fsm.ErrInvalidInput), true) // d has no lease
+	for _, n := range must(jobs.Count(ctx)) {
+		want(t, n, 0)
+	}
+	for _, replayed := range []bool{false, true} {
+		for _, out := range must(moveIn(ctx, jobs, page[:3])) {
+			want(t, out.Replayed, replayed)
+			want(t, out.Record.CreatedAt.Equal(since), true)
+		}
+	}
+	want(t, must(jobs.Core().Sweep(ctx)), 1)
+	want(t, must(jobs.Record(ctx, "b")).State, job.StateQueued)
+	for f, err := range audit.Run(ctx, jobs.Core()) {
+		t.Errorf("audit: %v, %v", f, err)
 	}
 }
