@@ -63,7 +63,7 @@ func (h *Held[R]) Record() R { return h.Outcome().Record }
 func (h *Held[R]) Held() R { return h.Outcome().Record }
 
 // Ref returns id and revision of the record as it is held now.
-func (h *Held[R]) Ref() driver.Ref { return h.Outcome().ref }
+func (h *Held[R]) Ref() driver.Ref { return h.Outcome().Ref() }
 
 // Actor returns who holds the record.
 func (h *Held[R]) Actor() string {

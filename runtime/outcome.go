@@ -1,6 +1,9 @@
 package fsm
 
-import "github.com/fsmgen/fsmgen/runtime/driver"
+import (
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+)
 
 // Outcome is what a call led to.
 type Outcome[R any] struct {
@@ -22,5 +25,13 @@ func (o Outcome[R]) storedRow() *driver.Row { return o.stored }
 // Held returns the record, for an operation that is given the outcome.
 func (o Outcome[R]) Held() R { return o.Record }
 
-// Ref returns id and revision of the record, so that an Outcome is a Target.
-func (o Outcome[R]) Ref() driver.Ref { return o.ref }
+// Ref returns id and revision of the record, so that an Outcome is a Target. One that a test
+// makes by hand needs its Record alone.
+func (o Outcome[R]) Ref() driver.Ref {
+	if o.ref == (driver.Ref{}) {
+		if at, ok := any(o.Record).(fsmimpl.Target); ok {
+			return at.Ref()
+		}
+	}
+	return o.ref
+}
