@@ -48,6 +48,31 @@ func (s *store) lookups(f *jen.File) {
 	}
 }
 
+// derived adds the method that reads the records of a group and derives the projection from them.
+func (s *store) derived(f *jen.File) {
+	p := s.m.Projection
+	if p == nil {
+		return
+	}
+	params := []jen.Code{ctx()}
+	var values []string
+	for _, k := range p.Key {
+		param, enum := lookupParam(k.Field), s.n.fieldEnum(k.Field)
+		params = append(params, raw("%s %s", param, goType(k.Field.Type, enum)))
+		values = append(values, s.rows.column(plain(k.Field.Type.Kind, enum, param), true))
+	}
+	name, key := p.Entity, list(fieldNames(p.Key), "and")
+	f.Line()
+	f.Add(doc(fmt.Sprintf("%s derives the %s from the stored records with this %s, all read at one moment: see [%s]. "+
+		"A record among them that breaks a rule is an error.", name, p.Entity, key, s.n.ours("package", "Project")))).
+		Func().Params(raw("m *Machine")).Id(name).Params(params...).Params(raw("%s, error", p.Entity)).Block(
+		raw("l := fsmimpl.Lookup{Name: %q, Columns: %s}", "projection", stringsExpr(storedFields(refFields(p.Key)))),
+		raw("records, err := m.core.Group(ctx, &l, []any{%s})", strings.Join(values, ", ")),
+		jen.If(raw("err != nil")).Block(jen.Return(raw("%s{}, err", p.Entity))),
+		jen.Return(raw("%s(records), nil", s.n.ours("package", "Project"))),
+	)
+}
+
 // lookupParam names the parameter for a field's value, which shadows nothing that the
 // method needs.
 func lookupParam(f *spec.Field) string {
@@ -56,7 +81,7 @@ func lookupParam(f *spec.Field) string {
 		return first + spec.GoName(rest)
 	}
 	name := camel(f.Name)
-	taken := slices.Contains([]string{"ctx", "page", "m", "l", "fsm", "fsmimpl", "driver", "context", "time"}, name)
+	taken := slices.Contains([]string{"ctx", "page", "m", "l", "records", "err", "fsm", "fsmimpl", "driver", "context", "time"}, name)
 	if taken || types.Universe.Lookup(name) != nil || token.IsKeyword(name) {
 		return camel(f.Name + "_value")
 	}

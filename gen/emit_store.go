@@ -37,6 +37,7 @@ func storeFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	}
 	s.reading(f)
 	s.lookups(f)
+	s.derived(f)
 	s.running(f)
 	s.audit(f)
 	var failed error

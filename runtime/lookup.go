@@ -59,6 +59,26 @@ func (m *Machine[R]) Page(ctx context.Context, l *fsmimpl.Lookup, values []any, 
 			return nil, Page{}, err
 		}
 	}
+	records, err := m.loadAll(rows)
+	return records, next, err
+}
+
+// Group returns all records that a look-up finds, as of one moment. Where one of them breaks a
+// MUST rule there is an error.
+func (m *Machine[R]) Group(ctx context.Context, l *fsmimpl.Lookup, values []any) ([]R, error) {
+	q, err := m.lookup(l, values)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := m.rows(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return m.loadAll(rows)
+}
+
+// loadAll returns the records that keep the rules, and what refuses the others.
+func (m *Machine[R]) loadAll(rows []driver.Row) ([]R, error) {
 	records := make([]R, 0, len(rows))
 	var broken []error
 	for i := range rows {
@@ -68,7 +88,7 @@ func (m *Machine[R]) Page(ctx context.Context, l *fsmimpl.Lookup, values []any, 
 			records = append(records, rec)
 		}
 	}
-	return records, next, errors.Join(broken...)
+	return records, errors.Join(broken...)
 }
 
 // Find returns the record that a look-up over unique fields finds, or ErrNotFound. One

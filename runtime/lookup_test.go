@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,5 +90,28 @@ func TestPageSize(t *testing.T) {
 	rest, last, err := m.Page(t.Context(), &storetest.InLane, []any{"a"}, next)
 	if err != nil || len(rest) != 1 || last != (fsm.Page{Size: 100}) {
 		t.Errorf("%d records, next %+v, %v", len(rest), last, err)
+	}
+}
+
+// A group has all records with the values, and is none where one of them breaks a rule.
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema())
+	for i := range 130 {
+		lane := map[bool]string{true: "a", false: "b"}[i%2 == 0]
+		must(t)(m.Create(t.Context(), storetest.Register(meta(""), storetest.RegisterInput{ID: fmt.Sprintf("p%03d", i), Lane: lane})))
+	}
+	group := func(lane string) ([]storetest.Parcel, error) {
+		return m.Group(t.Context(), &storetest.InLane, []any{lane})
+	}
+	found, err := group("b")
+	if err != nil || len(found) != 65 || slices.ContainsFunc(found, func(p storetest.Parcel) bool { return p.Lane != "b" }) {
+		t.Errorf("%d records, %v, want 65 in lane b", len(found), err)
+	}
+	if none, err := group("c"); err != nil || len(none) != 0 {
+		t.Errorf("%d records, %v, want none", len(none), err)
+	}
+	if _, err := group("\x00"); !errors.Is(err, fsm.ErrInvalidInput) {
+		t.Errorf("%v, want that the value is refused", err)
 	}
 }

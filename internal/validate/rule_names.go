@@ -121,6 +121,7 @@ func ofFile(m *spec.Machine) []identifier {
 	}
 	if pr := m.Projection; pr != nil {
 		add("package", pr.Entity, projectedEntity, pr.Entity, pr.Pos)
+		add("machine", pr.Entity, projectedEntity, pr.Entity, pr.Pos) // the method that derives it
 		add("package", pr.Entity+"State", projectedEntity, pr.Entity, pr.Pos)
 		for _, s := range projectedStates(pr) {
 			add("package", pr.Entity+"State"+spec.GoName(s.Name), "projected state", s.Name, s.Pos)

@@ -217,6 +217,17 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
+// Job derives the Job from the stored records with this job_id, all read at one
+// moment: see [Project]. A record among them that breaks a rule is an error.
+func (m *Machine) Job(ctx context.Context, jobID string) (Job, error) {
+	l := fsmimpl.Lookup{Name: "projection", Columns: []string{"job_id"}}
+	records, err := m.core.Group(ctx, &l, []any{jobID})
+	if err != nil {
+		return Job{}, err
+	}
+	return Project(records), nil
+}
+
 // Sweep runs what is due, and returns how many steps it took: Finish after
 // lease_expires_at and Expire after lease_expires_at. Call it regularly, from
 // any number of processes, or let worker.Run do so.

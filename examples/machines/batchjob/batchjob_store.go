@@ -252,6 +252,18 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
+// ArrayJob derives the ArrayJob from the stored records with this array_job,
+// all read at one moment: see [Project]. A record among them that breaks a rule
+// is an error.
+func (m *Machine) ArrayJob(ctx context.Context, arrayJob string) (ArrayJob, error) {
+	l := fsmimpl.Lookup{Name: "projection", Columns: []string{"array_job"}}
+	records, err := m.core.Group(ctx, &l, []any{arrayJob})
+	if err != nil {
+		return ArrayJob{}, err
+	}
+	return Project(records), nil
+}
+
 // Sweep runs what is due, and returns how many steps it took: TimeOut after
 // timeout_at. Call it regularly, from any number of processes, or let
 // worker.Run do so.

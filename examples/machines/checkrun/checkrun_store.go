@@ -254,6 +254,18 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
+// CheckSuite derives the CheckSuite from the stored records with this suite,
+// all read at one moment: see [Project]. A record among them that breaks a rule
+// is an error.
+func (m *Machine) CheckSuite(ctx context.Context, suite string) (CheckSuite, error) {
+	l := fsmimpl.Lookup{Name: "projection", Columns: []string{"suite"}}
+	records, err := m.core.Group(ctx, &l, []any{suite})
+	if err != nil {
+		return CheckSuite{}, err
+	}
+	return Project(records), nil
+}
+
 // Sweep runs what is due, and returns how many steps it took: MakeStale after
 // created_at + 14d. Call it regularly, from any number of processes, or let
 // worker.Run do so.

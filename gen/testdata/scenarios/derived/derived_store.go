@@ -151,6 +151,18 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 	return fsmimpl.Count(ctx, m.core.Count, State.String, states)
 }
 
+// Batch derives the Batch from the stored records with this batch and line, all
+// read at one moment: see [Project]. A record among them that breaks a rule is
+// an error.
+func (m *Machine) Batch(ctx context.Context, batch string, line string) (Batch, error) {
+	l := fsmimpl.Lookup{Name: "projection", Columns: []string{"batch", "line"}}
+	records, err := m.core.Group(ctx, &l, []any{batch, line})
+	if err != nil {
+		return Batch{}, err
+	}
+	return Project(records), nil
+}
+
 // In returns the machine within a transaction of the caller, which fsm.Join
 // names. Its methods work in that transaction; the caller commits what they
 // write.
@@ -167,12 +179,12 @@ func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	return m.over(core), nil
 }
 
-// Batch makes all calls that collect makes on the machine it is given, in one
-// transaction: all of them or none. It returns one outcome for each, in their
-// order. The calls themselves return a zero Outcome: nothing is decided before
-// collect returns. A batch holds creations or calls on records, not both, and
-// no picks.
-func (m *Machine) Batch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
+// EngineBatch makes all calls that collect makes on the machine it is given, in
+// one transaction: all of them or none. It returns one outcome for each, in
+// their order. The calls themselves return a zero Outcome: nothing is decided
+// before collect returns. A batch holds creations or calls on records, not
+// both, and no picks.
+func (m *Machine) EngineBatch(ctx context.Context, collect func(*Machine) error) ([]Outcome, error) {
 	return m.core.Batch(ctx, func(core *fsm.Machine[Part]) error { return collect(m.over(core)) })
 }
 

@@ -208,19 +208,20 @@ func TestSaga(t *testing.T) {
 func TestProjection(t *testing.T) {
 	ctx := t.Context()
 	parcels, _ := open(t, parcel.Migrate, parcel.Open)
-	want(t, must(order(ctx, parcels, "o")).State, parcel.OrderStateInPacking)
+	want(t, must(parcels.Order(ctx, "o")).State, parcel.OrderStateInPacking)
 	var last parcel.Outcome
 	for _, id := range []string{"p1", "p2"} {
 		packed := must(parcels.Pack(ctx, id, parcel.PackInput{OrderID: "o"}, fsm.Call{RequestID: "pack " + id}))
 		sent := must(parcels.Send(ctx, packed, fsm.Call{RequestID: "send"}))
-		want(t, must(order(ctx, parcels, "o")).State, parcel.OrderStateUnderWay)
+		want(t, must(parcels.Order(ctx, "o")).State, parcel.OrderStateUnderWay)
 		last = sent
 		if id == "p1" {
 			must(parcels.Receive(ctx, sent, fsm.Call{RequestID: "receive"}))
 		}
 	}
 	must(parcels.Receive(ctx, last, fsm.Call{RequestID: "receive"}))
-	want(t, must(order(ctx, parcels, "o")).State, parcel.OrderStateComplete)
+	want(t, must(complete(ctx, parcels, "o")), true)
+	want(t, must(complete(ctx, parcels, "of nobody")), false)
 }
 
 func TestScheduled(t *testing.T) {
