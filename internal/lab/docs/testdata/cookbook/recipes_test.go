@@ -3,6 +3,7 @@ package cookbook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -229,8 +230,12 @@ func TestScheduled(t *testing.T) {
 	reminders, clock := open(t, reminder.Migrate, reminder.Open)
 	at := clock.Now().Add(time.Hour)
 	out := must(reminders.Schedule(ctx, "", reminder.ScheduleInput{Text: "call", StartAt: at}, fsm.Call{RequestID: "s"}))
-	if err := postpone(ctx, reminders, out.Record, at.Add(time.Hour)); err != nil {
-		t.Fatal(err)
+	for i, to := range []time.Time{at.Add(time.Hour), at, at.Add(time.Hour)} { // moved back, and moved again
+		r := must(reminders.Record(ctx, out.Record.ID))
+		if err := postpone(ctx, reminders, r, fmt.Sprint("move ", i), to); err != nil {
+			t.Fatal(err)
+		}
+		want(t, must(reminders.Record(ctx, r.ID)).StartAt.Equal(to), true)
 	}
 	var sent []string
 	send := func(text string) error { sent = append(sent, text); return nil }

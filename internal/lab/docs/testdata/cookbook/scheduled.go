@@ -28,8 +28,9 @@ func remind(ctx context.Context, reminders *reminder.Machine, send func(text str
 	return nil
 }
 
-// postpone gives a reminder that has not started another time.
-func postpone(ctx context.Context, reminders *reminder.Machine, r reminder.Reminder, to time.Time) error {
-	_, err := reminders.Move(ctx, r, reminder.MoveInput{StartAt: to}, fsm.Call{RequestID: "move to " + to.String()})
+// postpone gives a reminder that has not started another time. The caller makes a request id for each intention.
+func postpone(ctx context.Context, reminders *reminder.Machine, r reminder.Reminder,
+	requestID string, to time.Time) error {
+	_, err := reminders.Move(ctx, r, reminder.MoveInput{StartAt: to}, fsm.Call{RequestID: requestID})
 	return err
 }
