@@ -48,6 +48,10 @@ func TestReadme(t *testing.T) {
 	}
 
 	p := &page{t: t, dir: t.TempDir()}
+	p.write("job.yaml", machine)
+	if out, err := p.command("fsmgen fmt --check job.yaml").CombinedOutput(); err != nil {
+		t.Errorf("the machine is not as fsmgen fmt writes it:\n%s", out)
+	}
 	damaged := strings.Replace(machine, "clear: [owner, lease]", "clear: [owner]", 1)
 	p.write("job.yaml", damaged)
 	out, err := p.command("fsmgen check job.yaml").CombinedOutput()
