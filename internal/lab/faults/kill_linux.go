@@ -20,8 +20,12 @@ func ProcessKills(t *testing.T, d Driver, processes, short, long int, place func
 	t.Helper()
 	began, kills, longer := time.Now(), Size(short, long), Longer(short, long)
 	var got killed
-	for left := kills; left > 0; left -= perDatabase {
-		part := d.killProcesses(t, "write", place(), processes, min(left, perDatabase), true)
+	most := perDatabase
+	if processes > 1 {
+		most = perDatabaseBeside
+	}
+	for left := kills; left > 0; left -= most {
+		part := d.killProcesses(t, "write", place(), processes, min(left, most), true)
 		if wrong := part.Wrong(); wrong != "" {
 			t.Error(wrong)
 		}
@@ -55,9 +59,12 @@ func ProcessKills(t *testing.T, d Driver, processes, short, long int, place func
 	})
 }
 
-// perDatabase is how many kills one database sees: each process looks at all its
-// records when it opens them.
-const perDatabase = 250
+// How many kills one database sees: each process looks at all its records when it opens
+// them. Beside others that go on writing meanwhile it finds more each time.
+const (
+	perDatabase       = 250
+	perDatabaseBeside = 10
+)
 
 type killed struct {
 	Verdict
