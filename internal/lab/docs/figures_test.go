@@ -44,7 +44,7 @@ func TestFigures(t *testing.T) {
 	for doc, wants := range map[string][]string{
 		"docs/evidence.md": {
 			fmt.Sprintf("%d of %d bars are met", met, bars),
-			fmt.Sprintf("Of %d [attacks at the SQL prompt](../internal/lab/faults/ATTACKS.md) %d are refused", all, refused),
+			fmt.Sprintf("Of %d [attacks by manual SQL](../internal/lab/faults/ATTACKS.md) %d are refused", all, refused),
 		},
 		"examples/README.md": {
 			numeral(t, "examples/machines/*.yaml") + " machines of well-known systems",
