@@ -16,9 +16,10 @@ func (s *store) lookups(f *jen.File) {
 	for _, l := range s.m.Lookups {
 		name := spec.GoName(l.Name)
 		var params []jen.Code
-		var values []string
+		var values, names []string
 		for _, r := range l.Fields {
-			param := lookupParam(r.Field)
+			param := lookupParam(r.Field, names)
+			names = append(names, param)
 			enum := s.n.fieldEnum(r.Field)
 			params = append(params, raw("%s %s", param, goType(r.Field.Type, enum)))
 			values = append(values, s.rows.column(plain(r.Field.Type.Kind, enum, param), true))
@@ -55,9 +56,10 @@ func (s *store) derived(f *jen.File) {
 		return
 	}
 	params := []jen.Code{ctx()}
-	var values []string
+	var values, names []string
 	for _, k := range p.Key {
-		param, enum := lookupParam(k.Field), s.n.fieldEnum(k.Field)
+		param, enum := lookupParam(k.Field, names), s.n.fieldEnum(k.Field)
+		names = append(names, param)
 		params = append(params, raw("%s %s", param, goType(k.Field.Type, enum)))
 		values = append(values, s.rows.column(plain(k.Field.Type.Kind, enum, param), true))
 	}
@@ -74,16 +76,13 @@ func (s *store) derived(f *jen.File) {
 }
 
 // lookupParam names the parameter for a field's value, which shadows nothing that the
-// method needs.
-func lookupParam(f *spec.Field) string {
-	camel := func(name string) string {
-		first, rest, _ := strings.Cut(name, "_")
-		return first + spec.GoName(rest)
-	}
-	name := camel(f.Name)
-	taken := slices.Contains([]string{"ctx", "page", "m", "l", "records", "err", "fsm", "fsmimpl", "driver", "context", "time"}, name)
-	if taken || types.Universe.Lookup(name) != nil || token.IsKeyword(name) {
-		return camel(f.Name + "_value")
+// method needs and is none of the other parameters.
+func lookupParam(f *spec.Field, others []string) string {
+	first, rest, _ := strings.Cut(f.Name, "_")
+	name := first + spec.GoName(rest)
+	used := append([]string{"ctx", "page", "m", "l", "records", "err", "fsm", "fsmimpl", "driver", "context", "time"}, others...)
+	for slices.Contains(used, name) || types.Universe.Lookup(name) != nil || token.IsKeyword(name) {
+		name += "Value"
 	}
 	return name
 }

@@ -189,7 +189,7 @@ func whenClause(when []string) string {
 // change: the engine's next move then looks it up in the log.
 func (s *schemaText) postgresUnchained() {
 	s.function("unchained", nil, []string{"NEW." + quoteName(chainColumn) + " := 0;", "RETURN NEW;"})
-	s.onTable("unchained", "BEFORE "+s.moved()+" ON "+s.table(""), "ROW", "unchained", chainIdle)
+	s.onTable("unchained", "BEFORE UPDATE ON "+s.table(""), "ROW", "unchained", chainIdle)
 }
 
 // The conditions that the engine itself repairs or redacts in this transaction: it has

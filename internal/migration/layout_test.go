@@ -3,6 +3,7 @@ package migration_test
 import (
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	"github.com/fsmgen/fsmgen/internal/migration"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -126,4 +128,35 @@ func TestColumnsGetNames(t *testing.T) {
 			t.Errorf("the comments are %s", got[0])
 		}
 	})
+}
+
+// A script drops a rule by the name of today or by that of an older fsmgen.
+func TestFormerRuleNames(t *testing.T) {
+	t.Parallel()
+	text := read(t, filepath.Join("..", "..", "specs", "lifecycle.yaml"))
+	next := strings.Replace(text, "invariant: [attempt >= 1]", "invariant: [attempt >= 1, attempt >= 0]", 1)
+	next = strings.Replace(next, "entity: Job\n", "entity: Job\nversion: 2\n", 1)
+	m, err := migration.New(parse(t, "old.yaml", text), parse(t, "next.yaml", next), migration.Postgres, "full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := os.ReadFile("../../examples/queue/lifecycle/lifecycle.postgres.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, former := range []bool{false, true} {
+		db := pgtest.Open(t)
+		db.SetMaxOpenConns(1)
+		execute(t, db, string(schema))
+		if former {
+			execute(t, db, `ALTER TABLE "lifecycle" RENAME CONSTRAINT "claimed: present owner, lease; absent result, error; 1 more"
+				TO "claimed: present owner, lease; absent result, error; a_70518c4e"`)
+		}
+		if _, err := db.ExecContext(t.Context(), m.Script); err != nil {
+			t.Errorf("former name %t: %v", former, err)
+		}
+		if names := rowsOf(t, db, `SELECT conname FROM pg_constraint WHERE conname LIKE 'claimed: %'`); len(names) != 1 {
+			t.Errorf("former name %t: the rules are %q", former, names)
+		}
+	}
 }

@@ -1,9 +1,12 @@
 package migration
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // postgres writes the migration of a PostgreSQL database: the table is altered
@@ -53,7 +56,7 @@ func (p *plan) postgres() {
 	}
 	for _, k := range p.old.checks {
 		if !slices.Contains(p.next.checks, k) {
-			p.line("ALTER TABLE %s DROP CONSTRAINT %s;", t, quoteName(k.name))
+			p.postgresDropCheck(t, k)
 		}
 	}
 	if len(p.moved) > 0 {
@@ -98,6 +101,33 @@ func (p *plan) uncommented() string {
 		}
 	}
 	return b.String()
+}
+
+// postgresDropCheck drops a rule. One with a long text had another name in databases that an older
+// fsmgen made: the beginning of the text and its hash.
+func (p *plan) postgresDropCheck(table string, k check) {
+	if former := p.former(k); former != "" {
+		p.line("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s, DROP CONSTRAINT IF EXISTS %s;", table, quoteName(k.name), quoteName(former))
+		return
+	}
+	p.line("ALTER TABLE %s DROP CONSTRAINT %s;", table, quoteName(k.name))
+}
+
+// former returns the name that a rule may have in databases of before; empty: only its own.
+func (p *plan) former(k check) string {
+	comment := fmt.Sprintf("COMMENT ON CONSTRAINT %s ON %s IS '", quoteName(k.name), quoteName(p.old.m.Name))
+	_, rule, long := strings.Cut(p.old.sections["tables"], comment)
+	if !long {
+		return ""
+	}
+	rule, _, _ = strings.Cut(rule, "';\n")
+	rule = strings.ReplaceAll(rule, "''", "'")
+	const most = 63 // bytes of a name on PostgreSQL
+	keep, sum := min(most-9, len(rule)-1), sha256.Sum256([]byte(rule))
+	for keep > 0 && !utf8.RuneStart(rule[keep]) {
+		keep--
+	}
+	return rule[:keep] + "_" + hex.EncodeToString(sum[:4])
 }
 
 // computedNames returns the columns that the server works out, of both versions.
@@ -186,7 +216,7 @@ func (p *plan) postgresOthers() {
 		made = append(made, quoteText(x.name))
 	}
 	for _, k := range p.old.checks {
-		made = append(made, quoteText(k.name))
+		made = append(made, quoteText(k.name), quoteText(p.former(k)))
 	}
 	p.line("DO $fsm$")
 	p.line("DECLARE")

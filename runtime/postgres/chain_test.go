@@ -79,6 +79,24 @@ func TestHeldRecordsThatWereChanged(t *testing.T) {
 					t.Errorf("an edit of the stored row is not seen: attempt %d, want %d", held.Record.Attempt, 1+10*(i+1))
 				}
 			}
+			for _, chain := range []string{"-1", "4294967296"} { // no chain at all
+				if _, err := db.ExecContext(t.Context(), `UPDATE "lifecycle" SET "_chain" = `+chain); err != nil {
+					t.Fatal(err)
+				}
+				held = beat(held)
+			}
+			if driver == "sqlite" {
+				return // its triggers cannot change what is being written
+			}
+			if _, err := db.ExecContext(t.Context(), `ALTER TABLE "lifecycle" ADD COLUMN "extra" int;
+				CREATE FUNCTION "mine"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW."attempt" := NEW."extra"; RETURN NEW; END $$;
+				CREATE TRIGGER "mine" BEFORE UPDATE OF "extra" ON "lifecycle" FOR EACH ROW EXECUTE FUNCTION "mine"();
+				UPDATE "lifecycle" SET "extra" = 50`); err != nil {
+				t.Fatal(err)
+			}
+			if held = beat(held); held.Record.Attempt != 50 {
+				t.Errorf("what a user's trigger has changed is not seen: attempt %d, want 50", held.Record.Attempt)
+			}
 		})
 	}
 }

@@ -36,6 +36,7 @@ func (p *postgres) comments() string {
 	const name = `'"' || replace(%::text, '"', '""') || '"'`
 	named := func(column string) string { return strings.Replace(name, "%", column, 1) }
 	tables := `c.relnamespace = ` + p.namespace() + ` AND (c.relname LIKE $1 OR c.relname = 'fsm_meta')`
+	others := `c.relkind IN ('r', 'p') AND NOT pg_has_role(c.relowner, 'USAGE') AND ` + tables
 	rule := `'CONSTRAINT ' || ` + named("k.conname") + ` || ' ON ' || ` + named("c.relname")
 	return `UNION ALL SELECT 'comment', 'TABLE ' || ` + named("c.relname") + `, d.description FROM pg_description AS d
 			JOIN pg_class AS c ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = 0 WHERE ` + tables + `
@@ -47,13 +48,16 @@ func (p *postgres) comments() string {
 			JOIN pg_constraint AS k ON d.classoid = 'pg_constraint'::regclass AND d.objoid = k.oid
 			JOIN pg_class AS c ON c.oid = k.conrelid WHERE ` + tables + `
 		UNION ALL SELECT 'rule', ` + rule + `, '' FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid
-			WHERE k.contype = 'c' AND ` + tables
+			WHERE k.contype = 'c' AND ` + tables + `
+		UNION ALL SELECT 'others', relname::text, '' FROM pg_class AS c WHERE ` + others
 }
 
 // commented returns what says of an object what it is, where nothing is said: what is there
-// may be a user's. A rule that an older fsmgen has named otherwise gets its name of today.
+// may be a user's. A rule that an older fsmgen has named otherwise gets its name of today. Both
+// are for the owner of the table: nobody else needs them.
 func commented(w piece, have map[string]string) []string {
-	if _, there := have["comment "+w.name]; there {
+	_, there := have["comment "+w.name]
+	if _, others := have["others "+w.table]; there || others {
 		return nil
 	}
 	rest, rule := strings.CutPrefix(w.name, "CONSTRAINT ")

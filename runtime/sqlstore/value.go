@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -79,7 +80,8 @@ func (t *table) rowOf(rows Rows, more ...any) (driver.Row, error) {
 	for i := range values {
 		targets = append(targets, &values[i])
 	}
-	targets = append(targets, &row.Chain)
+	var chain int64
+	targets = append(targets, &chain)
 	if err := rows.Scan(append(targets, more...)...); err != nil {
 		return row, fmt.Errorf("sqlstore: read a row of %s: %w", t.schema.Table, err)
 	}
@@ -91,5 +93,8 @@ func (t *table) rowOf(rows Rows, more ...any) (driver.Row, error) {
 		values[i] = v
 	}
 	row.Values = values
+	if chain > 0 && chain <= math.MaxUint32 { // else others wrote it: it is not known
+		row.Chain = uint32(chain)
+	}
 	return row, nil
 }

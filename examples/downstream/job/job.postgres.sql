@@ -173,7 +173,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "job_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "address", "owner", "lease", "problem", "attempts" ON "job"
+CREATE OR REPLACE TRIGGER "job_unchained" BEFORE UPDATE ON "job"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "job_unchained"();
 
 -- What the catalog says, for tools that show it.

@@ -178,7 +178,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "jobstate_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "expected", "satisfied", "compensation_policy" ON "jobstate"
+CREATE OR REPLACE TRIGGER "jobstate_unchained" BEFORE UPDATE ON "jobstate"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "jobstate_unchained"();
 
 -- What the catalog says, for tools that show it.

@@ -213,7 +213,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "execution_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution"
+CREATE OR REPLACE TRIGGER "execution_unchained" BEFORE UPDATE ON "execution"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "execution_unchained"();
 
 -- What the catalog says, for tools that show it.

@@ -171,7 +171,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "naive_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "naive"
+CREATE OR REPLACE TRIGGER "naive_unchained" BEFORE UPDATE ON "naive"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "naive_unchained"();
 
 -- What the catalog says, for tools that show it.

@@ -243,7 +243,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "batchjob_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "job_queue", "array_job", "depends_on", "satisfied", "attempts", "attempt", "timeout_at", "exit_code", "status_reason", "started_at", "stopped_at" ON "batchjob"
+CREATE OR REPLACE TRIGGER "batchjob_unchained" BEFORE UPDATE ON "batchjob"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "batchjob_unchained"();
 
 -- What the catalog says, for tools that show it.

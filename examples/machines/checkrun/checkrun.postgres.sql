@@ -202,7 +202,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "checkrun_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "suite", "app", "name", "head_sha", "is_actions", "output", "conclusion", "started_at", "completed_at" ON "checkrun"
+CREATE OR REPLACE TRIGGER "checkrun_unchained" BEFORE UPDATE ON "checkrun"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "checkrun_unchained"();
 
 -- What the catalog says, for tools that show it.

@@ -165,7 +165,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "container_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "container_id", "oci_version", "bundle", "annotations", "pid", "exit_code" ON "container"
+CREATE OR REPLACE TRIGGER "container_unchained" BEFORE UPDATE ON "container"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "container_unchained"();
 
 -- What the catalog says, for tools that show it.

@@ -215,7 +215,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "paymentintent_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "amount", "currency", "capture_method", "confirmation_method", "payment_method", "next_action", "amount_capturable", "capture_before", "amount_received", "last_payment_error", "confirmations", "canceled_at", "cancellation_reason" ON "paymentintent"
+CREATE OR REPLACE TRIGGER "paymentintent_unchained" BEFORE UPDATE ON "paymentintent"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "paymentintent_unchained"();
 
 -- What the catalog says, for tools that show it.

@@ -177,7 +177,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "pod_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "restart_policy", "containers", "node", "deadline", "deletion_at", "status_reason" ON "pod"
+CREATE OR REPLACE TRIGGER "pod_unchained" BEFORE UPDATE ON "pod"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "pod_unchained"();
 
 -- What the catalog says, for tools that show it.

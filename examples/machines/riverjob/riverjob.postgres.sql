@@ -236,7 +236,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "riverjob_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "kind", "queue", "args", "priority", "unique_key", "max_attempts", "attempt", "attempted_at", "attempted_by", "scheduled_at", "cancel_attempted_at", "error", "finalized_at" ON "riverjob"
+CREATE OR REPLACE TRIGGER "riverjob_unchained" BEFORE UPDATE ON "riverjob"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "riverjob_unchained"();
 
 -- What the catalog says, for tools that show it.

@@ -173,7 +173,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "stream_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "connection", "number", "initiator", "closed_by", "error_code" ON "stream"
+CREATE OR REPLACE TRIGGER "stream_unchained" BEFORE UPDATE ON "stream"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "stream_unchained"();
 
 -- What the catalog says, for tools that show it.

@@ -233,7 +233,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "taskinstance_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dag_id", "run_id", "task_id", "map_index", "try_number", "max_tries", "hostname", "queued_at", "heartbeat_at", "next_try_at", "trigger_ends_at", "next_method", "started_at", "ended_at", "note" ON "taskinstance"
+CREATE OR REPLACE TRIGGER "taskinstance_unchained" BEFORE UPDATE ON "taskinstance"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "taskinstance_unchained"();
 
 -- What the catalog says, for tools that show it.

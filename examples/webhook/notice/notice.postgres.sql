@@ -165,7 +165,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "notice_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "topic", "number", "body", "give_up_at" ON "notice"
+CREATE OR REPLACE TRIGGER "notice_unchained" BEFORE UPDATE ON "notice"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "notice_unchained"();
 
 -- What the catalog says, for tools that show it.

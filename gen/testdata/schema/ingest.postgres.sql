@@ -172,7 +172,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "ingest_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "stalls_at" ON "ingest"
+CREATE OR REPLACE TRIGGER "ingest_unchained" BEFORE UPDATE ON "ingest"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "ingest_unchained"();
 
 -- What the catalog says, for tools that show it.

@@ -182,7 +182,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "lifecycle_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" ON "lifecycle"
+CREATE OR REPLACE TRIGGER "lifecycle_unchained" BEFORE UPDATE ON "lifecycle"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "lifecycle_unchained"();
 
 -- What the catalog says, for tools that show it.

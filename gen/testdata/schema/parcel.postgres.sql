@@ -206,7 +206,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "parcel_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves" ON "parcel"
+CREATE OR REPLACE TRIGGER "parcel_unchained" BEFORE UPDATE ON "parcel"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "parcel_unchained"();
 
 -- What the catalog says, for tools that show it.

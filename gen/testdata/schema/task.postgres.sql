@@ -152,7 +152,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "task_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at" ON "task"
+CREATE OR REPLACE TRIGGER "task_unchained" BEFORE UPDATE ON "task"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "task_unchained"();
 
 -- What the catalog says, for tools that show it.

@@ -203,7 +203,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "slot_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "lane", "key", "rank", "floor", "ready_at", "blocked", "owner" ON "slot"
+CREATE OR REPLACE TRIGGER "slot_unchained" BEFORE UPDATE ON "slot"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "slot_unchained"();
 
 -- What the catalog says, for tools that show it.

@@ -160,7 +160,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "account_unchained" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "owner", "currency", "balance", "available", "overdraft", "closed_at" ON "account"
+CREATE OR REPLACE TRIGGER "account_unchained" BEFORE UPDATE ON "account"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain AND NEW._chain <> 0) EXECUTE FUNCTION "account_unchained"();
 
 -- What the catalog says, for tools that show it.
