@@ -93,7 +93,7 @@ func (p *parser) parseFact(w word) *astFact {
 			}
 			return fail(t, hint, "a fact holds no %q", t.text)
 		case "=", "=>", "=<", "<>", "===":
-			return fail(t, "write == for equal, != for not equal, <= and >= for the others", "there is no %q", t.text)
+			return fail(t, "write == for equal, != for not equal, <= and >= for the others", "%q is not a comparison", t.text)
 		case "+", "-", "*", "/":
 			hint := "compare without it, `size < 9` for `size + 1 < 10`, or let the caller send the result as an input"
 			if slices.ContainsFunc(ts, func(t lexeme) bool { return t.text == "now" || spanForm.MatchString(t.text) }) {

@@ -38,7 +38,7 @@ func reportSyntax(r *reporter, src []byte, off int, err error) {
 	case strings.Contains(message, "mapping values are not allowed"), strings.Contains(message, "could not find expected ':'"):
 		if at, ok := tightColon(src, pos.Line); ok {
 			pos, n = at, 1
-			message, hint = "a `:` needs a space behind it", "write `key: value`"
+			message, hint = "a `:` needs a space after it", "write `key: value`"
 			break
 		}
 		if strings.Contains(message, "could not") {

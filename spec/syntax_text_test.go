@@ -14,7 +14,7 @@ import (
 // syntaxTexts are all that a syntax error may say.
 var syntaxTexts = []string{
 	"the line is indented with a tab",
-	"a `:` needs a space behind it",
+	"a `:` needs a space after it",
 	"expected `:` after a key",
 	"a `:` cannot stand here",
 	"the text in quotes does not end",

@@ -120,11 +120,11 @@ a run of states in the order of the file, cut where few moves cross.
 --inject replaces what stands in a Markdown file between the lines
   <!-- fsmgen:begin MACHINE -->
   <!-- fsmgen:end MACHINE -->
-MACHINE is the name of the machine; a format behind it (fsmgen:begin job matrix) is
+MACHINE is the name of the machine; a format after it (fsmgen:begin job matrix) is
 that of the block, else --format says it. Any number of blocks may stand in a file.
 
 --history reads what "fsmctl history" prints, from a file or "-": arrows are as
-thick as their traffic and carry its count, and those never taken are grey.`,
+thick as their traffic and carry its count, and arrows never taken are dashed.`,
 		Example: `  fsmgen diagram specs/lifecycle.yaml
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd --check

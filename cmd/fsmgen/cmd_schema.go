@@ -24,7 +24,7 @@ Editors with the YAML language server read it from the first line of a file:
 			return nil
 		},
 	}
-	cmd.Flags().Bool("json", true, "the schema is JSON, with this and without")
+	cmd.Flags().Bool("json", true, "no effect: the schema is always JSON")
 	c.QuietFlag(cmd)
 	return cmd
 }

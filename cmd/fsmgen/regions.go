@@ -79,7 +79,7 @@ func regionPage(m *spec.Machine, rs []chart.Region, pictures []regionPicture, fo
 	}
 	fmt.Fprintf(&b, "<!-- %s -->\n\n# %s\n\n", chart.Header, pictures[0].chart.Title)
 	fmt.Fprintf(&b, "Each box is a region: a run of states in the order of the specification. The cuts lie where few moves cross them.\n"+
-		"A region has the name of the state that most moves from outside lead to.\n\n")
+		"A region is named after the state that most moves enter.\n\n")
 	picture(pictures[0])
 	for i, r := range rs {
 		fmt.Fprintf(&b, "## %s\n\n", r.Name)

@@ -162,6 +162,6 @@ func Matrix(m *spec.Machine) []byte {
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "\nA cell names the state that follows. –: refused; *recorded*: an event is written, nothing changes; empty: %s is for creations, and they for it.\n", created)
+	fmt.Fprintf(&b, "\nA cell names the state that follows. –: refused; *recorded*: an event is written, nothing changes; empty: only creations apply to %s.\n", created)
 	return b.Bytes()
 }

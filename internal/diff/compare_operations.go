@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -248,7 +249,7 @@ func (c *comparison) targets(o, n *spec.Operation) {
 		c.report("FSM710", where, "", "operation %s begins a record in %s, it was %s", n.Name, stateNames(n.Creates), stateNames(o.Creates))
 	}
 	if a, b := targetWord(o.To, o.Same), targetWord(n.To, n.Same); a != b && len(o.Creates) == 0 {
-		c.report("FSM710", where, "", "operation %s leads to %s, it led to %s", n.Name, orBranches(n), orBranches(o))
+		c.report("FSM710", where, "", "%s", retargeted(o, n))
 	}
 	if a, b := effectWords(&o.Effects), effectWords(&n.Effects); !slices.Equal(a, b) {
 		c.report("FSM710", where, "", "operation %s changes: %s; it changed: %s", n.Name, effectText(beyond(b, a)), effectText(beyond(a, b)))
@@ -259,6 +260,14 @@ func (c *comparison) targets(o, n *spec.Operation) {
 // beyond returns what is in a and not in b.
 func beyond(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(w string) bool { return slices.Contains(b, w) })
+}
+
+// retargeted says where an operation leads now, and where it led.
+func retargeted(o, n *spec.Operation) string {
+	if len(n.Choose) > 0 {
+		return fmt.Sprintf("%s now chooses its target; it led to %s", n.Name, orBranches(o))
+	}
+	return fmt.Sprintf("operation %s leads to %s, it led to %s", n.Name, orBranches(n), orBranches(o))
 }
 
 func orBranches(o *spec.Operation) string {
@@ -290,9 +299,9 @@ func (c *comparison) branches(o, n *spec.Operation) {
 	for i := range max(len(a), len(b)) {
 		switch {
 		case i >= len(b):
-			c.report(branchCode(a[i], nil), at{a[i].Pos, n.Pos}, "", "operation %s has one branch less: %s", n.Name, branchText(a[i]))
+			c.report(branchCode(a[i], nil), at{a[i].Pos, n.Pos}, "", "branch of %s is gone: %s", n.Name, branchText(a[i]))
 		case i >= len(a):
-			c.report(branchCode(nil, b[i]), at{o.Pos, b[i].Pos}, "", "operation %s has one branch more: %s", n.Name, branchText(b[i]))
+			c.report(branchCode(nil, b[i]), at{o.Pos, b[i].Pos}, "", "new branch of %s: %s", n.Name, branchText(b[i]))
 		default:
 			c.report(branchCode(a[i], b[i]), at{a[i].Pos, b[i].Pos}, "", "a branch of operation %s is %s; it was %s", n.Name, branchText(b[i]), branchText(a[i]))
 		}
@@ -361,7 +370,7 @@ func branchCode(old, next *spec.Branch) string {
 }
 
 func branchText(b *spec.Branch) string {
-	text := "when nothing else holds"
+	text := "otherwise"
 	if len(b.When) > 0 {
 		text = "when " + factTexts(b.When)
 	}
