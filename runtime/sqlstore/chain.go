@@ -40,3 +40,7 @@ func chainEvents(events string) string {
 )
 UPDATE %[1]s SET "chain" = c."chain" FROM c WHERE %[1]s."id" = c."id" AND %[1]s."rev" = c."rev" AND %[1]s."n" = c."n"`, events)
 }
+
+// byColumns and byChain say how the row is compared with what the write was decided on, if it is.
+func byColumns(w *driver.Write) bool { return w.Old != nil && w.Old.Chain == 0 }
+func byChain(w *driver.Write) bool   { return w.Old != nil && w.Old.Chain != 0 }

@@ -119,10 +119,6 @@ func (b *builder) shapeOf(how extent) shape {
 	return s
 }
 
-// byColumns and byChain say how the row is compared with what the write was decided on, if it is.
-func byColumns(w *driver.Write) bool { return w.Old != nil && w.Old.Chain == 0 }
-func byChain(w *driver.Write) bool   { return w.Old != nil && w.Old.Chain != 0 }
-
 // general returns the shape of any writes of this kind.
 func (s shape) general() shape {
 	s.each, s.mixed, s.absent, s.lacks, s.words = false, mixedAll, 0, "", wording{}
