@@ -8,7 +8,7 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// A look-up breaks nobody when it comes. Whoever calls it must change when it goes or takes
+// A look-up breaks nobody when it comes. A caller must change when it goes or takes
 // other values, and hears of other records and another order.
 func TestLookupChanges(t *testing.T) {
 	t.Parallel()
