@@ -63,7 +63,7 @@ func (m *Machine[R]) imported(op *fsmimpl.Operation[R], row *driver.Row, now tim
 		return none, r
 	}
 	if !m.schema.Knows(row.State) {
-		return invalid("state", "%q is no state of this machine", row.State)
+		return invalid("state", "the machine has no state %q", row.State)
 	}
 	for _, at := range []*time.Time{&row.CreatedAt, &row.UpdatedAt} {
 		if at.IsZero() {

@@ -22,7 +22,8 @@ func (m *Machine[R]) known(r driver.Reader, q *request[R], id, requestID string)
 	for i := range events {
 		e := &events[i]
 		// What a request brought cannot be compared after a redaction.
-		same := driver.SameRequest(e.Fingerprint, q.fingerprint) || e.Redacted() && (e.Operation == q.op.Stored || e.Operation == driver.OpPurged)
+		same := driver.SameRequest(e.Fingerprint, q.fingerprint) ||
+			e.Redacted() && (e.Operation == q.op.Stored || e.Operation == driver.OpPurged)
 		if e.Operation == driver.OpPurged && same {
 			return nil, m.refusal(ErrPurged, q.op, e.ID, "")
 		}
