@@ -134,7 +134,7 @@ func (m *machine[R]) needed(c *driver.Column) string {
 		}
 	}
 	for i := range m.Schema.Indexes {
-		if x := &m.Schema.Indexes[i]; len(x.Order) == 0 && has(x.Columns) {
+		if x := &m.Schema.Indexes[i]; strings.HasPrefix(x.Name, "peers.") && has(x.Columns) {
 			return "records are counted together by it (" + x.Name + ")"
 		}
 	}

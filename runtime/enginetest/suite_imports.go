@@ -33,6 +33,7 @@ func imports[R any](s *oracle.Suite[R], t *testing.T) {
 func importsTo[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 	h := s.NewHarness(t, st)
 	var taken []driver.Row
+	should := map[string]int{} // by record: what an audit has to warn of
 	for i, state := range s.M.StateOrder {
 		sound := soundIn(s.M, state, importsIn)
 		if len(sound) == 0 {
@@ -43,35 +44,47 @@ func importsTo[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 			r.ID, r.UpdatedAt = fmt.Sprintf("record-%02d", n), r.CreatedAt
 			apart(s.M, &oracle.Op{}, &oracle.Case{Row: r, Call: oracle.Call{Inputs: map[string]any{}}}, n)
 			numberOf(s.M, &r, int64(n+1))
-			s.DurableCount++
-			var want error
-			switch {
-			case unwritten(s.M, r):
-				want = fsm.ErrInvalidInput
-			case slices.ContainsFunc(taken, func(o driver.Row) bool { return len(clashes(s.M, o, r)) > 0 }):
-				want = fsm.ErrNotUnique
-			}
-			if enters(h, r, want) && want == nil {
+			if enters(h, r, verdict(s.M, r, taken)) {
 				taken = append(taken, r)
+				should[r.ID] = len(s.M.Broken(r))
 			}
 		}
 		for _, r := range broken(s.M, state) {
-			s.DurableCount++
-			r.ID, r.UpdatedAt = "broken", r.CreatedAt
-			enters(h, r, fsm.ErrInvariant)
+			enters(h, r, verdict(s.M, r, nil))
 		}
 	}
 	if len(h.Fx.Done()) > 0 {
 		t.Errorf("imports performed the effects %v", h.Fx.Done())
 	}
 	for f, err := range h.D.Audit(h.Ctx, func(string) (bool, error) { return true, nil }) {
-		t.Errorf("audit: %v, %v", f, err)
+		if should[f.ID]--; err != nil || f.Must || should[f.ID] < 0 {
+			t.Errorf("audit: %v, %v", f, err)
+		}
 	}
+	for id, n := range should {
+		if n > 0 {
+			t.Errorf("the audit is silent about %d SHOULD of %s", n, id)
+		}
+	}
+}
+
+// verdict is what an import of a record has to say, after those that were taken.
+func verdict(m *oracle.Model, r driver.Row, taken []driver.Row) error {
+	switch {
+	case unwritten(m, r):
+		return fsm.ErrInvalidInput
+	case !m.MustHold(r):
+		return fsm.ErrInvariant
+	case slices.ContainsFunc(taken, func(o driver.Row) bool { return len(clashes(m, o, r)) > 0 }):
+		return fsm.ErrNotUnique
+	}
+	return nil
 }
 
 // enters imports a record and compares what became of it with what should.
 func enters[R any](h *oracle.Harness[R], r driver.Row, want error) bool {
 	h.T.Helper()
+	h.S.DurableCount++
 	rec, err := h.S.D.Descriptor.Decode(r)
 	if err != nil {
 		h.T.Fatal(err)
@@ -106,12 +119,13 @@ func enters[R any](h *oracle.Harness[R], r driver.Row, want error) bool {
 	return true
 }
 
-// broken returns made-up records in a state that break a MUST of it, and are else such
-// as an import may bring.
+// broken returns made-up records in a state that break a MUST of it.
 func broken(m *oracle.Model, st *oracle.StateInfo) []driver.Row {
-	rows := slices.DeleteFunc(recordsIn(m, st, 16*importsIn), func(r driver.Row) bool {
-		return m.MustHold(r) || unwritten(m, r)
-	})
+	rows := recordsIn(m, st, 16*importsIn)
+	for i := range rows {
+		rows[i].ID, rows[i].UpdatedAt = "broken", rows[i].CreatedAt
+	}
+	rows = slices.DeleteFunc(rows, m.MustHold)
 	return rows[:min(importsIn, len(rows))]
 }
 

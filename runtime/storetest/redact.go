@@ -26,6 +26,19 @@ var redactTests = []test{
 		d := b.open()
 		d.fed()
 	}},
+	{"what a look-up finds by can be erased", func(b *bench) {
+		d := b.open()
+		for _, id := range []string{"p1", "p2"} {
+			d.must(d.Apply(d.ctx, d.register(id, "a"), Annotate(Meta{}, fsm.Optional[fsm.JSON]{}, fsm.Some("small"), fsm.Some(true))))
+		}
+		o := audit.RedactOptions{Fields: []string{"size"}, Actor: "root", Reason: "asked"}
+		if p, redacted, err := d.Redact(d.ctx, "p1", o); err != nil || !redacted || p.Size.Present() {
+			d.Fatalf("%v, redacted: %t, %v", p.Size, redacted, err)
+		}
+		if got := d.walk(&OfSize, "small", 3, nil); got != "p2" {
+			d.Errorf("found by the value of which one was erased: %q", got)
+		}
+	}},
 	{"what others need is not erased", func(b *bench) {
 		d := b.open()
 		d.hold("p1", "a")
