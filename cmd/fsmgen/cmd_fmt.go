@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"path/filepath"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/internal/cli"
@@ -14,7 +13,6 @@ import (
 // fmtFlags are the flags of `fmt`.
 type fmtFlags struct {
 	check  bool
-	diff   bool
 	asJSON bool
 }
 
@@ -32,16 +30,15 @@ prints the standard input to the standard output.
 A file that cannot be read is reported and left alone, and so is a file whose
 comments inside brackets would be lost.`,
 		Example: `  fsmgen fmt specs/*.yaml
-  fsmgen fmt --check specs/*.yaml   # in CI: fail when a file would change
-  fsmgen fmt --diff job.yaml        # show what would change`,
+  fsmgen fmt --check specs/*.yaml              # in CI: fail when a file would change
+  fsmgen fmt - < job.yaml | diff job.yaml -    # show what would change`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: cli.SpecFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.fmt(args, f) },
 	}
-	c.JSONFlag(cmd, &f.asJSON, "files, with --diff each with its diff; output\n(format and text) for the standard input.")
+	c.JSONFlag(cmd, &f.asJSON, "files; output (format and text) for the standard input.")
 	c.QuietFlag(cmd)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file would change")
-	cmd.Flags().BoolVar(&f.diff, "diff", false, "write nothing; print the changes, and exit with 1 when there are any")
 	return cmd
 }
 
@@ -52,13 +49,13 @@ func (c *tool) fmt(paths []string, f fmtFlags) error {
 	if err != nil {
 		return err
 	}
-	dry, failed := f.check || f.diff, false
+	failed := false
 	var targets []*target // the files to write
 	var names []string    // theirs, as findings show them
 	report := cli.Report{Files: []cli.FileReport{}}
 	for _, s := range sources {
 		c.Current = s.Name
-		var out, difference []byte
+		var out []byte
 		out, s.Found = spec.Format(s.Name, s.Text)
 		switch {
 		case s.Found.HasErrors():
@@ -72,11 +69,6 @@ func (c *tool) fmt(paths []string, f fmtFlags) error {
 			}
 			failed = true
 			continue
-		case f.diff:
-			difference = diff.Diff(s.Name, s.Text, s.Name+" (formatted)", out)
-			if !f.asJSON {
-				c.Printf("%s", cli.ColouredDiff(c.Out, difference))
-			}
 		case s.Path == "-" && !f.check && f.asJSON:
 			report.Output = cli.NewOutputReport("yaml", out)
 			continue
@@ -84,16 +76,16 @@ func (c *tool) fmt(paths []string, f fmtFlags) error {
 			c.Printf("%s", out)
 			continue
 		}
-		file := cli.FileReport{Path: s.Name, Status: statusUnchanged, Diff: string(difference)}
+		file := cli.FileReport{Path: s.Name, Status: statusUnchanged}
 		if bytes.Equal(out, s.Text) {
 			report.Files = append(report.Files, file)
 			continue
 		}
-		file.Status, file.Written = statusDiffers, !dry
+		file.Status, file.Written = statusDiffers, !f.check
 		report.Files = append(report.Files, file)
-		failed = failed || dry
+		failed = failed || f.check
 		t := &target{path: s.Path, data: out, status: statusDiffers}
-		if !dry {
+		if !f.check {
 			if t.path, err = filepath.EvalSymlinks(s.Path); err != nil { // a link stays, and its file is written
 				return cli.Usagef("cannot read the specification: %w", err)
 			}
@@ -103,7 +95,7 @@ func (c *tool) fmt(paths []string, f fmtFlags) error {
 	if !f.asJSON {
 		c.RenderAll(c.Err, sources, spec.Warning)
 	}
-	if !dry {
+	if !f.check {
 		if err := writeAll(targets); err != nil {
 			return cli.Usagef("cannot write: %w", err)
 		}
@@ -118,9 +110,9 @@ func (c *tool) fmt(paths []string, f fmtFlags) error {
 	for _, name := range names {
 		switch {
 		case f.asJSON:
-		case !dry:
+		case !f.check:
 			c.Remarkf("wrote %s\n", name)
-		case !f.diff:
+		default:
 			c.Printf("%s: not formatted\n", name)
 		}
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"regexp"
@@ -29,34 +28,6 @@ const (
 	ansiGreen = "\x1b[1;32m"
 	Off       = "\x1b[0m"
 )
-
-// ColouredDiff marks the lines of a unified diff for w.
-func ColouredDiff(w io.Writer, text []byte) []byte {
-	if !Colourful(w) {
-		return text
-	}
-	var b bytes.Buffer
-	for line := range bytes.Lines(text) {
-		colour := ""
-		switch {
-		case bytes.HasPrefix(line, []byte("--- ")), bytes.HasPrefix(line, []byte("+++ ")), bytes.HasPrefix(line, []byte("diff ")):
-			colour = Bold
-		case line[0] == '-':
-			colour = Red
-		case line[0] == '+':
-			colour = ansiGreen
-		case bytes.HasPrefix(line, []byte("@@")):
-			colour = ansiBlue
-		}
-		bare := bytes.TrimSuffix(line, []byte("\n"))
-		if colour != "" {
-			b.WriteString(colour + string(bare) + Off + "\n")
-		} else {
-			b.Write(line)
-		}
-	}
-	return b.Bytes()
-}
 
 func severityColour(s spec.Severity) string {
 	switch s {

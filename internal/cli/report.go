@@ -220,5 +220,4 @@ type FileReport struct {
 	Status  string `json:"status"` // before the run
 	Written bool   `json:"written"`
 	Problem string `json:"problem,omitempty"` // why fmt leaves it as it is
-	Diff    string `json:"diff,omitempty"`    // of fmt --diff: to what it would become
 }
