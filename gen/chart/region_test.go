@@ -69,7 +69,13 @@ func TestRegions(t *testing.T) {
 				want[of[words[0]]+" "+of[words[2]]] = true
 			}
 		}
-		for _, e := range Index(m, rs).Edges {
+		index := Index(m, rs)
+		for _, n := range index.Nodes {
+			if slices.Contains(n.Notes, "") {
+				t.Errorf("%s: the box of region %s has an empty line", name, n.Name)
+			}
+		}
+		for _, e := range index.Edges {
 			from := []*Node{e.From}
 			if e.From.Kind == Group {
 				from = e.From.Of

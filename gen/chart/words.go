@@ -31,8 +31,12 @@ func cut(s string, n int) string {
 	return strings.TrimRight(string(rs[:end]), " ,;:.") + "…"
 }
 
-// list writes names after label, in lines of about width characters.
+// list writes names after label, in lines of about width characters; no names
+// are no lines.
 func list(label string, names []string, width int) []string {
+	if len(names) == 0 {
+		return nil
+	}
 	var lines []string
 	line := label
 	for i, n := range names {
