@@ -110,6 +110,23 @@ func TestSVGGolden(t *testing.T) {
 	}
 }
 
+// TestDescription holds the words of a picture to whole ones: a branch without a
+// condition has no brackets.
+func TestDescription(t *testing.T) {
+	t.Parallel()
+	for name, m := range wellKnown(t) {
+		for _, d := range chart.Details {
+			if got := describe(chart.At(m, d)); strings.Contains(got, "()") {
+				t.Errorf("%s, %s: empty brackets in %q", name, d, got)
+			}
+		}
+	}
+	got := describe(chart.At(wellKnown(t)["riverjob"], chart.Brief))
+	if want := "a choice leads by fail to discarded."; !strings.Contains(got, want) {
+		t.Errorf("%q lacks %q", got, want)
+	}
+}
+
 // checkSVG holds a document against what a viewer needs: it is XML, and each
 // class that it uses has colours in light and in dark.
 func checkSVG(t interface{ Errorf(string, ...any) }, svg []byte) {
