@@ -28,20 +28,21 @@ func (c *ctl) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit --db DATABASE SPEC",
 		Short: "Check a database against its machine",
-		Long: `Audit reads every record of a machine and its whole log, and reports what is wrong:
-rows that break a rule or differ from their log, events that were altered or are
-missing, steps that the machine cannot take. SPEC is the specification that the
-database was made for; a database of another one is refused. The generated package
-is not needed.
+		Long: `Audit reads every record of a machine and its whole log, and reports what is
+wrong: rows that break a rule or differ from their log, events that were altered
+or are missing, steps that the machine cannot take. SPEC is the specification
+that the database was made for; a database of another one is refused. The
+generated package is not needed.
 
 It only reads, takes no lock, and may run beside the program: each record is
 compared with its log at one instant. It does not run the program's probes.
 
-With --json it prints one object: machine, version and hash, findings (id, rev, n,
-check, severity, message), records, errors and warnings (how many), the probes that
-were not run, and error if the audit was interrupted.
+With --json it prints one object: machine, version and hash, findings (id, rev,
+n, check, severity, message), records, errors and warnings (how many), the
+probes that were not run, and error if the audit was interrupted.
 
-The exit code is 1 when a MUST rule is broken, 2 when the database cannot be read.`,
+The exit code is 1 when a MUST rule is broken, 2 when the database cannot be
+read.`,
 		Example: `  fsmctl audit --db jobs.db job.yaml
   fsmctl audit --db "$DATABASE_URL" --json job.yaml`,
 		Args:              cobra.ExactArgs(1),
@@ -59,18 +60,19 @@ func (c *ctl) repairCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair --db DATABASE SPEC",
 		Short: "Rebuild the rows that an audit found wrong, from their logs",
-		Long: `Repair audits a database and prints what it would change: it rebuilds the row of a
-record from its log, where the log is complete. Nothing is changed without --yes,
-which also needs --actor and --reason. The log then gets an event "__repair" with
-both and with the old row. Close every program that has the SQLite file open first.
+		Long: `Repair audits a database and prints what it would change: it rebuilds the row of
+a record from its log, where the log is complete. Nothing is changed without
+--yes, which also needs --actor and --reason. The log then gets an event
+"__repair" with both and with the old row. Close every program that has the
+SQLite file open first.
 
-With --json it prints the object of "fsmctl audit --json", and besides repaired (how
-many errors) and repairs (id, changes, why_not, repaired).
+With --json it prints the object of "fsmctl audit --json", and besides repaired
+(how many errors) and repairs (id, changes, why_not, repaired).
 
 The exit code is 1 when a MUST rule is broken (with --yes: and is still), 2 when
 the database cannot be read.`,
 		Example: `  fsmctl repair --db jobs.db job.yaml
-  fsmctl repair --db jobs.db --yes --actor ann --reason 'disk fault of May 4' job.yaml`,
+  fsmctl repair --db jobs.db --yes --actor ann --reason 'disk fault' job.yaml`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.SpecFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.audit(args[0], f) },

@@ -14,7 +14,7 @@ import (
 
 // databaseFlag adds the flag --db.
 func databaseFlag(cmd *cobra.Command, into *string) {
-	cmd.Flags().StringVar(into, "db", "", "the database: "+cli.AddressForms+", or "+etcdForm+" (required)")
+	cmd.Flags().StringVar(into, "db", "", "the database: the path of a SQLite file, or an address of PostgreSQL or etcd as \"fsmctl --help\" shows it (required)")
 }
 
 // open opens the database for a specification that is sound.

@@ -21,12 +21,14 @@ func (c *ctl) historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history --db DATABASE SPEC",
 		Short: "Count how often each operation led from one state to another",
-		Long: `History counts the events of the whole log of a machine by operation and states, and
-prints them as JSON: machine, and moves (operation, from, to, recorded, count) in the
-words that the database holds. "fsmgen diagram --history" draws them. It does not
-check the log; run an audit for that. It only reads the database.`,
+		Long: `History counts the events of the whole log of a machine by operation and states,
+and prints them as JSON: machine, and moves (operation, from, to, recorded,
+count) in the words that the database holds. "fsmgen diagram --history" draws
+them. It does not check the log; run an audit for that. It only reads the
+database.`,
 		Example: `  fsmctl history --db jobs.db job.yaml > moves.json
-  fsmctl history --db "$DATABASE_URL" job.yaml | fsmgen diagram job.yaml --history - -o traffic.svg`,
+  fsmctl history --db "$DATABASE_URL" job.yaml |
+    fsmgen diagram job.yaml --history - -o traffic.svg`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.SpecFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.history(args[0], db) },

@@ -35,14 +35,14 @@ func (c *ctl) logCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log --db DATABASE SPEC [ID]",
 		Short: "Print the log of a record: who moved it, when, and what changed",
-		Long: `Log prints the events of one record in their order, or without ID the events of all
-records in commit order: time, revision, operation, states, actor, request id, and
-the fields that changed. A line numbered 2.1 is a call that was logged at revision 2
-without changing anything.
+		Long: `Log prints the events of one record in their order, or without ID the events of
+all records in commit order: time, revision, operation, states, actor, request
+id, and the fields that changed. A line numbered 2.1 is a call that was logged
+at revision 2 without changing anything.
 
-With --follow it keeps printing new events until Ctrl-C. With --json each event is
-one line of JSON, in the form that CONTRACT.md describes and "fsmgen replay" reads.
-The database is only read.`,
+With --follow it keeps printing new events until Ctrl-C. With --json each event
+is one line of JSON, in the form that CONTRACT.md describes and "fsmgen replay"
+reads. The database is only read.`,
 		Example: `  fsmctl log --db jobs.db job.yaml order-17
   fsmctl log --db "$DATABASE_URL" --follow job.yaml order-17
   fsmctl log --db jobs.db --json job.yaml > events.jsonl`,

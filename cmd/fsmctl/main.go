@@ -36,16 +36,17 @@ func (c *ctl) rootCommand() *cobra.Command {
 files, PostgreSQL and etcd. It needs the specification and not the program.
 
 A database is named by --db:
-  jobs.db                                    the path of a SQLite file
-  postgres://user:password@host:5432/name    a database of PostgreSQL
-  etcd://host:2379,host:2379/prefix/         keys of etcd; without a prefix: fsm/
+  jobs.db                                   the path of a SQLite file
+  postgres://user:password@host:5432/name   a database of PostgreSQL
+  etcd://host:2379,host:2379/prefix/        keys of etcd; without a prefix: fsm/
   etcds://user:password@host:2379/prefix/?cacert=ca.pem&cert=me.pem&key=me.key
-                                             keys of etcd over TLS
+                                            keys of etcd over TLS
 
 Only "repair --yes" writes.
 
-Exit codes: 0 ok; 1 the database contains something the machine could not have done;
-2 the command line, or a file or database it names, cannot be used; 3 a bug in fsmctl.`,
+Exit codes: 0 ok; 1 the database contains something the machine could not have
+done; 2 the command line, or a file or database it names, cannot be used; 3 a
+bug in fsmctl.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -60,5 +61,7 @@ Exit codes: 0 ok; 1 the database contains something the machine could not have d
 		c.auditCommand(), c.repairCommand(), c.logCommand(), c.historyCommand(), c.migrateCommand(), c.ServeCommand(openPage),
 		c.VersionCommand(),
 	)
+	cli.Group(root, "Look", "audit", "history", "log", "serve")
+	cli.Group(root, "Change", "migrate", "repair")
 	return root
 }

@@ -23,10 +23,11 @@ func (c *ctl) migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate --db DATABASE OLD NEW",
 		Short: "Print the migration of a database to the next version of a machine",
-		Long: `Migrate prints the script of "fsmgen diff --sql" for this database: in a SQLite file
-it also makes your own indexes and triggers over the records again. The script is one
-transaction: if a row does not fit, or the database is another one, nothing changes.
-The command only reads the database; you run the script in the shell of the database.`,
+		Long: `Migrate prints the script of "fsmgen diff --sql" for this database: in a SQLite
+file it also makes your own indexes and triggers over the records again. The
+script is one transaction: if a row does not fit, or the database is another
+one, nothing changes. The command only reads the database; you run the script in
+the shell of the database.`,
 		Example: `  fsmctl migrate --db jobs.db old/job.yaml job.yaml | sqlite3 -bail jobs.db
   fsmctl migrate --db jobs.db --against git:v1.2.0 job.yaml > migration.sql`,
 		Args:              cobra.RangeArgs(1, 2),

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -28,6 +30,15 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) {
 	t.Parallel()
 	clitest.Run(t, "testdata/script", commands, nil)
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	clitest.Help(t, newCtl(nil, nil, nil).rootCommand(), func(args ...string) string {
+		var out bytes.Buffer
+		newCtl(nil, &out, io.Discard).run(args)
+		return out.String()
+	})
 }
 
 // TestPostgresScript runs testdata/postgres, with an empty database at $PG.

@@ -29,9 +29,9 @@ func (c *tool) checkCommand() *cobra.Command {
 standard output. "-" reads the standard input. The exit code is 1 when there is
 an error; warnings alone leave it 0, or make it 1 with --strict.
 
-With --json it prints one object: findings (file, line, column, length, severity,
-code, message, and where there is more hint, before, after, related), errors and
-warnings (how many).`,
+With --json it prints one object: findings (file, line, column, length,
+severity, code, message, and where there is more hint, before, after, related),
+errors and warnings (how many).`,
 		Example: `  fsmgen check specs/*.yaml
   fsmgen check --strict specs/*.yaml   # in CI: warnings fail, too
   fsmgen check --json - < job.yaml

@@ -103,25 +103,28 @@ How much it shows (--detail):
                  projection, too; nothing is put together
 
 Formats (--format, or the extension of -o):
-  mermaid        a stateDiagram-v2: GitHub and most wikis draw it in a code block of
-                 the language "mermaid" (.mmd)
-  mermaid-flow   a Mermaid flowchart: with colours, and arrows of different weight
+  mermaid        a stateDiagram-v2: GitHub and most wikis draw it in a code
+                 block of the language "mermaid" (.mmd)
+  mermaid-flow   a Mermaid flowchart: with colours, and arrows of different
+                 weight
   dot            for Graphviz (.dot)
-  svg, png       a picture, drawn by fsmgen itself: states have colours by kind, and an
-                 SVG is light or dark as the viewer prefers (.svg, .png)
+  svg, png       a picture, drawn by fsmgen itself: states have colours by kind,
+                 and an SVG is light or dark as the viewer prefers (.svg, .png)
   matrix, csv    what each operation does in each state, as a table (.md, .csv)
   xstate         a machine for XState, version 5 (.json)
 
---regions is for machines of more than fifteen states. It draws an index picture, and
-each region with its neighbours: as one page of Markdown with links (-o FILE.md, or the
-standard output), or as files (-o order.svg: order.svg, order-paid.svg, ...). A region is
-a run of states in the order of the file, cut where few moves cross.
+--regions is for machines of more than fifteen states. It draws an index
+picture, and each region with its neighbours: as one page of Markdown with links
+(-o FILE.md, or the standard output), or as files (-o order.svg: order.svg,
+order-paid.svg, ...). A region is a run of states in the order of the file, cut
+where few moves cross.
 
 --inject replaces what stands in a Markdown file between the lines
   <!-- fsmgen:begin MACHINE -->
   <!-- fsmgen:end MACHINE -->
-MACHINE is the name of the machine; a format after it (fsmgen:begin job matrix) is
-that of the block, else --format says it. Any number of blocks may stand in a file.
+MACHINE is the name of the machine; a format after it (fsmgen:begin job matrix)
+is that of the block, else --format says it. Any number of blocks may stand in a
+file.
 
 --history reads what "fsmctl history" prints, from a file or "-": arrows are as
 thick as their traffic and carry its count, and arrows never taken are dashed.`,
@@ -130,10 +133,11 @@ thick as their traffic and carry its count, and arrows never taken are dashed.`,
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd --check
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.svg
   fsmgen diagram specs/lifecycle.yaml --detail full -o docs/lifecycle.svg
-  fsmgen diagram specs/lifecycle.yaml --focus running      # one state and its neighbours
+  fsmgen diagram specs/lifecycle.yaml --focus running   # with its neighbours
   fsmgen diagram specs/lifecycle.yaml --only stall,requeue_stalled
-  fsmgen diagram order.yaml --regions -o docs/order.md       # a large machine, in parts
-  fsmctl history --db jobs.db specs/lifecycle.yaml | fsmgen diagram specs/lifecycle.yaml --history - -o traffic.svg
+  fsmgen diagram order.yaml --regions -o docs/order.md   # a large machine
+  fsmctl history --db jobs.db job.yaml |
+    fsmgen diagram job.yaml --history - -o traffic.svg
   fsmgen diagram specs/lifecycle.yaml --inject README.md --check`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.SpecFiles,
@@ -151,7 +155,7 @@ thick as their traffic and carry its count, and arrows never taken are dashed.`,
 	cmd.Flags().StringVar(&f.theme, "theme", "auto", "colours of svg and png: auto, light, dark")
 	cmd.Flags().StringVar(&f.history, "history", "", "weigh the arrows by the counts in this file, which fsmctl history printed")
 	cmd.Flags().StringVar(&f.inject, "inject", "", "keep the diagram between the markers in this Markdown file up to date")
-	c.JSONFlag(cmd, &f.asJSON, "output (format and text, or base64 for a\npng), or files with -o and --inject.")
+	c.JSONFlag(cmd, &f.asJSON, "output (format and text, or base64\nfor a png), or files with -o and --inject.")
 	c.QuietFlag(cmd)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when the file of -o or --inject is not up to date")
 	cli.OneOf(cmd, "format", formatNames(diagramFormats)...)

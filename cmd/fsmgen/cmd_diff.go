@@ -27,18 +27,18 @@ input; --against reads the old one from git.
 
 With --sql it prints the migration of a database instead: rows of states under
 ` + "`removed`" + ` move, with an event each. With --rows it prints the queries that list
-the rows which do not fit the new version. Neither looks at a database. Where you
-have made indexes or triggers over the table of the records in a SQLite file, the
-migration stops before one would be lost; "fsmctl migrate" prints one that makes
-them again.
+the rows which do not fit the new version. Neither looks at a database. Where
+you have made indexes or triggers over the table of the records in a SQLite
+file, the migration stops before one would be lost; "fsmctl migrate" prints one
+that makes them again.
 
 With --json it prints one object: old and new (file, machine, version, hash),
-breaking, changes (code, class, message, hint, and its place in old and new), and
-counts of them by class.`,
+breaking, changes (code, class, message, hint, and its place in old and new),
+and counts of them by class.`,
 		Example: `  fsmgen diff old/job.yaml job.yaml
   fsmgen diff --against git:main job.yaml
   fsmgen diff --against git:v1.2.0 --format markdown job.yaml
-  fsmgen diff --against git:origin/main --format github job.yaml   # marks lines of a pull request
+  fsmgen diff --against git:main --format github job.yaml   # for a pull request
   fsmgen diff --against git:v1.2.0 --sql sqlite job.yaml > migration.sql`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: cli.SpecFiles,

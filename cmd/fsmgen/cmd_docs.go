@@ -15,12 +15,13 @@ func (c *tool) docsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "docs SPEC",
 		Short: "Write the Markdown page of a machine",
-		Long: `Docs writes a reference page (Markdown) for a machine: the picture, the states with what holds in them, the operations with guards, effects
-and refusals, the matrix, the events as JSON, and the table of the records. "-"
-reads the standard input.`,
+		Long: `Docs writes a reference page (Markdown) for a machine: the picture, the states
+with what holds in them, the operations with guards, effects and refusals, the
+matrix, the events as JSON, and the table of the records. "-" reads the standard
+input.`,
 		Example: `  fsmgen docs job.yaml
   fsmgen docs job.yaml -o docs/job.md
-  fsmgen docs job.yaml -o docs/job.md --check   # in CI: fail when it is not up to date`,
+  fsmgen docs job.yaml -o docs/job.md --check   # in CI: fail when it is out of date`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.SpecFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.docs(args[0], out, check, asJSON) },

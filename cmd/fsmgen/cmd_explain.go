@@ -15,11 +15,12 @@ func (c *tool) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [CODE...]",
 		Short: "Explain a finding and how to fix it",
-		Long: `Explain prints the pages of findings, or the list of all findings. A page gives the
-reason, a bad and a good example, and what is reported for the bad one. With --json
-it is an object with code, severity, title, doc (Markdown), old (the version before,
-for findings of diff), bad, reported and good. For several codes it is a list of
-them; for all findings the list has code, severity, title and doc.`,
+		Long: `Explain prints the pages of findings, or the list of all findings. A page gives
+the reason, a bad and a good example, and what is reported for the bad one. With
+--json it is an object with code, severity, title, doc (Markdown), old (the
+version before, for findings of diff), bad, reported and good. For several codes
+it is a list of them; for all findings the list has code, severity, title and
+doc.`,
 		Example: `  fsmgen explain FSM101
   fsmgen explain FSM101 FSM203
   fsmgen explain`,

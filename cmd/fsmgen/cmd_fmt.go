@@ -30,8 +30,8 @@ prints the standard input to the standard output.
 A file that cannot be read is reported and left alone, and so is a file whose
 comments inside brackets would be lost.`,
 		Example: `  fsmgen fmt specs/*.yaml
-  fsmgen fmt --check specs/*.yaml              # in CI: fail when a file would change
-  fsmgen fmt - < job.yaml | diff job.yaml -    # show what would change`,
+  fsmgen fmt --check specs/*.yaml         # in CI: fail when a file would change
+  fsmgen fmt - < job.yaml | diff job.yaml -   # show what would change`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: cli.SpecFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.fmt(args, f) },

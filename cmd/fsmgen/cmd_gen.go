@@ -46,8 +46,8 @@ specification: into a folder named after the package, beside the YAML file, or
 into the folder of -o.
 
 All specifications are read, checked and generated before the first file is
-written. If one of them has an error, nothing is written. Unchanged files are not
-touched. A file that fsmgen did not write is never overwritten. Files of an
+written. If one of them has an error, nothing is written. Unchanged files are
+not touched. A file that fsmgen did not write is never overwritten. Files of an
 earlier run that are no longer produced are reported and left alone.
 
 --layers pure makes a package that needs the standard library alone: the
@@ -59,12 +59,12 @@ or in git: after the new package's Migrate, programs of that version go on
 working on the same tables until the new package's EndRollOut. It is refused
 when the two versions cannot be open at once.
 
-With --watch it generates again on every change of a file, until Ctrl-C. Findings
-are printed, and the last valid package is kept.
+With --watch it generates again on every change of a file, until Ctrl-C.
+Findings are printed, and the last valid package is kept.
 
-With --json it prints one object: findings (as check --json has them), errors and
-warnings (how many), and files (path, status before the run: missing, differs,
-unchanged, foreign or stale, and written).`,
+With --json it prints one object: findings (as check --json has them), errors
+and warnings (how many), and files (path, status before the run: missing,
+differs, unchanged, foreign or stale, and written).`,
 		Example: `  fsmgen gen specs/lifecycle.yaml
   fsmgen gen -o . job.yaml          # the package job in this folder
   fsmgen gen --check specs/*.yaml   # in CI: fail when files are not up to date

@@ -17,18 +17,19 @@ func (c *tool) replayCommand() *cobra.Command {
 		Use:   "replay FILE SPEC",
 		Short: "Check a log of events from elsewhere against a machine",
 		Long: `Replay reads events, one JSON object per line in the form that CONTRACT.md
-describes and "fsmctl log --json" prints, and says which line breaks which rule: a
-gap, a step that the machine does not have, a guard that does not hold, a field
-with another value than the operation sets, a wrong checksum. All lines are judged, in one pass; "-" reads the standard input.
+describes and "fsmctl log --json" prints, and says which line breaks which rule:
+a gap, a step that the machine does not have, a guard that does not hold, a
+field with another value than the operation sets, a wrong checksum. All lines
+are judged, in one pass; "-" reads the standard input.
 
 An event needs id, rev, operation, to and at, and from unless it is a creation.
 Further members are judged too: with changes, the rules of the states; with
-inputs and actor, the guards and branches; with sum and chain, the checksums. The
-lines stand in the order of their commits; those of one record by rev and n.
+inputs and actor, the guards and branches; with sum and chain, the checksums.
+The lines stand in the order of their commits; those of one record by rev and n.
 
-With --json it prints one object: findings (file, line, id, rev, n, rule, message),
-how many events and records were judged, errors (how many), and error when the
-file could not be read to its end.
+With --json it prints one object: findings (file, line, id, rev, n, rule,
+message), how many events and records were judged, errors (how many), and error
+when the file could not be read to its end.
 
 The exit code is 1 when a line breaks a rule, 2 when the file cannot be read.`,
 		Example: `  fsmgen replay events.jsonl job.yaml

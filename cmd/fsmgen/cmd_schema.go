@@ -16,7 +16,10 @@ exist. "fsmgen check" knows much more.
 
 Editors with the YAML language server read it from the first line of a file:
 
-  # yaml-language-server: $schema=` + spec.SchemaURL,
+  # yaml-language-server: $schema=URL
+
+where URL is
+  ` + spec.SchemaURL,
 		Example: `  fsmgen schema > fsmgen.schema.json`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -29,17 +29,18 @@ func (c *tool) sqlCommand() *cobra.Command {
 package carries and its Migrate installs. It can be run again on a database that
 has it. "-" reads the specification from the standard input.
 
-How much the database refuses by itself is the level: none (tables, unique rules,
-the log), checks (besides: every rule of a single row, an append-only log) or full
-(besides: moves, terminal records, an event for every revision).
+How much the database refuses by itself is the level: none (tables, unique
+rules, the log), checks (besides: every rule of a single row, an append-only
+log) or full (besides: moves, terminal records, an event for every revision).
 
 With --migrate-from it prints the migration of a database that holds an older
 version: a script that changes nothing in any other database, and is undone as a
 whole when a row does not fit. "fsmgen diff --rows" prints the queries that list
 those rows beforehand. No database is looked at.`,
 		Example: `  fsmgen sql --dialect sqlite job.yaml | sqlite3 -bail jobs.db
-  fsmgen sql --dialect postgres job.yaml | psql -v ON_ERROR_STOP=1 "$DATABASE_URL"
-  fsmgen sql --dialect postgres --migrate-from git:v1.2.0 job.yaml > migration.sql`,
+  fsmgen sql --dialect postgres job.yaml |
+    psql -v ON_ERROR_STOP=1 "$DATABASE_URL"
+  fsmgen sql --dialect postgres --migrate-from git:v1.2.0 job.yaml > up.sql`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.SpecFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.sql(args[0], f) },

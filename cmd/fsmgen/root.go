@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,13 +35,14 @@ fsmgen compiles the YAML definition of a state machine into a Go package:
 typed transition methods, exhaustive tests, SQL schemas and a diagram.
 
 Each command has --json and -q. A command that reads specifications prints with
---json one object: findings, errors and warnings (how many), and where it applies
-files (path, status before the run, written) or output (what would be printed).
--q prints findings only; requested output is still printed.
+--json one object: findings, errors and warnings (how many), and where it
+applies files (path, status before the run, written) or output (what would be
+printed). -q prints findings only; requested output is still printed.
 
 Exit codes: 0 ok; 1 the specification has errors, files on disk are not what
-fsmgen would write, or a log has an event that the machine could not make; 2 the command line,
-or a file it names, cannot be used; 3 a bug in fsmgen. Databases are read by fsmctl.`,
+fsmgen would write, or a log has an event that the machine could not make; 2 the
+command line, or a file it names, cannot be used; 3 a bug in fsmgen. Databases
+are read by fsmctl.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -53,24 +53,14 @@ or a file it names, cannot be used; 3 a bug in fsmgen. Databases are read by fsm
 			return cli.Usagef("a command is missing")
 		},
 	}
-	for _, g := range []string{"write", "build", "look"} {
-		root.AddGroup(&cobra.Group{ID: g, Title: strings.ToUpper(g[:1]) + g[1:] + ":"})
-	}
 	root.AddCommand(
 		c.genCommand(), c.movedCommand("audit", "fsmctl audit --db DATABASE SPEC"), c.checkCommand(),
 		c.diagramCommand(), c.diffCommand(), c.docsCommand(), c.explainCommand(),
 		c.fmtCommand(), c.initCommand(), c.movedCommand("log", "fsmctl log --db DATABASE SPEC [ID]"), c.replayCommand(),
 		c.schemaCommand(), c.serveCommand(), c.sqlCommand(), c.VersionCommand(),
 	)
-	for _, cmd := range root.Commands() {
-		cmd.GroupID = groups[cmd.Name()]
-	}
+	cli.Group(root, "Write", "init", "check", "fmt", "explain", "schema")
+	cli.Group(root, "Build", "gen", "sql", "diff", "docs")
+	cli.Group(root, "Look", "serve", "diagram", "replay")
 	return root
-}
-
-// groups says under which title of the help a command stands.
-var groups = map[string]string{
-	"init": "write", "check": "write", "fmt": "write", "explain": "write", "schema": "write",
-	"gen": "build", "sql": "build", "diff": "build", "docs": "build",
-	"serve": "look", "diagram": "look", "replay": "look",
 }

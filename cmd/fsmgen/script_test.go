@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"testing"
 	"time"
@@ -18,6 +20,15 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) {
 	t.Parallel()
 	clitest.Run(t, "testdata/script", map[string]clitest.Command{"age": age, "young": young}, nil)
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	clitest.Help(t, newCLI(nil, nil, nil).rootCommand(), func(args ...string) string {
+		var out bytes.Buffer
+		newCLI(nil, &out, io.Discard).run(args)
+		return out.String()
+	})
 }
 
 // aged is a time no test writes a file at.

@@ -150,6 +150,7 @@ func (c *CLI) complete(root *cobra.Command) {
 	root.SetIn(c.In)
 	root.SetOut(c.Out)
 	root.SetErr(c.Err)
+	root.SetHelpFunc(narrow(root.HelpFunc()))
 	// Cobra's own, which without this would call an unknown shell a success.
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
@@ -181,7 +182,7 @@ func (c *CLI) Remarkf(format string, args ...any) {
 // JSONFlag adds --json; what says which parts of the report the command fills.
 func (c *CLI) JSONFlag(cmd *cobra.Command, asJSON *bool, what string) {
 	cmd.Flags().BoolVar(asJSON, "json", false, "print findings and results as JSON")
-	cmd.Long += "\n\nWith --json it prints one object: findings (as check --json has them), errors and\nwarnings (how many), and " + what
+	cmd.Long += "\n\nWith --json it prints one object: findings (as check --json has them), errors\nand warnings (how many), and " + what
 }
 
 // QuietFlag adds --quiet.

@@ -14,9 +14,6 @@ import (
 	"github.com/fsmgen/fsmgen/internal/validate"
 )
 
-// AddressForms says what --db takes.
-const AddressForms = "the path of a SQLite file, or postgres://user:password@host:5432/database"
-
 // serveFlags are the flags of `serve`.
 type serveFlags struct {
 	address  string
@@ -34,9 +31,9 @@ func (c *CLI) ServeCommand(database OpenDatabase) *cobra.Command {
 		Use:   "serve SPEC...",
 		Short: "Show machines on a local page, and step through them",
 		Long: `Serve shows machines on a page in the browser, until it is interrupted: the
-picture, states, operations and matrix; stepping through records, with undo, each
-change and each refusal explained; counterexamples of the model checker, step by
-step. The page follows changes of the files.
+picture, states, operations and matrix; stepping through records, with undo,
+each change and each refusal explained; counterexamples of the model checker,
+step by step. The page follows changes of the files.
 
 It listens on this computer alone, at a free port that it prints, unless --addr
 says otherwise. It writes nothing, has no login, and needs no network.`,
@@ -54,11 +51,11 @@ says otherwise. It writes nothing, has no login, and needs no network.`,
 	if database != nil {
 		cmd.Long += `
 
-With --db it also shows what a database holds: how many records are in each state,
-those whose deadline has passed, a record's history, and what an audit finds. The
-database is opened for reading only.`
+With --db it also shows what a database holds: how many records are in each
+state, those whose deadline has passed, a record's history, and what an audit
+finds. The database is opened for reading only.`
 		cmd.Example += "\n  " + c.name + " serve specs/lifecycle.yaml --db jobs.db"
-		cmd.Flags().StringVar(&f.database, "db", "", "also show this database, read-only: "+AddressForms)
+		cmd.Flags().StringVar(&f.database, "db", "", "also show this database, read-only; \"fsmctl --help\" shows what an address looks like")
 	}
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the address as a line of JSON: {\"url\": \"http://...\"}")
 	c.QuietFlag(cmd)

@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -38,6 +41,40 @@ func speak(root *cobra.Command) {
 			return nil
 		}
 		return unknownCommand(cmd, args[0])
+	}
+}
+
+// helpWidth is how many characters a line of a help has at most.
+const helpWidth = 80
+
+// beforeText is what stands left of the text of a flag or a command.
+var beforeText = regexp.MustCompile(`^ *(\S.*?  +)?`)
+
+// narrow lets a help have lines of helpWidth: a longer text goes on below its beginning.
+func narrow(help func(*cobra.Command, []string)) func(*cobra.Command, []string) {
+	return func(cmd *cobra.Command, args []string) {
+		out := cmd.OutOrStdout()
+		var b bytes.Buffer
+		cmd.SetOut(&b)
+		help(cmd, args)
+		cmd.SetOut(out)
+		for line := range strings.Lines(b.String()) {
+			if utf8.RuneCountInString(line) > helpWidth+1 { // with its end
+				left := beforeText.FindString(line)
+				line = left + validate.Wrapped(line[len(left):], helpWidth, strings.Repeat(" ", len(left)))[len(left):]
+			}
+			_, _ = fmt.Fprint(out, line)
+		}
+	}
+}
+
+// Group puts commands under a title of the help.
+func Group(root *cobra.Command, title string, names ...string) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
+	for _, cmd := range root.Commands() {
+		if slices.Contains(names, cmd.Name()) {
+			cmd.GroupID = title
+		}
 	}
 }
 

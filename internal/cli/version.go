@@ -23,8 +23,8 @@ func (c *CLI) VersionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of " + c.name,
-		Long: "Version prints which " + c.name + ` this is. With --json it is an object with version, go
-and platform, and revision and modified when it was built from a repository.`,
+		Long: "Version prints which " + c.name + ` this is. With --json it is an object with version,
+go and platform, and revision and modified when it was built from a repository.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			info := ReadBuildInfo()

@@ -63,7 +63,7 @@ func (r Rule) Finding() string {
 // differ. Sentences are wrapped to width characters; examples are as they are.
 func (r Rule) Page(width int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s (%s)\n\n%s", r.Code, r.Name, r.Severity, wrapped(r.Doc, width, ""))
+	fmt.Fprintf(&b, "%s: %s (%s)\n\n%s", r.Code, r.Name, r.Severity, Wrapped(r.Doc, width, ""))
 	bad := strings.Split(strings.ReplaceAll(r.Bad(), "# "+r.Code, ""), "\n")
 	for i := range bad {
 		bad[i] = strings.TrimRight(bad[i], " ")
@@ -85,15 +85,15 @@ func (r Rule) Page(width int) string {
 	b.WriteString("\nReported:\n\n")
 	for line := range strings.Lines(r.Finding()) {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		b.WriteString(wrapped(line, width, indent+"  "))
+		b.WriteString(Wrapped(line, width, indent+"  "))
 	}
 	example("Good", r.Good(), true)
 	return b.String()
 }
 
-// wrapped breaks a paragraph between words, so that lines have at most width
+// Wrapped breaks a paragraph between words, so that lines have at most width
 // characters where their words allow it. Each line begins with the indent.
-func wrapped(text string, width int, indent string) string {
+func Wrapped(text string, width int, indent string) string {
 	var b strings.Builder
 	used := 0
 	for _, word := range strings.Fields(text) {

@@ -7,10 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/internal/lab/outside"
 )
@@ -45,6 +49,31 @@ func Run(t *testing.T, dir string, commands map[string]Command, setup func(*test
 		Cmds:                all,
 		Condition:           func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
 	})
+}
+
+// Help holds the help of a command, and of all below it, to lines of 80 characters.
+func Help(t *testing.T, root *cobra.Command, run func(args ...string) string) {
+	t.Helper()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	var walk func(cmd *cobra.Command, path []string)
+	walk = func(cmd *cobra.Command, path []string) {
+		text := run(append(slices.Clone(path), "--help")...)
+		if !strings.Contains(text, "Usage:\n  "+cmd.CommandPath()) {
+			t.Errorf("%s --help prints\n%s", cmd.CommandPath(), text)
+		}
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(line) - 1; n > 80 {
+				t.Errorf("%s --help has a line of %d characters: %s", cmd.CommandPath(), n, line)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			if !sub.Hidden {
+				walk(sub, append(slices.Clone(path), sub.Name()))
+			}
+		}
+	}
+	walk(root, nil)
 }
 
 func exitCode(ts *testscript.TestScript, neg bool, args []string) {
