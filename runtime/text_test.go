@@ -1,6 +1,7 @@
 package fsm_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,17 @@ func TestCheckText(t *testing.T) {
 		err := driver.CheckText(text)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("CheckText(%q): got %v, want %q", text, err, want)
+		}
+	}
+	for size := range 20 {
+		for at := range size {
+			for c := range 256 {
+				b := bytes.Repeat([]byte{'a', 1, 127}, size)[:size]
+				b[at] = byte(c)
+				if got, want := driver.CheckText(string(b)) == nil, c > 0 && c < 128; got != want {
+					t.Errorf("CheckText(%q) lets it through: %v", b, got)
+				}
+			}
 		}
 	}
 }
