@@ -11,7 +11,7 @@ import (
 
 // can adds the question whether an operation is possible in the record's state.
 func (p *pure) can(f *jen.File) {
-	cases := map[string][]jen.Code{}
+	cases := map[string][]jen.Code{} // by what they assign
 	var order []string
 	for _, o := range p.m.Operations {
 		var in []string
@@ -23,7 +23,7 @@ func (p *pure) can(f *jen.File) {
 		if creates(o) || in == nil {
 			continue
 		}
-		key := strings.Join(in, " || ")
+		key := strings.Join(in, " || ") + ", " + allowed(p.m, o)
 		if cases[key] == nil {
 			order = append(order, key)
 		}
@@ -34,10 +34,10 @@ func (p *pure) can(f *jen.File) {
 	f.Add(doc(fmt.Sprintf("%s reports whether an operation is possible in the state of the %s: nil, or the refusal that its method returns. It does not look at guards and inputs; to try these, call the method on a copy.", name, p.n.Record))).
 		Func().Params(raw("j %s", p.n.Record)).Id(name).Params(raw("operation string")).Error().BlockFunc(func(g *jen.Group) {
 		if order != nil {
-			g.Id("possible").Op(":=").False()
+			g.Add(raw(`possible, allowed := false, ""`))
 			g.Switch(raw("operation")).BlockFunc(func(g *jen.Group) {
 				for _, key := range order {
-					g.Case(cases[key]...).Block(raw("possible = %s", key))
+					g.Case(cases[key]...).Block(raw("possible, allowed = %s", key))
 				}
 			})
 			g.If(raw("possible")).Block(jen.Return(jen.Nil()))
@@ -47,7 +47,11 @@ func (p *pure) can(f *jen.File) {
 				g.If(raw("operation == %s", p.n.op(o).Const)).Block(raw("operation = %q // as the specification calls it", o.Name))
 			}
 		}
-		g.Return(raw("j.refuseState(operation)"))
+		if order == nil {
+			g.Return(raw(`j.refuseState(operation, "")`))
+		} else {
+			g.Return(raw("j.refuseState(operation, allowed)"))
+		}
 	})
 }
 

@@ -41,7 +41,6 @@ func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	p.steps(f)
 	p.callers(f)
 	p.refusals(f)
-	p.possible(f)
 	p.values(f)
 	return render(f)
 }

@@ -122,17 +122,15 @@ func (e *operationEmitter) refuseIf(c cond, refusal ...jen.Code) {
 }
 
 func (e *operationEmitter) body() error {
+	cut := raw("now = driver.Time(now)")
 	switch {
-	case e.n.alone && creates(e.o) && reads(e.m, e.m.Builtin[0]):
+	case !creates(e.o):
+	case !e.n.alone:
+		e.add(cut, raw("j := %s{ID: id, CreatedAt: now}", e.n.Record))
+	case reads(e.m, e.m.Builtin[0]):
 		e.add(raw("j := %s{CreatedAt: now}", e.n.Record))
-	case e.n.alone && creates(e.o):
-		e.add(raw("j := %s{}", e.n.Record))
-	case e.n.alone:
 	default:
-		e.add(raw("now = driver.Time(now)"))
-		if creates(e.o) {
-			e.add(raw("j := %s{ID: id, CreatedAt: now}", e.n.Record))
-		}
+		e.add(raw("j := %s{}", e.n.Record))
 	}
 	e.caller()
 	for _, in := range e.o.Inputs {
@@ -144,6 +142,9 @@ func (e *operationEmitter) body() error {
 		e.add(jen.If(raw("err := driver.CheckID(id)"), raw("err != nil")).Block(e.fail("refuseInput", `, "id", err.Error()`)))
 	} else {
 		e.cell()
+		if !e.n.alone {
+			e.add(cut)
+		}
 	}
 	for _, r := range e.o.Require {
 		if e.require(r) {
@@ -319,10 +320,17 @@ func (e *operationEmitter) cell() {
 	}
 	outside := or(moves...).not()
 	if outside.kind == condTrue {
-		e.add(e.fail("refuseState", ""))
+		e.add(e.refuseState())
 		return
 	}
-	e.add(jen.If(raw(outside.String())).Block(e.fail("refuseState", "")))
+	e.add(jen.If(raw(outside.String())).Block(e.refuseState()))
+}
+
+func (e *operationEmitter) refuseState() *jen.Statement {
+	if e.n.alone {
+		return e.fail("refuseState", "")
+	}
+	return e.fail("refuseState", ", %s", allowed(e.m, e.o))
 }
 
 // note is the event of a call that is recorded and changes nothing.

@@ -3,30 +3,22 @@ package gen
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// possible adds the states in which each operation is possible, for refusals.
-func (p *pure) possible(f *jen.File) {
-	f.Line()
-	f.Add(doc("possible lists the states in which an operation may move a record.")).
-		Var().Id("possible").Op("=").Map(jen.String()).String().ValuesFunc(func(g *jen.Group) {
-		for _, o := range p.m.Operations {
-			var in []string
-			for i, class := range p.m.Row(o) {
-				if class == spec.Transition && !creates(o) {
-					in = append(in, p.m.States[i].Name)
-				}
-			}
-			if in != nil {
-				g.Line().Lit(o.Name).Op(":").Lit(strings.Join(in, ", "))
-			}
+// allowed lists the states in which the operation may move a record, as a Go text.
+func allowed(m *spec.Machine, o *spec.Operation) string {
+	var in []string
+	for i, class := range m.Row(o) {
+		if class == spec.Transition {
+			in = append(in, m.States[i].Name)
 		}
-		g.Line()
-	})
+	}
+	return strconv.Quote(strings.Join(in, ", "))
 }
 
 // ends reports whether some state is terminal.
@@ -67,15 +59,14 @@ func (p *pure) refusals(f *jen.File) {
 	}
 	method("refuse refuses an operation. A record without a state is one that a creation makes.",
 		"refuse", "op string, code fsm.Code",
-		raw("r := &fsm.Refusal{Code: code, Machine: %q, Operation: op, ID: j.ID}", p.m.Name),
-		jen.If(raw("j.State != 0")).Block(raw("r.State = j.State.String()")),
-		jen.Return(raw("r")))
+		jen.Return(raw("&fsm.Refusal{Code: code, Machine: %q, Operation: op, ID: j.ID, "+
+			"State: fsmimpl.InState(stateNames[:], j.State)}", p.m.Name)))
 	over := []jen.Code{raw("r := j.refuse(op, fsm.ErrWrongState)")}
 	if ends(p.m) {
 		over = append(over, jen.If(raw("j.State.Terminal()")).Block(raw("r.Code = fsm.ErrTerminal")))
 	}
-	method("refuseState refuses an operation that is not possible in the record's state.",
-		"refuseState", "op string", append(over, raw("r.Allowed = possible[op]"), jen.Return(raw("r")))...)
+	method("refuseState refuses an operation that is possible in other states than the record's.",
+		"refuseState", "op, allowed string", append(over, raw("r.Allowed = allowed"), jen.Return(raw("r")))...)
 	if p.used["refuseGuard"] {
 		method("refuseGuard refuses by a guard, with the values that it looked at.",
 			"refuseGuard", "op, guard, message string, cause error, values ...any",
@@ -96,25 +87,31 @@ func (p *pure) refusals(f *jen.File) {
 // guardValues are the arguments that tell what a guard looks at.
 func (e *operationEmitter) guardValues(r *spec.Requirement) string {
 	var args []string
-	add := func(name, value string) {
+	add := func(name, value string, t spec.Type) {
+		if !told(t) {
+			return
+		}
+		if t.Kind == spec.KindEnum || t.Optional && t.Kind != spec.KindString && t.Kind != spec.KindTime {
+			value += ".String()"
+		}
 		if pair := fmt.Sprintf(", %q, %s", name, value); !slices.Contains(args, pair) {
 			args = append(args, pair)
 		}
 	}
 	if g := r.Guard; g.Peers != nil {
-		add("others", "peers."+e.n.peer(g))
+		add("others", "peers."+e.n.peer(g), spec.Type{Kind: spec.KindInt})
 	}
 	for _, f := range r.When {
 		for _, t := range []spec.Term{f.Left, f.Right} {
 			switch {
-			case t.Field != nil && told(t.Field.Type):
-				add(t.Field.Name, "j."+e.n.field(t.Field))
-			case t.Kind == spec.TermInput && told(t.Input.Type):
-				add("input."+t.Input.Name, "in."+e.n.input(t.Input))
+			case t.Field != nil:
+				add(t.Field.Name, "j."+e.n.field(t.Field), t.Field.Type)
+			case t.Kind == spec.TermInput:
+				add("input."+t.Input.Name, "in."+e.n.input(t.Input), t.Input.Type)
 			case t.Kind == spec.TermActor:
-				add("actor", "actor")
+				add("actor", "actor", spec.Type{Kind: spec.KindString})
 			case t.Kind == spec.TermNow:
-				add("now", "now")
+				add("now", "now", spec.Type{Kind: spec.KindTime})
 			}
 		}
 	}

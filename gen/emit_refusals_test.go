@@ -51,3 +51,42 @@ operations:
 		t.Error("a machine without terminal states refuses because of one")
 	}
 }
+
+// What a guard looked at is of a type that fsmimpl.Values knows.
+func TestGuardsTell(t *testing.T) {
+	t.Parallel()
+	m, found := spec.Parse("m.yaml", []byte(`fsm: 1
+machine: m
+entity: M
+otherwise: reject
+fields:
+  s: string
+  n: int
+  b: bool
+  at: time
+  e: low|high
+  s2: optional string
+  n2: optional int
+  b2: optional bool
+  at2: optional time
+  e2: optional low|high
+guards:
+  all:
+    when: [s == input.s, n == 1, b == true, at < now, e == low,
+      s2 == input.s, n2 == 1, b2 == true, at2 < now, e2 == low]
+    error: other
+states: {new: {}, old: {terminal: true}}
+operations:
+  make: {creates: new, set: {s: input, n: input, b: input, at: input, e: input}}
+  start: {from: new, to: old, input: {s: string}, require: [all]}
+`))
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	src := string(generate(t, m, Options{})[0].Data)
+	want := `"s", j.S, "input.s", in.S, "n", j.N, "b", j.B, "at", j.At, "now", now, "e", j.E.String(), ` +
+		`"s2", j.S2, "n2", j.N2.String(), "b2", j.B2.String(), "at2", j.At2, "e2", j.E2.String())`
+	if !strings.Contains(src, want) {
+		t.Errorf("no such refusal: %s\n%s", want, regexp.MustCompile(`refuseGuard\("[^\n]*`).FindString(src))
+	}
+}

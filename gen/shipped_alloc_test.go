@@ -31,7 +31,7 @@ func record(s lifecycle.State) lifecycle.Job {
 }
 
 // TestLifecycleAllocations holds the pure layer to its promise: an accepted call
-// allocates nothing, a refused one allocates its refusal.
+// allocates nothing, a refused one its refusal, and the text of what a guard looked at.
 func TestLifecycleAllocations(t *testing.T) {
 	result := fsm.MustJSON(`{"n":1}`)
 	var j lifecycle.Job
@@ -67,7 +67,7 @@ func TestLifecycleAllocations(t *testing.T) {
 			}
 			return nil
 		}, 0},
-		"refused by guard": {lifecycle.StateRunning, func() error { _, err := j.Start("w2", now); return err }, 1},
+		"refused by guard": {lifecycle.StateClaimed, func() error { _, err := j.Start("w2", now); return err }, 2},
 		"refused by state": {lifecycle.StateSucceeded, func() error { _, err := j.Start("w1", now); return err }, 1},
 		"refused actor":    {lifecycle.StateClaimed, func() error { _, err := j.Start("", now); return err }, 1},
 		"refused input":    {lifecycle.StateRunning, func() error { _, err := j.Complete(lifecycle.CompleteInput{}, "w1", now); return err }, 1},

@@ -155,9 +155,15 @@ func TestErrorNames(t *testing.T) {
 func TestValues(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("x", 3600))
-	got := fsmimpl.Values("owner", fsm.Some("ben"), "actor", "ann", "lease", fsm.Some(at), "now", at, "due", fsm.Optional[time.Time]{}, "note", strings.Repeat("é", 100))
-	want := "owner ben, actor ann, lease 2026-01-02T02:04:05.000006Z, now 2026-01-02T02:04:05.000006Z, due absent, note " + strings.Repeat("é", 80) + "…"
+	got := fsmimpl.Values("owner", fsm.Some("ben"), "actor", "ann", "lease", fsm.Some(at), "now", at,
+		"due", fsm.Optional[time.Time]{}, "nick", fsm.Optional[string]{}, "n", int64(-7), "mark", true,
+		"ascii", strings.Repeat("a", 80), "note", strings.Repeat("é", 100))
+	want := "owner ben, actor ann, lease 2026-01-02T02:04:05.000006Z, now 2026-01-02T02:04:05.000006Z, due absent, " +
+		"nick absent, n -7, mark true, ascii " + strings.Repeat("a", 80) + ", note " + strings.Repeat("é", 80) + "…"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := fsmimpl.Values(); got != "" {
+		t.Errorf("a guard that looked at nothing tells %q", got)
 	}
 }

@@ -1,7 +1,7 @@
 package fsmimpl
 
 import (
-	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -20,39 +20,49 @@ func (e *Error) Error() string { return e.text }
 func (e *Error) ErrorName() string { return e.name }
 
 // Values tells what a guard looked at, by name and value in turns: "owner ben, actor ann".
+// It knows the types that generated code hands over. None of them has a method to be
+// called here, so the values stay on the caller's stack: the text alone is allocated.
 func Values(pairs ...any) string {
-	const most = 80 // of one value
 	b := make([]byte, 0, 128)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		name, _ := pairs[i].(string)
-		text := valueText(pairs[i+1])
-		if len(text) > most {
-			if r := []rune(text); len(r) > most {
-				text = string(r[:most]) + "…"
-			}
-		}
-		b = append(append(append(b, name...), ' '), text...)
+	for i := 1; i < len(pairs); i += 2 {
+		name, _ := pairs[i-1].(string)
+		b = append(append(b, name...), ' ')
+		b = append(appendValue(b, pairs[i]), ", "...)
 	}
-	return string(b)
+	return string(b[:max(0, len(b)-2)])
 }
 
-func valueText(v any) string {
+func appendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:
-		return v
+		return appendText(b, v)
 	case driver.Optional[string]:
-		if s, ok := v.Get(); ok {
-			return s
-		}
+		return appendText(b, v.Or("absent"))
 	case time.Time:
-		return v.UTC().Format(time.RFC3339Nano)
-	case interface{ Get() (time.Time, bool) }:
+		return v.UTC().AppendFormat(b, time.RFC3339Nano)
+	case driver.Optional[time.Time]:
 		if at, ok := v.Get(); ok {
-			return at.UTC().Format(time.RFC3339Nano)
+			return at.UTC().AppendFormat(b, time.RFC3339Nano)
+		}
+		return append(b, "absent"...)
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	case bool:
+		return strconv.AppendBool(b, v)
+	}
+	return append(b, '?')
+}
+
+// appendText appends a text, of a long one the beginning.
+func appendText(b []byte, s string) []byte {
+	const most = 80
+	if len(s) > most {
+		n := 0
+		for i := range s {
+			if n++; n > most {
+				return append(append(b, s[:i]...), "…"...)
+			}
 		}
 	}
-	return fmt.Sprint(v)
+	return append(b, s...)
 }

@@ -13,10 +13,20 @@ type word interface{ ~uint8 | ~uint16 }
 // Name returns the word of v, and for what is none the type with the number.
 func Name[T word](words []string, v T, typ string) string {
 	if v == 0 || int(v) >= len(words) {
-		return fmt.Sprintf("%s(%d)", typ, v)
+		return unknown(typ, int(v))
 	}
 	return words[v]
 }
+
+// InState is Name of the state that a record is in, and nothing of a record that is new.
+func InState[T word](names []string, state T) string {
+	if i := int(state); i < len(names) {
+		return names[i]
+	}
+	return unknown("State", int(state))
+}
+
+func unknown(typ string, v int) string { return fmt.Sprintf("%s(%d)", typ, v) }
 
 // Text is MarshalText of such a type; the noun says what a value is.
 func Text[T word](words []string, v T, noun string) ([]byte, error) {

@@ -200,7 +200,6 @@ type ClaimInput struct {
 //
 // It sets owner to the actor and lease to the input, and adds 1 to attempts.
 func (j *Job) Claim(in ClaimInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("claim", actor); err != nil {
 		return Event{}, err
 	}
@@ -209,8 +208,9 @@ func (j *Job) Claim(in ClaimInput, actor string, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("claim", "lease", bad)
 	}
 	if j.State != StateQueued {
-		return Event{}, j.refuseState("claim")
+		return Event{}, j.refuseState("claim", "queued")
 	}
+	now = driver.Time(now)
 	if j.Attempts == math.MaxInt64 {
 		return Event{}, j.refuseRule("claim", fsm.ErrOverflow, "attempts")
 	}
@@ -233,7 +233,6 @@ type HeartbeatInput struct {
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("heartbeat", actor); err != nil {
 		return Event{}, err
 	}
@@ -242,8 +241,9 @@ func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, 
 		return Event{}, j.refuseInput("heartbeat", "lease", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("heartbeat")
+		return Event{}, j.refuseState("heartbeat", "running")
 	}
+	now = driver.Time(now)
 	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseGuard("heartbeat", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
@@ -259,13 +259,13 @@ func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, 
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Finish(actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("finish", actor); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("finish")
+		return Event{}, j.refuseState("finish", "running")
 	}
+	now = driver.Time(now)
 	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseGuard("finish", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
@@ -287,7 +287,6 @@ type FailInput struct {
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("fail", actor); err != nil {
 		return Event{}, err
 	}
@@ -295,8 +294,9 @@ func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("fail", "problem", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("fail")
+		return Event{}, j.refuseState("fail", "running")
 	}
+	now = driver.Time(now)
 	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseGuard("fail", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
@@ -313,10 +313,10 @@ func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 //
 // It clears owner and lease.
 func (j *Job) Reclaim(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("reclaim")
+		return Event{}, j.refuseState("reclaim", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Owner = fsm.Optional[string]{}
 	next.Lease = fsm.Optional[time.Time]{}
@@ -327,17 +327,17 @@ func (j *Job) Reclaim(now time.Time) (Event, error) {
 // the refusal that its method returns. It does not look at guards and inputs;
 // to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpClaim:
-		possible = j.State == StateQueued
+		possible, allowed = j.State == StateQueued, "queued"
 	case OpHeartbeat, OpFinish, OpFail, OpReclaim:
-		possible = j.State == StateRunning
+		possible, allowed = j.State == StateRunning, "running"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Job breaks. Operations refuse one that breaks a
@@ -419,20 +419,17 @@ func (j *Job) asked(op, actor string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "job", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "job", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Job) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -456,13 +453,4 @@ func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"claim":     "queued",
-	"heartbeat": "running",
-	"finish":    "running",
-	"fail":      "running",
-	"reclaim":   "running",
 }

@@ -287,7 +287,6 @@ func Create(id string, in CreateInput, now time.Time) (Job, Event, error) {
 // In running, compensating, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) JobKick(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateRunning ||
 		j.State == StateCompensating ||
 		j.State == StateDone ||
@@ -295,8 +294,9 @@ func (j *Job) JobKick(now time.Time) (Event, error) {
 		return j.note(EventJobKick, ""), nil
 	}
 	if j.State != StateCreated {
-		return Event{}, j.refuseState("job_kick")
+		return Event{}, j.refuseState("job_kick", "created")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("job_kick", EventJobKick, &next, StateRunning, now)
 }
@@ -322,7 +322,6 @@ type ExpectedEventInput struct {
 // In created, compensating, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) ExpectedEvent(in ExpectedEventInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.Name); bad != "" {
 		return Event{}, j.refuseInput("expected_event", "name", bad)
 	}
@@ -333,8 +332,9 @@ func (j *Job) ExpectedEvent(in ExpectedEventInput, now time.Time) (Event, error)
 		return j.note(EventExpectedEvent, ""), nil
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("expected_event")
+		return Event{}, j.refuseState("expected_event", "running")
 	}
+	now = driver.Time(now)
 	if !j.Expected.Has(in.Name) {
 		return j.note(EventExpectedEvent, "is_expected"), nil
 	}
@@ -371,7 +371,6 @@ type ErrorEventInput struct {
 // In created, compensating, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) ErrorEvent(in ErrorEventInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if v, ok := in.Verdict.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput("error_event", "verdict", "expected stands or ignored")
 	}
@@ -382,8 +381,9 @@ func (j *Job) ErrorEvent(in ErrorEventInput, now time.Time) (Event, error) {
 		return j.note(EventErrorEvent, ""), nil
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("error_event")
+		return Event{}, j.refuseState("error_event", "running")
 	}
+	now = driver.Time(now)
 	switch {
 	case in.Verdict == fsm.Some(ErrorEventVerdictIgnored):
 		return j.note(EventErrorEvent, ""), nil
@@ -413,7 +413,6 @@ type CompensationEventInput struct {
 // In created, running, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) CompensationEvent(in CompensationEventInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if v, ok := in.Decision.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput("compensation_event", "decision", "expected done, failed or undecided")
 	}
@@ -421,8 +420,9 @@ func (j *Job) CompensationEvent(in CompensationEventInput, now time.Time) (Event
 		return j.note(EventCompensationEvent, ""), nil
 	}
 	if j.State != StateCompensating {
-		return Event{}, j.refuseState("compensation_event")
+		return Event{}, j.refuseState("compensation_event", "compensating")
 	}
+	now = driver.Time(now)
 	switch in.Decision {
 	case fsm.Some(CompensationEventDecisionDone):
 		next := *j
@@ -439,15 +439,19 @@ func (j *Job) CompensationEvent(in CompensationEventInput, now time.Time) (Event
 // the refusal that its method returns. It does not look at guards and inputs;
 // to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
-	case OpJobKick, OpExpectedEvent, OpErrorEvent, OpCompensationEvent:
-		possible = j.State == StateCreated || j.State == StateRunning || j.State == StateCompensating || j.State == StateDone || j.State == StateFailed
+	case OpJobKick:
+		possible, allowed = j.State == StateCreated || j.State == StateRunning || j.State == StateCompensating || j.State == StateDone || j.State == StateFailed, "created"
+	case OpExpectedEvent, OpErrorEvent:
+		possible, allowed = j.State == StateCreated || j.State == StateRunning || j.State == StateCompensating || j.State == StateDone || j.State == StateFailed, "running"
+	case OpCompensationEvent:
+		possible, allowed = j.State == StateCreated || j.State == StateRunning || j.State == StateCompensating || j.State == StateDone || j.State == StateFailed, "compensating"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Job breaks. Operations refuse one that breaks a
@@ -512,20 +516,17 @@ func (j *Job) note(name, guard string) Event {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "jobstate", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "jobstate", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Job) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -549,12 +550,4 @@ func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"job_kick":           "created",
-	"expected_event":     "running",
-	"error_event":        "running",
-	"compensation_event": "compensating",
 }

@@ -288,13 +288,13 @@ func Lease(id string, in LeaseInput, peers LeasePeers, actor string, now time.Ti
 //   - holds_lease: lease_owner == actor (ErrNotLeaseOwner)
 //   - lease_live: now < lease_expires_at (ErrLeaseExpired)
 func (j *Execution) Start(actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("start", actor); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateLeased {
-		return Event{}, j.refuseState("start")
+		return Event{}, j.refuseState("start", "leased")
 	}
+	now = driver.Time(now)
 	if j.LeaseOwner != actor {
 		return Event{}, j.refuseGuard("start", "holds_lease", "", ErrNotLeaseOwner, "lease_owner", j.LeaseOwner, "actor", actor)
 	}
@@ -324,7 +324,6 @@ type CommitInput struct {
 //
 // In committed and done the call is recorded and changes nothing.
 func (j *Execution) Commit(in CommitInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("commit", actor); err != nil {
 		return Event{}, err
 	}
@@ -335,8 +334,9 @@ func (j *Execution) Commit(in CommitInput, actor string, now time.Time) (Event, 
 		return j.note(EventCommitted, ""), nil
 	}
 	if j.State != StateInProgress {
-		return Event{}, j.refuseState("commit")
+		return Event{}, j.refuseState("commit", "in_progress")
 	}
+	now = driver.Time(now)
 	if j.LeaseOwner != actor {
 		return Event{}, j.refuseGuard("commit", "holds_lease", "", ErrNotLeaseOwner, "lease_owner", j.LeaseOwner, "actor", actor)
 	}
@@ -359,13 +359,13 @@ func (j *Execution) Commit(in CommitInput, actor string, now time.Time) (Event, 
 //
 // In done the call is recorded and changes nothing.
 func (j *Execution) Finish(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateDone {
 		return j.note(EventDone, ""), nil
 	}
 	if j.State != StateCommitted {
-		return Event{}, j.refuseState("finish")
+		return Event{}, j.refuseState("finish", "committed")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.FinishedAt = fsm.Some(now)
 	return j.step("finish", EventDone, &next, StateDone, now)
@@ -383,10 +383,10 @@ func (j *Execution) Finish(now time.Time) (Event, error) {
 // It is refused unless:
 //   - lease_over: lease_expires_at <= now (ErrLeaseStillLive)
 func (j *Execution) Expire(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateLeased && j.State != StateInProgress {
-		return Event{}, j.refuseState("expire")
+		return Event{}, j.refuseState("expire", "leased, in_progress")
 	}
+	now = driver.Time(now)
 	if j.LeaseExpiresAt.After(now) {
 		return Event{}, j.refuseGuard("expire", "lease_over", "", ErrLeaseStillLive, "lease_expires_at", j.LeaseExpiresAt, "now", now)
 	}
@@ -399,21 +399,21 @@ func (j *Execution) Expire(now time.Time) (Event, error) {
 // nil, or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Execution) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpStart:
-		possible = j.State == StateLeased
+		possible, allowed = j.State == StateLeased, "leased"
 	case OpCommit:
-		possible = j.State == StateInProgress || j.State == StateCommitted || j.State == StateDone
+		possible, allowed = j.State == StateInProgress || j.State == StateCommitted || j.State == StateDone, "in_progress"
 	case OpFinish:
-		possible = j.State == StateCommitted || j.State == StateDone
+		possible, allowed = j.State == StateCommitted || j.State == StateDone, "committed"
 	case OpExpire:
-		possible = j.State == StateLeased || j.State == StateInProgress
+		possible, allowed = j.State == StateLeased || j.State == StateInProgress, "leased, in_progress"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that an Execution breaks. Operations refuse one that
@@ -603,20 +603,17 @@ func (j *Execution) asked(op, actor string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Execution) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "execution", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "execution", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Execution) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Execution) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -640,12 +637,4 @@ func (j *Execution) refuseRule(op string, code fsm.Code, name string) *fsm.Refus
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"start":  "leased",
-	"commit": "in_progress",
-	"finish": "committed",
-	"expire": "leased, in_progress",
 }

@@ -214,10 +214,10 @@ func Lease(id string, in LeaseInput, peers LeasePeers, actor string, now time.Ti
 //
 // It sets started_at to now.
 func (j *Execution) Start(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateLeased {
-		return Event{}, j.refuseState("start")
+		return Event{}, j.refuseState("start", "leased")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.StartedAt = fsm.Some(now)
 	return j.step("start", EventStarted, &next, StateInProgress, now)
@@ -225,10 +225,10 @@ func (j *Execution) Start(now time.Time) (Event, error) {
 
 // Commit moves an Execution from in_progress to committed.
 func (j *Execution) Commit(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateInProgress {
-		return Event{}, j.refuseState("commit")
+		return Event{}, j.refuseState("commit", "in_progress")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("commit", EventCommitted, &next, StateCommitted, now)
 }
@@ -239,10 +239,10 @@ func (j *Execution) Commit(now time.Time) (Event, error) {
 //
 // It sets finished_at to now.
 func (j *Execution) Finish(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateCommitted {
-		return Event{}, j.refuseState("finish")
+		return Event{}, j.refuseState("finish", "committed")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.FinishedAt = fsm.Some(now)
 	return j.step("finish", EventDone, &next, StateDone, now)
@@ -257,10 +257,10 @@ func (j *Execution) Finish(now time.Time) (Event, error) {
 // It is refused unless:
 //   - lease_over: lease_expires_at <= now (ErrLeaseStillLive)
 func (j *Execution) Expire(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateLeased && j.State != StateInProgress {
-		return Event{}, j.refuseState("expire")
+		return Event{}, j.refuseState("expire", "leased, in_progress")
 	}
+	now = driver.Time(now)
 	if j.LeaseExpiresAt.After(now) {
 		return Event{}, j.refuseGuard("expire", "lease_over", "", ErrLeaseStillLive, "lease_expires_at", j.LeaseExpiresAt, "now", now)
 	}
@@ -273,21 +273,21 @@ func (j *Execution) Expire(now time.Time) (Event, error) {
 // nil, or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Execution) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpStart:
-		possible = j.State == StateLeased
+		possible, allowed = j.State == StateLeased, "leased"
 	case OpCommit:
-		possible = j.State == StateInProgress
+		possible, allowed = j.State == StateInProgress, "in_progress"
 	case OpFinish:
-		possible = j.State == StateCommitted
+		possible, allowed = j.State == StateCommitted, "committed"
 	case OpExpire:
-		possible = j.State == StateLeased || j.State == StateInProgress
+		possible, allowed = j.State == StateLeased || j.State == StateInProgress, "leased, in_progress"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that an Execution breaks. Operations refuse one that
@@ -367,20 +367,17 @@ func (j *Execution) asked(op, actor string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Execution) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "naive", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "naive", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Execution) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Execution) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -404,12 +401,4 @@ func (j *Execution) refuseRule(op string, code fsm.Code, name string) *fsm.Refus
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"start":  "leased",
-	"commit": "in_progress",
-	"finish": "committed",
-	"expire": "leased, in_progress",
 }

@@ -266,10 +266,10 @@ func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 //   - if satisfied covers depends_on: to runnable
 //   - otherwise: to pending
 func (j *Job) Evaluate(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateSubmitted {
-		return Event{}, j.refuseState("evaluate")
+		return Event{}, j.refuseState("evaluate", "submitted")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.Satisfied.Covers(j.DependsOn):
 		next := *j
@@ -295,13 +295,13 @@ type DependencySucceededInput struct {
 //   - if satisfied covers depends_on: to runnable
 //   - otherwise: it stays where it is
 func (j *Job) DependencySucceeded(in DependencySucceededInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.Job); bad != "" {
 		return Event{}, j.refuseInput("dependency_succeeded", "job", bad)
 	}
 	if j.State != StatePending {
-		return Event{}, j.refuseState("dependency_succeeded")
+		return Event{}, j.refuseState("dependency_succeeded", "pending")
 	}
+	now = driver.Time(now)
 	newSatisfied := j.Satisfied.With(in.Job)
 	switch {
 	case newSatisfied.Covers(j.DependsOn):
@@ -326,13 +326,13 @@ type DependencyFailedInput struct {
 //
 // It sets stopped_at to now and status_reason to the input.
 func (j *Job) DependencyFailed(in DependencyFailedInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
 		return Event{}, j.refuseInput("dependency_failed", "status_reason", bad)
 	}
 	if j.State != StatePending {
-		return Event{}, j.refuseState("dependency_failed")
+		return Event{}, j.refuseState("dependency_failed", "pending")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.StoppedAt = fsm.Some(now)
 	next.StatusReason = fsm.Some(in.StatusReason)
@@ -345,10 +345,10 @@ func (j *Job) DependencyFailed(in DependencyFailedInput, now time.Time) (Event, 
 //
 // The system runs it, without an actor.
 func (j *Job) Start(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunnable {
-		return Event{}, j.refuseState("start")
+		return Event{}, j.refuseState("start", "runnable")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("start", EventStarting, &next, StateStarting, now)
 }
@@ -369,13 +369,13 @@ type FailToStartInput struct {
 //   - if input.retry == true: to runnable
 //   - otherwise: to failed; it sets stopped_at to now
 func (j *Job) FailToStart(in FailToStartInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
 		return Event{}, j.refuseInput("fail_to_start", "status_reason", bad)
 	}
 	if j.State != StateStarting {
-		return Event{}, j.refuseState("fail_to_start")
+		return Event{}, j.refuseState("fail_to_start", "starting")
 	}
+	now = driver.Time(now)
 	switch {
 	case in.Retry:
 		next := *j
@@ -401,14 +401,14 @@ type RunInput struct {
 // It sets started_at to now and timeout_at to the input, clears exit_code, and
 // adds 1 to attempt.
 func (j *Job) Run(in RunInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.TimeoutAt = fsmimpl.CutTime(in.TimeoutAt)
 	if bad := fsmimpl.BadOptionalTime(in.TimeoutAt); bad != "" {
 		return Event{}, j.refuseInput("run", "timeout_at", bad)
 	}
 	if j.State != StateStarting {
-		return Event{}, j.refuseState("run")
+		return Event{}, j.refuseState("run", "starting")
 	}
+	now = driver.Time(now)
 	if j.Attempt == math.MaxInt64 {
 		return Event{}, j.refuseRule("run", fsm.ErrOverflow, "attempt")
 	}
@@ -440,10 +440,10 @@ type FinishInput struct {
 //   - if attempt < attempts and input.retry == true: to runnable
 //   - otherwise: to failed; it sets stopped_at to now
 func (j *Job) Finish(in FinishInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("finish")
+		return Event{}, j.refuseState("finish", "running")
 	}
+	now = driver.Time(now)
 	switch {
 	case in.ExitCode == 0:
 		next := *j
@@ -480,13 +480,13 @@ type LoseHostInput struct {
 //   - if attempt < attempts: to runnable
 //   - otherwise: to failed; it sets stopped_at to now
 func (j *Job) LoseHost(in LoseHostInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
 		return Event{}, j.refuseInput("lose_host", "status_reason", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("lose_host")
+		return Event{}, j.refuseState("lose_host", "running")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.Attempt < j.Attempts:
 		next := *j
@@ -516,13 +516,13 @@ type TimeOutInput struct {
 // It sets stopped_at to now and status_reason to the input, and clears
 // timeout_at.
 func (j *Job) TimeOut(in TimeOutInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
 		return Event{}, j.refuseInput("time_out", "status_reason", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("time_out")
+		return Event{}, j.refuseState("time_out", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.StoppedAt = fsm.Some(now)
 	next.StatusReason = fsm.Some(in.StatusReason)
@@ -543,7 +543,6 @@ type CancelInput struct {
 //
 // In failed the call is recorded and changes nothing.
 func (j *Job) Cancel(in CancelInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
 		return Event{}, j.refuseInput("cancel", "status_reason", bad)
 	}
@@ -551,8 +550,9 @@ func (j *Job) Cancel(in CancelInput, now time.Time) (Event, error) {
 		return j.note(EventCancelled, ""), nil
 	}
 	if j.State != StateSubmitted && j.State != StatePending && j.State != StateRunnable {
-		return Event{}, j.refuseState("cancel")
+		return Event{}, j.refuseState("cancel", "submitted, pending, runnable")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.StoppedAt = fsm.Some(now)
 	next.StatusReason = fsm.Some(in.StatusReason)
@@ -574,7 +574,6 @@ type TerminateInput struct {
 //
 // In failed the call is recorded and changes nothing.
 func (j *Job) Terminate(in TerminateInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
 		return Event{}, j.refuseInput("terminate", "status_reason", bad)
 	}
@@ -586,8 +585,9 @@ func (j *Job) Terminate(in TerminateInput, now time.Time) (Event, error) {
 		j.State != StateRunnable &&
 		j.State != StateStarting &&
 		j.State != StateRunning {
-		return Event{}, j.refuseState("terminate")
+		return Event{}, j.refuseState("terminate", "submitted, pending, runnable, starting, running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.StoppedAt = fsm.Some(now)
 	next.StatusReason = fsm.Some(in.StatusReason)
@@ -599,27 +599,27 @@ func (j *Job) Terminate(in TerminateInput, now time.Time) (Event, error) {
 // the refusal that its method returns. It does not look at guards and inputs;
 // to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpEvaluate:
-		possible = j.State == StateSubmitted
+		possible, allowed = j.State == StateSubmitted, "submitted"
 	case OpDependencySucceeded, OpDependencyFailed:
-		possible = j.State == StatePending
+		possible, allowed = j.State == StatePending, "pending"
 	case OpStart:
-		possible = j.State == StateRunnable
+		possible, allowed = j.State == StateRunnable, "runnable"
 	case OpFailToStart, OpRun:
-		possible = j.State == StateStarting
+		possible, allowed = j.State == StateStarting, "starting"
 	case OpFinish, OpLoseHost, OpTimeOut:
-		possible = j.State == StateRunning
+		possible, allowed = j.State == StateRunning, "running"
 	case OpCancel:
-		possible = j.State == StateSubmitted || j.State == StatePending || j.State == StateRunnable || j.State == StateFailed
+		possible, allowed = j.State == StateSubmitted || j.State == StatePending || j.State == StateRunnable || j.State == StateFailed, "submitted, pending, runnable"
 	case OpTerminate:
-		possible = j.State == StateSubmitted || j.State == StatePending || j.State == StateRunnable || j.State == StateStarting || j.State == StateRunning || j.State == StateFailed
+		possible, allowed = j.State == StateSubmitted || j.State == StatePending || j.State == StateRunnable || j.State == StateStarting || j.State == StateRunning || j.State == StateFailed, "submitted, pending, runnable, starting, running"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Job breaks. Operations refuse one that breaks a
@@ -817,20 +817,17 @@ func (j *Job) note(name, guard string) Event {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "batchjob", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "batchjob", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Job) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -847,19 +844,4 @@ func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"evaluate":             "submitted",
-	"dependency_succeeded": "pending",
-	"dependency_failed":    "pending",
-	"start":                "runnable",
-	"fail_to_start":        "starting",
-	"run":                  "starting",
-	"finish":               "running",
-	"lose_host":            "running",
-	"time_out":             "running",
-	"cancel":               "submitted, pending, runnable",
-	"terminate":            "submitted, pending, runnable, starting, running",
 }

@@ -338,13 +338,13 @@ func Create(id string, in CreateInput, actor string, now time.Time) (CheckRun, E
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Queue(actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("queue", actor); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateRequested && j.State != StateWaiting && j.State != StatePending {
-		return Event{}, j.refuseState("queue")
+		return Event{}, j.refuseState("queue", "requested, waiting, pending")
 	}
+	now = driver.Time(now)
 	if j.App != actor {
 		return Event{}, j.refuseGuard("queue", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
@@ -360,13 +360,13 @@ func (j *CheckRun) Queue(actor string, now time.Time) (Event, error) {
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - actions_only: is_actions == true (ErrActionsOnly)
 func (j *CheckRun) Wait(actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("wait", actor); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateRequested && j.State != StatePending && j.State != StateQueued {
-		return Event{}, j.refuseState("wait")
+		return Event{}, j.refuseState("wait", "requested, pending, queued")
 	}
+	now = driver.Time(now)
 	if j.App != actor {
 		return Event{}, j.refuseGuard("wait", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
@@ -385,13 +385,13 @@ func (j *CheckRun) Wait(actor string, now time.Time) (Event, error) {
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - actions_only: is_actions == true (ErrActionsOnly)
 func (j *CheckRun) Hold(actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("hold", actor); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateRequested && j.State != StateWaiting && j.State != StateQueued {
-		return Event{}, j.refuseState("hold")
+		return Event{}, j.refuseState("hold", "requested, waiting, queued")
 	}
+	now = driver.Time(now)
 	if j.App != actor {
 		return Event{}, j.refuseGuard("hold", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
@@ -411,13 +411,13 @@ func (j *CheckRun) Hold(actor string, now time.Time) (Event, error) {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Start(actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("start", actor); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateQueued {
-		return Event{}, j.refuseState("start")
+		return Event{}, j.refuseState("start", "queued")
 	}
+	now = driver.Time(now)
 	if j.App != actor {
 		return Event{}, j.refuseGuard("start", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
@@ -441,7 +441,6 @@ type DescribeInput struct {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Describe(in DescribeInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("describe", actor); err != nil {
 		return Event{}, err
 	}
@@ -452,8 +451,9 @@ func (j *CheckRun) Describe(in DescribeInput, actor string, now time.Time) (Even
 		return Event{}, j.refuseInput("describe", "output", bad)
 	}
 	if j.State != StateQueued && j.State != StateInProgress && j.State != StateCompleted {
-		return Event{}, j.refuseState("describe")
+		return Event{}, j.refuseState("describe", "queued, in_progress, completed")
 	}
+	now = driver.Time(now)
 	if j.App != actor {
 		return Event{}, j.refuseGuard("describe", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
@@ -485,7 +485,6 @@ type CompleteInput struct {
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - set_by_github: input.conclusion != stale (ErrStaleIsReserved)
 func (j *CheckRun) Complete(in CompleteInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("complete", actor); err != nil {
 		return Event{}, err
 	}
@@ -500,13 +499,14 @@ func (j *CheckRun) Complete(in CompleteInput, actor string, now time.Time) (Even
 		j.State != StatePending &&
 		j.State != StateQueued &&
 		j.State != StateInProgress {
-		return Event{}, j.refuseState("complete")
+		return Event{}, j.refuseState("complete", "requested, waiting, pending, queued, in_progress")
 	}
+	now = driver.Time(now)
 	if j.App != actor {
 		return Event{}, j.refuseGuard("complete", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
 	if in.Conclusion == ConclusionStale {
-		return Event{}, j.refuseGuard("complete", "set_by_github", "", ErrStaleIsReserved, "input.conclusion", in.Conclusion)
+		return Event{}, j.refuseGuard("complete", "set_by_github", "", ErrStaleIsReserved, "input.conclusion", in.Conclusion.String())
 	}
 	newOutput := j.Output
 	if in.Output.Present() {
@@ -536,7 +536,6 @@ type ConcludeAgainInput struct {
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - set_by_github: input.conclusion != stale (ErrStaleIsReserved)
 func (j *CheckRun) ConcludeAgain(in ConcludeAgainInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("conclude_again", actor); err != nil {
 		return Event{}, err
 	}
@@ -547,13 +546,14 @@ func (j *CheckRun) ConcludeAgain(in ConcludeAgainInput, actor string, now time.T
 		return Event{}, j.refuseInput("conclude_again", "output", bad)
 	}
 	if j.State != StateCompleted {
-		return Event{}, j.refuseState("conclude_again")
+		return Event{}, j.refuseState("conclude_again", "completed")
 	}
+	now = driver.Time(now)
 	if j.App != actor {
 		return Event{}, j.refuseGuard("conclude_again", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
 	if in.Conclusion == ConclusionStale {
-		return Event{}, j.refuseGuard("conclude_again", "set_by_github", "", ErrStaleIsReserved, "input.conclusion", in.Conclusion)
+		return Event{}, j.refuseGuard("conclude_again", "set_by_github", "", ErrStaleIsReserved, "input.conclusion", in.Conclusion.String())
 	}
 	newOutput := j.Output
 	if in.Output.Present() {
@@ -575,14 +575,14 @@ func (j *CheckRun) ConcludeAgain(in ConcludeAgainInput, actor string, now time.T
 //
 // It sets conclusion to stale and completed_at to now.
 func (j *CheckRun) MakeStale(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRequested &&
 		j.State != StateWaiting &&
 		j.State != StatePending &&
 		j.State != StateQueued &&
 		j.State != StateInProgress {
-		return Event{}, j.refuseState("make_stale")
+		return Event{}, j.refuseState("make_stale", "requested, waiting, pending, queued, in_progress")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Conclusion = fsm.Some(ConclusionStale)
 	next.CompletedAt = fsm.Some(now)
@@ -595,13 +595,13 @@ func (j *CheckRun) MakeStale(now time.Time) (Event, error) {
 //
 // An operator runs it, and gives a reason.
 func (j *CheckRun) Rerequest(actor, reason string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.operated("rerequest", actor, reason); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateCompleted {
-		return Event{}, j.refuseState("rerequest")
+		return Event{}, j.refuseState("rerequest", "completed")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("rerequest", EventRerequested, &next, j.State, now)
 }
@@ -615,13 +615,13 @@ func (j *CheckRun) Rerequest(actor, reason string, now time.Time) (Event, error)
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Reset(actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("reset", actor); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateCompleted {
-		return Event{}, j.refuseState("reset")
+		return Event{}, j.refuseState("reset", "completed")
 	}
+	now = driver.Time(now)
 	if j.App != actor {
 		return Event{}, j.refuseGuard("reset", "own_app", "", ErrNotOwnApp, "app", j.App, "actor", actor)
 	}
@@ -636,27 +636,27 @@ func (j *CheckRun) Reset(actor string, now time.Time) (Event, error) {
 // nil, or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j CheckRun) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpQueue:
-		possible = j.State == StateRequested || j.State == StateWaiting || j.State == StatePending
+		possible, allowed = j.State == StateRequested || j.State == StateWaiting || j.State == StatePending, "requested, waiting, pending"
 	case OpWait:
-		possible = j.State == StateRequested || j.State == StatePending || j.State == StateQueued
+		possible, allowed = j.State == StateRequested || j.State == StatePending || j.State == StateQueued, "requested, pending, queued"
 	case OpHold:
-		possible = j.State == StateRequested || j.State == StateWaiting || j.State == StateQueued
+		possible, allowed = j.State == StateRequested || j.State == StateWaiting || j.State == StateQueued, "requested, waiting, queued"
 	case OpStart:
-		possible = j.State == StateQueued
+		possible, allowed = j.State == StateQueued, "queued"
 	case OpDescribe:
-		possible = j.State == StateQueued || j.State == StateInProgress || j.State == StateCompleted
+		possible, allowed = j.State == StateQueued || j.State == StateInProgress || j.State == StateCompleted, "queued, in_progress, completed"
 	case OpComplete, OpMakeStale:
-		possible = j.State == StateRequested || j.State == StateWaiting || j.State == StatePending || j.State == StateQueued || j.State == StateInProgress
+		possible, allowed = j.State == StateRequested || j.State == StateWaiting || j.State == StatePending || j.State == StateQueued || j.State == StateInProgress, "requested, waiting, pending, queued, in_progress"
 	case OpConcludeAgain, OpRerequest, OpReset:
-		possible = j.State == StateCompleted
+		possible, allowed = j.State == StateCompleted, "completed"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a CheckRun breaks. Operations refuse one that
@@ -836,17 +836,14 @@ func (j *CheckRun) operated(op, actor, reason string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *CheckRun) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "checkrun", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "checkrun", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *CheckRun) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *CheckRun) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -870,18 +867,4 @@ func (j *CheckRun) refuseRule(op string, code fsm.Code, name string) *fsm.Refusa
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"queue":          "requested, waiting, pending",
-	"wait":           "requested, pending, queued",
-	"hold":           "requested, waiting, queued",
-	"start":          "queued",
-	"describe":       "queued, in_progress, completed",
-	"complete":       "requested, waiting, pending, queued, in_progress",
-	"conclude_again": "completed",
-	"make_stale":     "requested, waiting, pending, queued, in_progress",
-	"rerequest":      "completed",
-	"reset":          "completed",
 }

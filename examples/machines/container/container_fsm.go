@@ -230,13 +230,13 @@ type FinishCreateInput struct {
 //
 // It sets pid to the input.
 func (j *Container) FinishCreate(in FinishCreateInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if in.Pid < 1 {
 		return Event{}, j.refuseInput("finish_create", "pid", "expected 1 or more")
 	}
 	if j.State != StateCreating {
-		return Event{}, j.refuseState("finish_create")
+		return Event{}, j.refuseState("finish_create", "creating")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Pid = fsm.Some(in.Pid)
 	return j.step("finish_create", EventCreated, &next, StateCreated, now)
@@ -246,10 +246,10 @@ func (j *Container) FinishCreate(in FinishCreateInput, now time.Time) (Event, er
 //
 // The environment, or one of its hooks, failed; what was made is undone.
 func (j *Container) FailCreate(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateCreating {
-		return Event{}, j.refuseState("fail_create")
+		return Event{}, j.refuseState("fail_create", "creating")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("fail_create", EventCreateFailed, &next, StateDeleted, now)
 }
@@ -258,10 +258,10 @@ func (j *Container) FailCreate(now time.Time) (Event, error) {
 //
 // It runs the program of the user.
 func (j *Container) Start(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateCreated {
-		return Event{}, j.refuseState("start")
+		return Event{}, j.refuseState("start", "created")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("start", EventStarted, &next, StateRunning, now)
 }
@@ -273,10 +273,10 @@ func (j *Container) Start(now time.Time) (Event, error) {
 //
 // It clears pid.
 func (j *Container) FailStart(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateCreated {
-		return Event{}, j.refuseState("fail_start")
+		return Event{}, j.refuseState("fail_start", "created")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Pid = fsm.Optional[int64]{}
 	return j.step("fail_start", EventStartFailed, &next, StateStopped, now)
@@ -288,10 +288,10 @@ func (j *Container) FailStart(now time.Time) (Event, error) {
 //
 // The system runs it, without an actor.
 func (j *Container) Destroy(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateStopped {
-		return Event{}, j.refuseState("destroy")
+		return Event{}, j.refuseState("destroy", "stopped")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("destroy", EventDestroyed, &next, StateDeleted, now)
 }
@@ -305,13 +305,13 @@ type KillInput struct {
 //
 // It sends a signal to the process, which may go on.
 func (j *Container) Kill(in KillInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.Signal); bad != "" {
 		return Event{}, j.refuseInput("kill", "signal", bad)
 	}
 	if j.State != StateCreated && j.State != StateRunning {
-		return Event{}, j.refuseState("kill")
+		return Event{}, j.refuseState("kill", "created, running")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("kill", EventKilled, &next, j.State, now)
 }
@@ -327,10 +327,10 @@ type ExitInput struct {
 //
 // It sets exit_code to the input and clears pid.
 func (j *Container) Exit(in ExitInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateCreated && j.State != StateRunning {
-		return Event{}, j.refuseState("exit")
+		return Event{}, j.refuseState("exit", "created, running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.ExitCode = fsm.Some(in.ExitCode)
 	next.Pid = fsm.Optional[int64]{}
@@ -341,10 +341,10 @@ func (j *Container) Exit(in ExitInput, now time.Time) (Event, error) {
 //
 // It undoes what create made and runs the poststop hooks.
 func (j *Container) Delete(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateStopped {
-		return Event{}, j.refuseState("delete")
+		return Event{}, j.refuseState("delete", "stopped")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("delete", EventDeleted, &next, StateDeleted, now)
 }
@@ -353,21 +353,21 @@ func (j *Container) Delete(now time.Time) (Event, error) {
 // nil, or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Container) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpFinishCreate, OpFailCreate:
-		possible = j.State == StateCreating
+		possible, allowed = j.State == StateCreating, "creating"
 	case OpStart, OpFailStart:
-		possible = j.State == StateCreated
+		possible, allowed = j.State == StateCreated, "created"
 	case OpDestroy, OpDelete:
-		possible = j.State == StateStopped
+		possible, allowed = j.State == StateStopped, "stopped"
 	case OpKill, OpExit:
-		possible = j.State == StateCreated || j.State == StateRunning
+		possible, allowed = j.State == StateCreated || j.State == StateRunning, "created, running"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Container breaks. Operations refuse one that
@@ -433,20 +433,17 @@ func (j *Container) step(op, event string, next *Container, to State, now time.T
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Container) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "container", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "container", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Container) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Container) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -463,16 +460,4 @@ func (j *Container) refuseRule(op string, code fsm.Code, name string) *fsm.Refus
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"finish_create": "creating",
-	"fail_create":   "creating",
-	"start":         "created",
-	"fail_start":    "created",
-	"destroy":       "stopped",
-	"kill":          "created, running",
-	"exit":          "created, running",
-	"delete":        "stopped",
 }

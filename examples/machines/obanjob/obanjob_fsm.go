@@ -316,10 +316,10 @@ func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 //
 // The system runs it, without an actor.
 func (j *Job) Stage(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateScheduled && j.State != StateRetryable {
-		return Event{}, j.refuseState("stage")
+		return Event{}, j.refuseState("stage", "scheduled, retryable")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("stage", EventStaged, &next, StateAvailable, now)
 }
@@ -339,7 +339,6 @@ type FetchInput struct {
 // It is refused unless:
 //   - attempts_left: attempt < max_attempts (ErrOutOfAttempts)
 func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("fetch", actor); err != nil {
 		return Event{}, err
 	}
@@ -347,8 +346,9 @@ func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("fetch", "queue", bad)
 	}
 	if j.State != StateAvailable {
-		return Event{}, j.refuseState("fetch")
+		return Event{}, j.refuseState("fetch", "available")
 	}
+	now = driver.Time(now)
 	if j.Attempt >= j.MaxAttempts {
 		return Event{}, j.refuseGuard("fetch", "attempts_left", "", ErrOutOfAttempts, "attempt", j.Attempt, "max_attempts", j.MaxAttempts)
 	}
@@ -365,10 +365,10 @@ func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 //
 // It sets completed_at to now.
 func (j *Job) Complete(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateExecuting {
-		return Event{}, j.refuseState("complete")
+		return Event{}, j.refuseState("complete", "executing")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.CompletedAt = fsm.Some(now)
 	return j.step("complete", EventCompleted, &next, StateCompleted, now)
@@ -390,7 +390,6 @@ type FailInput struct {
 //   - if attempt >= max_attempts: to discarded; it sets discarded_at to now
 //   - otherwise: to retryable; it sets scheduled_at to input.retry_at
 func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.RetryAt = driver.Time(in.RetryAt)
 	if bad := fsmimpl.BadTime(in.RetryAt); bad != "" {
 		return Event{}, j.refuseInput("fail", "retry_at", bad)
@@ -399,8 +398,9 @@ func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("fail", "error", bad)
 	}
 	if j.State != StateExecuting {
-		return Event{}, j.refuseState("fail")
+		return Event{}, j.refuseState("fail", "executing")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.Attempt >= j.MaxAttempts:
 		next := *j
@@ -426,14 +426,14 @@ type SnoozeInput struct {
 //
 // It sets scheduled_at to the input and adds 1 to max_attempts.
 func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.ScheduledAt = driver.Time(in.ScheduledAt)
 	if bad := fsmimpl.BadTime(in.ScheduledAt); bad != "" {
 		return Event{}, j.refuseInput("snooze", "scheduled_at", bad)
 	}
 	if j.State != StateExecuting {
-		return Event{}, j.refuseState("snooze")
+		return Event{}, j.refuseState("snooze", "executing")
 	}
+	now = driver.Time(now)
 	if j.MaxAttempts == math.MaxInt64 {
 		return Event{}, j.refuseRule("snooze", fsm.ErrOverflow, "max_attempts")
 	}
@@ -454,13 +454,13 @@ type CancelWorkInput struct {
 //
 // It sets error to the input and cancelled_at to now.
 func (j *Job) CancelWork(in CancelWorkInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
 		return Event{}, j.refuseInput("cancel_work", "error", bad)
 	}
 	if j.State != StateExecuting {
-		return Event{}, j.refuseState("cancel_work")
+		return Event{}, j.refuseState("cancel_work", "executing")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Error = fsm.Some(in.Error)
 	next.CancelledAt = fsm.Some(now)
@@ -478,13 +478,13 @@ type DiscardInput struct {
 //
 // It sets error to the input and discarded_at to now.
 func (j *Job) Discard(in DiscardInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
 		return Event{}, j.refuseInput("discard", "error", bad)
 	}
 	if j.State != StateExecuting {
-		return Event{}, j.refuseState("discard")
+		return Event{}, j.refuseState("discard", "executing")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Error = fsm.Some(in.Error)
 	next.DiscardedAt = fsm.Some(now)
@@ -500,7 +500,6 @@ func (j *Job) Discard(in DiscardInput, now time.Time) (Event, error) {
 //
 // In cancelled the call is recorded and changes nothing.
 func (j *Job) Cancel(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateCancelled {
 		return j.note(EventCancelled, ""), nil
 	}
@@ -508,8 +507,9 @@ func (j *Job) Cancel(now time.Time) (Event, error) {
 		j.State != StateAvailable &&
 		j.State != StateExecuting &&
 		j.State != StateRetryable {
-		return Event{}, j.refuseState("cancel")
+		return Event{}, j.refuseState("cancel", "scheduled, available, executing, retryable")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.CancelledAt = fsm.Some(now)
 	return j.step("cancel", EventCancelled, &next, StateCancelled, now)
@@ -529,7 +529,6 @@ func (j *Job) Cancel(now time.Time) (Event, error) {
 //
 // In available and executing the call is recorded and changes nothing.
 func (j *Job) Retry(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateAvailable || j.State == StateExecuting {
 		return j.note(EventRetried, ""), nil
 	}
@@ -538,8 +537,9 @@ func (j *Job) Retry(now time.Time) (Event, error) {
 		j.State != StateCompleted &&
 		j.State != StateCancelled &&
 		j.State != StateDiscarded {
-		return Event{}, j.refuseState("retry")
+		return Event{}, j.refuseState("retry", "scheduled, retryable, completed, cancelled, discarded")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.Attempt >= j.MaxAttempts:
 		if j.MaxAttempts == math.MaxInt64 {
@@ -572,10 +572,10 @@ func (j *Job) Retry(now time.Time) (Event, error) {
 //   - if attempt >= max_attempts: to discarded; it sets discarded_at to now
 //   - otherwise: to available
 func (j *Job) Rescue(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateExecuting {
-		return Event{}, j.refuseState("rescue")
+		return Event{}, j.refuseState("rescue", "executing")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.Attempt >= j.MaxAttempts:
 		next := *j
@@ -591,23 +591,23 @@ func (j *Job) Rescue(now time.Time) (Event, error) {
 // the refusal that its method returns. It does not look at guards and inputs;
 // to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpStage:
-		possible = j.State == StateScheduled || j.State == StateRetryable
+		possible, allowed = j.State == StateScheduled || j.State == StateRetryable, "scheduled, retryable"
 	case OpFetch:
-		possible = j.State == StateAvailable
+		possible, allowed = j.State == StateAvailable, "available"
 	case OpComplete, OpFail, OpSnooze, OpCancelWork, OpDiscard, OpRescue:
-		possible = j.State == StateExecuting
+		possible, allowed = j.State == StateExecuting, "executing"
 	case OpCancel:
-		possible = j.State == StateScheduled || j.State == StateAvailable || j.State == StateExecuting || j.State == StateRetryable || j.State == StateCancelled
+		possible, allowed = j.State == StateScheduled || j.State == StateAvailable || j.State == StateExecuting || j.State == StateRetryable || j.State == StateCancelled, "scheduled, available, executing, retryable"
 	case OpRetry:
-		possible = j.State == StateScheduled || j.State == StateAvailable || j.State == StateExecuting || j.State == StateRetryable || j.State == StateCompleted || j.State == StateCancelled || j.State == StateDiscarded
+		possible, allowed = j.State == StateScheduled || j.State == StateAvailable || j.State == StateExecuting || j.State == StateRetryable || j.State == StateCompleted || j.State == StateCancelled || j.State == StateDiscarded, "scheduled, retryable, completed, cancelled, discarded"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Job breaks. Operations refuse one that breaks a
@@ -736,17 +736,14 @@ func (j *Job) asked(op, actor string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "obanjob", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "obanjob", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Job) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -770,18 +767,4 @@ func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"stage":       "scheduled, retryable",
-	"fetch":       "available",
-	"complete":    "executing",
-	"fail":        "executing",
-	"snooze":      "executing",
-	"cancel_work": "executing",
-	"discard":     "executing",
-	"cancel":      "scheduled, available, executing, retryable",
-	"retry":       "scheduled, retryable, completed, cancelled, discarded",
-	"rescue":      "executing",
 }

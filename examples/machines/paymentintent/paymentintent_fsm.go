@@ -544,15 +544,15 @@ type UpdateInput struct {
 //
 // It sets amount to the input.
 func (j *PaymentIntent) Update(in UpdateInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if in.Amount < 1 {
 		return Event{}, j.refuseInput("update", "amount", "expected 1 or more")
 	}
 	if j.State != StateRequiresPaymentMethod &&
 		j.State != StateRequiresConfirmation &&
 		j.State != StateRequiresAction {
-		return Event{}, j.refuseState("update")
+		return Event{}, j.refuseState("update", "requires_payment_method, requires_confirmation, requires_action")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Amount = in.Amount
 	return j.step("update", EventUpdated, &next, j.State, now)
@@ -570,13 +570,13 @@ type AttachInput struct {
 //
 // It sets payment_method to the input.
 func (j *PaymentIntent) Attach(in AttachInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.PaymentMethod); bad != "" {
 		return Event{}, j.refuseInput("attach", "payment_method", bad)
 	}
 	if j.State != StateRequiresPaymentMethod && j.State != StateRequiresConfirmation {
-		return Event{}, j.refuseState("attach")
+		return Event{}, j.refuseState("attach", "requires_payment_method, requires_confirmation")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.PaymentMethod = fsm.Some(in.PaymentMethod)
 	return j.step("attach", EventPaymentMethodAttached, &next, StateRequiresConfirmation, now)
@@ -613,7 +613,6 @@ type ConfirmInput struct {
 //     last_payment_error to input.decline_code; it clears payment_method
 //   - otherwise: refused with ErrIncompleteOutcome
 func (j *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if !in.Outcome.Valid() {
 		return Event{}, j.refuseInput("confirm", "outcome", "expected action, processing, approved or declined")
 	}
@@ -628,8 +627,9 @@ func (j *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("confirm", "capture_before", bad)
 	}
 	if j.State != StateRequiresConfirmation {
-		return Event{}, j.refuseState("confirm")
+		return Event{}, j.refuseState("confirm", "requires_confirmation")
 	}
+	now = driver.Time(now)
 	if j.Confirmations == math.MaxInt64 {
 		return Event{}, j.refuseRule("confirm", fsm.ErrOverflow, "confirmations")
 	}
@@ -698,7 +698,6 @@ type SettleActionInput struct {
 //     amount_capturable to amount and capture_before to the input
 //   - otherwise: refused with ErrIncompleteOutcome
 func (j *PaymentIntent) SettleAction(in SettleActionInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if !in.Outcome.Valid() {
 		return Event{}, j.refuseInput("settle_action", "outcome", "expected processing, approved or declined")
 	}
@@ -710,8 +709,9 @@ func (j *PaymentIntent) SettleAction(in SettleActionInput, now time.Time) (Event
 		return Event{}, j.refuseInput("settle_action", "capture_before", bad)
 	}
 	if j.State != StateRequiresAction {
-		return Event{}, j.refuseState("settle_action")
+		return Event{}, j.refuseState("settle_action", "requires_action")
 	}
+	now = driver.Time(now)
 	switch {
 	case in.Outcome == SettleActionOutcomeDeclined:
 		next := *j
@@ -766,7 +766,6 @@ type SettleInput struct {
 //     amount_capturable to amount and capture_before to the input
 //   - otherwise: refused with ErrIncompleteOutcome
 func (j *PaymentIntent) Settle(in SettleInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if !in.Outcome.Valid() {
 		return Event{}, j.refuseInput("settle", "outcome", "expected approved or declined")
 	}
@@ -778,8 +777,9 @@ func (j *PaymentIntent) Settle(in SettleInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("settle", "capture_before", bad)
 	}
 	if j.State != StateProcessing {
-		return Event{}, j.refuseState("settle")
+		return Event{}, j.refuseState("settle", "processing")
 	}
+	now = driver.Time(now)
 	switch {
 	case in.Outcome == SettleOutcomeDeclined:
 		next := *j
@@ -818,13 +818,13 @@ type IncrementAuthorizationInput struct {
 // It is refused unless:
 //   - is_more: amount < input.amount (ErrNotMore)
 func (j *PaymentIntent) IncrementAuthorization(in IncrementAuthorizationInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if in.Amount < 1 {
 		return Event{}, j.refuseInput("increment_authorization", "amount", "expected 1 or more")
 	}
 	if j.State != StateRequiresCapture {
-		return Event{}, j.refuseState("increment_authorization")
+		return Event{}, j.refuseState("increment_authorization", "requires_capture")
 	}
+	now = driver.Time(now)
 	if j.Amount >= in.Amount {
 		return Event{}, j.refuseGuard("increment_authorization", "is_more", "", ErrNotMore, "amount", j.Amount, "input.amount", in.Amount)
 	}
@@ -856,13 +856,13 @@ type CaptureInput struct {
 //   - if input.at_once == true: to succeeded
 //   - otherwise: to processing
 func (j *PaymentIntent) Capture(in CaptureInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if in.Amount < 1 {
 		return Event{}, j.refuseInput("capture", "amount", "expected 1 or more")
 	}
 	if j.State != StateRequiresCapture {
-		return Event{}, j.refuseState("capture")
+		return Event{}, j.refuseState("capture", "requires_capture")
 	}
+	now = driver.Time(now)
 	if in.Amount > j.AmountCapturable || 1 > in.Amount {
 		return Event{}, j.refuseGuard("capture", "is_held", "", ErrAmountTooLarge, "input.amount", in.Amount, "amount_capturable", j.AmountCapturable)
 	}
@@ -891,10 +891,10 @@ func (j *PaymentIntent) Capture(in CaptureInput, now time.Time) (Event, error) {
 // It sets canceled_at to now, cancellation_reason to automatic and
 // amount_capturable to 0, and clears capture_before.
 func (j *PaymentIntent) ExpireAuthorization(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRequiresCapture {
-		return Event{}, j.refuseState("expire_authorization")
+		return Event{}, j.refuseState("expire_authorization", "requires_capture")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.CanceledAt = fsm.Some(now)
 	next.CancellationReason = fsm.Some(CancellationReasonAutomatic)
@@ -921,7 +921,6 @@ type CancelInput struct {
 //   - if amount_received >= 1: refused with ErrAlreadyCaptured
 //   - otherwise: to canceled; it sets canceled_at to now
 func (j *PaymentIntent) Cancel(in CancelInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if !in.CancellationReason.Valid() {
 		return Event{}, j.refuseInput("cancel", "cancellation_reason", "expected duplicate, fraudulent, requested_by_customer, abandoned or automatic")
 	}
@@ -930,8 +929,9 @@ func (j *PaymentIntent) Cancel(in CancelInput, now time.Time) (Event, error) {
 		j.State != StateRequiresAction &&
 		j.State != StateProcessing &&
 		j.State != StateRequiresCapture {
-		return Event{}, j.refuseState("cancel")
+		return Event{}, j.refuseState("cancel", "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.AmountReceived >= 1:
 		return Event{}, j.refuseGuard("cancel", "already_captured", "", ErrAlreadyCaptured)
@@ -950,27 +950,27 @@ func (j *PaymentIntent) Cancel(in CancelInput, now time.Time) (Event, error) {
 // PaymentIntent: nil, or the refusal that its method returns. It does not look
 // at guards and inputs; to try these, call the method on a copy.
 func (j PaymentIntent) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpUpdate:
-		possible = j.State == StateRequiresPaymentMethod || j.State == StateRequiresConfirmation || j.State == StateRequiresAction
+		possible, allowed = j.State == StateRequiresPaymentMethod || j.State == StateRequiresConfirmation || j.State == StateRequiresAction, "requires_payment_method, requires_confirmation, requires_action"
 	case OpAttach:
-		possible = j.State == StateRequiresPaymentMethod || j.State == StateRequiresConfirmation
+		possible, allowed = j.State == StateRequiresPaymentMethod || j.State == StateRequiresConfirmation, "requires_payment_method, requires_confirmation"
 	case OpConfirm:
-		possible = j.State == StateRequiresConfirmation
+		possible, allowed = j.State == StateRequiresConfirmation, "requires_confirmation"
 	case OpSettleAction:
-		possible = j.State == StateRequiresAction
+		possible, allowed = j.State == StateRequiresAction, "requires_action"
 	case OpSettle:
-		possible = j.State == StateProcessing
+		possible, allowed = j.State == StateProcessing, "processing"
 	case OpIncrementAuthorization, OpCapture, OpExpireAuthorization:
-		possible = j.State == StateRequiresCapture
+		possible, allowed = j.State == StateRequiresCapture, "requires_capture"
 	case OpCancel:
-		possible = j.State == StateRequiresPaymentMethod || j.State == StateRequiresConfirmation || j.State == StateRequiresAction || j.State == StateProcessing || j.State == StateRequiresCapture
+		possible, allowed = j.State == StateRequiresPaymentMethod || j.State == StateRequiresConfirmation || j.State == StateRequiresAction || j.State == StateProcessing || j.State == StateRequiresCapture, "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a PaymentIntent breaks. Operations refuse one that
@@ -1120,20 +1120,17 @@ func (j *PaymentIntent) step(op, event string, next *PaymentIntent, to State, no
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *PaymentIntent) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "paymentintent", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "paymentintent", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *PaymentIntent) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *PaymentIntent) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -1157,17 +1154,4 @@ func (j *PaymentIntent) refuseRule(op string, code fsm.Code, name string) *fsm.R
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"update":                  "requires_payment_method, requires_confirmation, requires_action",
-	"attach":                  "requires_payment_method, requires_confirmation",
-	"confirm":                 "requires_confirmation",
-	"settle_action":           "requires_action",
-	"settle":                  "processing",
-	"increment_authorization": "requires_capture",
-	"capture":                 "requires_capture",
-	"expire_authorization":    "requires_capture",
-	"cancel":                  "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture",
 }

@@ -283,13 +283,13 @@ type BindInput struct {
 // It is refused unless:
 //   - unbound: node is absent (ErrAlreadyBound)
 func (j *Pod) Bind(in BindInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.Node); bad != "" {
 		return Event{}, j.refuseInput("bind", "node", bad)
 	}
 	if j.State != StatePending {
-		return Event{}, j.refuseState("bind")
+		return Event{}, j.refuseState("bind", "pending")
 	}
+	now = driver.Time(now)
 	if j.Node.Present() {
 		return Event{}, j.refuseGuard("bind", "unbound", "", ErrAlreadyBound, "node", j.Node)
 	}
@@ -332,7 +332,6 @@ type ReportInput struct {
 //   - if restart_policy == never: to failed
 //   - otherwise: to running; it clears status_reason
 func (j *Pod) Report(in ReportInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("report", actor); err != nil {
 		return Event{}, err
 	}
@@ -349,8 +348,9 @@ func (j *Pod) Report(in ReportInput, actor string, now time.Time) (Event, error)
 		return Event{}, j.refuseInput("report", "failed", "expected 0 or more")
 	}
 	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
-		return Event{}, j.refuseState("report")
+		return Event{}, j.refuseState("report", "pending, running, unknown")
 	}
+	now = driver.Time(now)
 	if j.Node != fsm.Some(actor) {
 		return Event{}, j.refuseGuard("report", "own_kubelet", "", ErrNotItsNode, "node", j.Node, "actor", actor)
 	}
@@ -398,13 +398,13 @@ type LoseContactInput struct {
 //
 // It sets status_reason to the input.
 func (j *Pod) LoseContact(in LoseContactInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
 		return Event{}, j.refuseInput("lose_contact", "status_reason", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("lose_contact")
+		return Event{}, j.refuseState("lose_contact", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.StatusReason = fsm.Some(in.StatusReason)
 	return j.step("lose_contact", EventContactLost, &next, StateUnknown, now)
@@ -423,13 +423,13 @@ type ExceedDeadlineInput struct {
 //
 // It sets status_reason to the input.
 func (j *Pod) ExceedDeadline(in ExceedDeadlineInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
 		return Event{}, j.refuseInput("exceed_deadline", "status_reason", bad)
 	}
 	if j.State != StatePending && j.State != StateRunning {
-		return Event{}, j.refuseState("exceed_deadline")
+		return Event{}, j.refuseState("exceed_deadline", "pending, running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.StatusReason = fsm.Some(in.StatusReason)
 	return j.step("exceed_deadline", EventDeadlineExceeded, &next, StateFailed, now)
@@ -446,13 +446,13 @@ type EvictInput struct {
 //
 // It sets status_reason to the input.
 func (j *Pod) Evict(in EvictInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
 		return Event{}, j.refuseInput("evict", "status_reason", bad)
 	}
 	if j.State != StatePending && j.State != StateRunning {
-		return Event{}, j.refuseState("evict")
+		return Event{}, j.refuseState("evict", "pending, running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.StatusReason = fsm.Some(in.StatusReason)
 	return j.step("evict", EventEvicted, &next, StateFailed, now)
@@ -472,14 +472,14 @@ type DeleteInput struct {
 // It is refused unless:
 //   - never_deleted: deletion_at is absent (ErrDeletedAlready)
 func (j *Pod) Delete(in DeleteInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.DeletionAt = driver.Time(in.DeletionAt)
 	if bad := fsmimpl.BadTime(in.DeletionAt); bad != "" {
 		return Event{}, j.refuseInput("delete", "deletion_at", bad)
 	}
 	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
-		return Event{}, j.refuseState("delete")
+		return Event{}, j.refuseState("delete", "pending, running, unknown")
 	}
+	now = driver.Time(now)
 	if j.DeletionAt.Present() {
 		return Event{}, j.refuseGuard("delete", "never_deleted", "", ErrDeletedAlready, "deletion_at", j.DeletionAt)
 	}
@@ -502,14 +502,14 @@ type HastenInput struct {
 // It is refused unless:
 //   - shorter_grace: input.deletion_at < deletion_at (ErrGraceNotShorter)
 func (j *Pod) Hasten(in HastenInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.DeletionAt = driver.Time(in.DeletionAt)
 	if bad := fsmimpl.BadTime(in.DeletionAt); bad != "" {
 		return Event{}, j.refuseInput("hasten", "deletion_at", bad)
 	}
 	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
-		return Event{}, j.refuseState("hasten")
+		return Event{}, j.refuseState("hasten", "pending, running, unknown")
 	}
+	now = driver.Time(now)
 	if !j.DeletionAt.Present() || !in.DeletionAt.Before(j.DeletionAt.Or(time.Time{})) {
 		return Event{}, j.refuseGuard("hasten", "shorter_grace", "", ErrGraceNotShorter, "input.deletion_at", in.DeletionAt, "deletion_at", j.DeletionAt)
 	}
@@ -531,13 +531,13 @@ type CollectInput struct {
 //
 // It sets status_reason to the input.
 func (j *Pod) Collect(in CollectInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
 		return Event{}, j.refuseInput("collect", "status_reason", bad)
 	}
 	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
-		return Event{}, j.refuseState("collect")
+		return Event{}, j.refuseState("collect", "pending, running, unknown")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.StatusReason = fsm.Some(in.StatusReason)
 	return j.step("collect", EventCollected, &next, StateFailed, now)
@@ -547,21 +547,21 @@ func (j *Pod) Collect(in CollectInput, now time.Time) (Event, error) {
 // the refusal that its method returns. It does not look at guards and inputs;
 // to try these, call the method on a copy.
 func (j Pod) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpBind:
-		possible = j.State == StatePending
+		possible, allowed = j.State == StatePending, "pending"
 	case OpReport, OpDelete, OpHasten, OpCollect:
-		possible = j.State == StatePending || j.State == StateRunning || j.State == StateUnknown
+		possible, allowed = j.State == StatePending || j.State == StateRunning || j.State == StateUnknown, "pending, running, unknown"
 	case OpLoseContact:
-		possible = j.State == StateRunning
+		possible, allowed = j.State == StateRunning, "running"
 	case OpExceedDeadline, OpEvict:
-		possible = j.State == StatePending || j.State == StateRunning
+		possible, allowed = j.State == StatePending || j.State == StateRunning, "pending, running"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Pod breaks. Operations refuse one that breaks a
@@ -643,20 +643,17 @@ func (j *Pod) asked(op, actor string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Pod) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "pod", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "pod", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Pod) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Pod) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -680,16 +677,4 @@ func (j *Pod) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"bind":            "pending",
-	"report":          "pending, running, unknown",
-	"lose_contact":    "running",
-	"exceed_deadline": "pending, running",
-	"evict":           "pending, running",
-	"delete":          "pending, running, unknown",
-	"hasten":          "pending, running, unknown",
-	"collect":         "pending, running, unknown",
 }

@@ -352,10 +352,10 @@ func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 //   - if now < scheduled_at: to scheduled
 //   - otherwise: to available
 func (j *Job) Promote(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StatePending {
-		return Event{}, j.refuseState("promote")
+		return Event{}, j.refuseState("promote", "pending")
 	}
+	now = driver.Time(now)
 	switch {
 	case now.Before(j.ScheduledAt):
 		next := *j
@@ -372,10 +372,10 @@ func (j *Job) Promote(now time.Time) (Event, error) {
 //
 // The system runs it, without an actor.
 func (j *Job) Schedule(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateScheduled && j.State != StateRetryable {
-		return Event{}, j.refuseState("schedule")
+		return Event{}, j.refuseState("schedule", "scheduled, retryable")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("schedule", EventScheduled, &next, StateAvailable, now)
 }
@@ -392,7 +392,6 @@ type FetchInput struct {
 // It sets attempted_at to now, adds 1 to attempt and adds the actor to
 // attempted_by.
 func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("fetch", actor); err != nil {
 		return Event{}, err
 	}
@@ -400,8 +399,9 @@ func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("fetch", "queue", bad)
 	}
 	if j.State != StateAvailable {
-		return Event{}, j.refuseState("fetch")
+		return Event{}, j.refuseState("fetch", "available")
 	}
+	now = driver.Time(now)
 	if j.Attempt == math.MaxInt64 {
 		return Event{}, j.refuseRule("fetch", fsm.ErrOverflow, "attempt")
 	}
@@ -419,10 +419,10 @@ func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 //
 // It sets finalized_at to now.
 func (j *Job) Complete(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("complete")
+		return Event{}, j.refuseState("complete", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.FinalizedAt = fsm.Some(now)
 	return j.step("complete", EventCompleted, &next, StateCompleted, now)
@@ -449,7 +449,6 @@ type FailInput struct {
 //     input.retry_at
 //   - otherwise: to retryable; it sets scheduled_at to input.retry_at
 func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.RetryAt = driver.Time(in.RetryAt)
 	if bad := fsmimpl.BadTime(in.RetryAt); bad != "" {
 		return Event{}, j.refuseInput("fail", "retry_at", bad)
@@ -458,8 +457,9 @@ func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("fail", "error", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("fail")
+		return Event{}, j.refuseState("fail", "running")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.Attempt >= j.MaxAttempts:
 		next := *j
@@ -501,14 +501,14 @@ type SnoozeInput struct {
 //   - otherwise: to scheduled; it sets scheduled_at to input.until; it adds 1
 //     to max_attempts
 func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.Until = driver.Time(in.Until)
 	if bad := fsmimpl.BadTime(in.Until); bad != "" {
 		return Event{}, j.refuseInput("snooze", "until", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("snooze")
+		return Event{}, j.refuseState("snooze", "running")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.CancelAttemptedAt.Present():
 		next := *j
@@ -539,10 +539,10 @@ func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 //
 // It sets finalized_at to now.
 func (j *Job) CancelWork(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("cancel_work")
+		return Event{}, j.refuseState("cancel_work", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.FinalizedAt = fsm.Some(now)
 	return j.step("cancel_work", EventCancelledByWorker, &next, StateCancelled, now)
@@ -560,7 +560,6 @@ func (j *Job) CancelWork(now time.Time) (Event, error) {
 //
 // In cancelled the call is recorded and changes nothing.
 func (j *Job) Cancel(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateCancelled {
 		return j.note(EventCancelled, ""), nil
 	}
@@ -569,8 +568,9 @@ func (j *Job) Cancel(now time.Time) (Event, error) {
 		j.State != StateAvailable &&
 		j.State != StateRunning &&
 		j.State != StateRetryable {
-		return Event{}, j.refuseState("cancel")
+		return Event{}, j.refuseState("cancel", "pending, scheduled, available, running, retryable")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.State == StateRunning:
 		next := *j
@@ -595,7 +595,6 @@ func (j *Job) Cancel(now time.Time) (Event, error) {
 //   - otherwise: to available; it sets scheduled_at to now; it clears
 //     finalized_at and cancel_attempted_at
 func (j *Job) Retry(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StatePending &&
 		j.State != StateScheduled &&
 		j.State != StateAvailable &&
@@ -603,8 +602,9 @@ func (j *Job) Retry(now time.Time) (Event, error) {
 		j.State != StateCompleted &&
 		j.State != StateCancelled &&
 		j.State != StateDiscarded {
-		return Event{}, j.refuseState("retry")
+		return Event{}, j.refuseState("retry", "pending, scheduled, available, retryable, completed, cancelled, discarded")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.State == StateAvailable && j.ScheduledAt.Before(now):
 		return j.note(EventRetried, ""), nil
@@ -647,7 +647,6 @@ type RescueInput struct {
 //   - if attempt >= max_attempts: to discarded; it sets finalized_at to now
 //   - otherwise: to retryable; it sets scheduled_at to input.retry_at
 func (j *Job) Rescue(in RescueInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.RetryAt = driver.Time(in.RetryAt)
 	if bad := fsmimpl.BadTime(in.RetryAt); bad != "" {
 		return Event{}, j.refuseInput("rescue", "retry_at", bad)
@@ -656,8 +655,9 @@ func (j *Job) Rescue(in RescueInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("rescue", "error", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("rescue")
+		return Event{}, j.refuseState("rescue", "running")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.CancelAttemptedAt.Present():
 		next := *j
@@ -681,25 +681,25 @@ func (j *Job) Rescue(in RescueInput, now time.Time) (Event, error) {
 // the refusal that its method returns. It does not look at guards and inputs;
 // to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpPromote:
-		possible = j.State == StatePending
+		possible, allowed = j.State == StatePending, "pending"
 	case OpSchedule:
-		possible = j.State == StateScheduled || j.State == StateRetryable
+		possible, allowed = j.State == StateScheduled || j.State == StateRetryable, "scheduled, retryable"
 	case OpFetch:
-		possible = j.State == StateAvailable
+		possible, allowed = j.State == StateAvailable, "available"
 	case OpComplete, OpFail, OpSnooze, OpCancelWork, OpRescue:
-		possible = j.State == StateRunning
+		possible, allowed = j.State == StateRunning, "running"
 	case OpCancel:
-		possible = j.State == StatePending || j.State == StateScheduled || j.State == StateAvailable || j.State == StateRunning || j.State == StateRetryable || j.State == StateCancelled
+		possible, allowed = j.State == StatePending || j.State == StateScheduled || j.State == StateAvailable || j.State == StateRunning || j.State == StateRetryable || j.State == StateCancelled, "pending, scheduled, available, running, retryable"
 	case OpRetry:
-		possible = j.State == StatePending || j.State == StateScheduled || j.State == StateAvailable || j.State == StateRetryable || j.State == StateCompleted || j.State == StateCancelled || j.State == StateDiscarded
+		possible, allowed = j.State == StatePending || j.State == StateScheduled || j.State == StateAvailable || j.State == StateRetryable || j.State == StateCompleted || j.State == StateCancelled || j.State == StateDiscarded, "pending, scheduled, available, retryable, completed, cancelled, discarded"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Job breaks. Operations refuse one that breaks a
@@ -818,17 +818,14 @@ func (j *Job) asked(op, actor string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "riverjob", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "riverjob", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Job) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -852,18 +849,4 @@ func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"promote":     "pending",
-	"schedule":    "scheduled, retryable",
-	"fetch":       "available",
-	"complete":    "running",
-	"fail":        "running",
-	"snooze":      "running",
-	"cancel_work": "running",
-	"cancel":      "pending, scheduled, available, running, retryable",
-	"retry":       "pending, scheduled, available, retryable, completed, cancelled, discarded",
-	"rescue":      "running",
 }

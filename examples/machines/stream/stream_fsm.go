@@ -352,13 +352,13 @@ type SendHeadersPeers struct {
 //     true: to closed; it sets closed_by to end_stream
 //   - if it was reserved_local or half_closed_remote: to half_closed_remote
 func (j *Stream) SendHeaders(in SendHeadersInput, peers SendHeadersPeers, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateIdle &&
 		j.State != StateReservedLocal &&
 		j.State != StateOpen &&
 		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("send_headers")
+		return Event{}, j.refuseState("send_headers", "idle, reserved_local, open, half_closed_remote")
 	}
+	now = driver.Time(now)
 	if peers.Room >= 100 {
 		return Event{}, j.refuseGuard("send_headers", "room", "", ErrRefusedStream, "others", peers.Room)
 	}
@@ -418,7 +418,6 @@ type RecvHeadersPeers struct {
 //   - if closed_by == rst_sent: recorded, and nothing changes
 //   - otherwise: refused with ErrStreamClosed
 func (j *Stream) RecvHeaders(in RecvHeadersInput, peers RecvHeadersPeers, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateIdle &&
 		j.State != StateReservedLocal &&
 		j.State != StateReservedRemote &&
@@ -426,8 +425,9 @@ func (j *Stream) RecvHeaders(in RecvHeadersInput, peers RecvHeadersPeers, now ti
 		j.State != StateHalfClosedLocal &&
 		j.State != StateHalfClosedRemote &&
 		j.State != StateClosed {
-		return Event{}, j.refuseState("recv_headers")
+		return Event{}, j.refuseState("recv_headers", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed")
 	}
+	now = driver.Time(now)
 	if peers.Room >= 100 {
 		return Event{}, j.refuseGuard("recv_headers", "room", "", ErrRefusedStream, "others", peers.Room)
 	}
@@ -471,10 +471,10 @@ type SendDataInput struct {
 //   - if it was open: to half_closed_local
 //   - otherwise: to closed; it sets closed_by to end_stream
 func (j *Stream) SendData(in SendDataInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateOpen && j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("send_data")
+		return Event{}, j.refuseState("send_data", "open, half_closed_remote")
 	}
+	now = driver.Time(now)
 	switch {
 	case !in.EndStream:
 		next := *j
@@ -511,7 +511,6 @@ type RecvDataInput struct {
 //   - if it was open: to half_closed_remote
 //   - otherwise: to closed; it sets closed_by to end_stream
 func (j *Stream) RecvData(in RecvDataInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateIdle &&
 		j.State != StateReservedLocal &&
 		j.State != StateReservedRemote &&
@@ -519,8 +518,9 @@ func (j *Stream) RecvData(in RecvDataInput, now time.Time) (Event, error) {
 		j.State != StateHalfClosedLocal &&
 		j.State != StateHalfClosedRemote &&
 		j.State != StateClosed {
-		return Event{}, j.refuseState("recv_data")
+		return Event{}, j.refuseState("recv_data", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote:
 		return Event{}, j.refuseGuard("recv_data", "protocol_error", "", ErrProtocolError)
@@ -550,12 +550,12 @@ func (j *Stream) RecvData(in RecvDataInput, now time.Time) (Event, error) {
 // It is refused unless:
 //   - own_number: initiator == local (ErrNotInitiator)
 func (j *Stream) SendPushPromise(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateIdle {
-		return Event{}, j.refuseState("send_push_promise")
+		return Event{}, j.refuseState("send_push_promise", "idle")
 	}
+	now = driver.Time(now)
 	if j.Initiator != InitiatorLocal {
-		return Event{}, j.refuseGuard("send_push_promise", "own_number", "", ErrNotInitiator, "initiator", j.Initiator)
+		return Event{}, j.refuseGuard("send_push_promise", "own_number", "", ErrNotInitiator, "initiator", j.Initiator.String())
 	}
 	next := *j
 	return j.step("send_push_promise", EventPushPromiseSent, &next, StateReservedLocal, now)
@@ -570,7 +570,6 @@ func (j *Stream) SendPushPromise(now time.Time) (Event, error) {
 //   - if it was idle and initiator == remote: to reserved_remote
 //   - otherwise: refused with ErrProtocolError
 func (j *Stream) RecvPushPromise(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateIdle &&
 		j.State != StateReservedLocal &&
 		j.State != StateReservedRemote &&
@@ -578,8 +577,9 @@ func (j *Stream) RecvPushPromise(now time.Time) (Event, error) {
 		j.State != StateHalfClosedLocal &&
 		j.State != StateHalfClosedRemote &&
 		j.State != StateClosed {
-		return Event{}, j.refuseState("recv_push_promise")
+		return Event{}, j.refuseState("recv_push_promise", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.State == StateIdle && j.Initiator == InitiatorRemote:
 		next := *j
@@ -599,7 +599,6 @@ type SendRstStreamInput struct {
 //
 // It sets closed_by to rst_sent and error_code to the input.
 func (j *Stream) SendRstStream(in SendRstStreamInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if in.ErrorCode < 0 || in.ErrorCode > 4294967295 {
 		return Event{}, j.refuseInput("send_rst_stream", "error_code", "expected 0 to 4294967295")
 	}
@@ -608,8 +607,9 @@ func (j *Stream) SendRstStream(in SendRstStreamInput, now time.Time) (Event, err
 		j.State != StateOpen &&
 		j.State != StateHalfClosedLocal &&
 		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("send_rst_stream")
+		return Event{}, j.refuseState("send_rst_stream", "reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.ClosedBy = fsm.Some(ClosedByRstSent)
 	next.ErrorCode = fsm.Some(in.ErrorCode)
@@ -632,7 +632,6 @@ type RecvRstStreamInput struct {
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) RecvRstStream(in RecvRstStreamInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if in.ErrorCode < 0 || in.ErrorCode > 4294967295 {
 		return Event{}, j.refuseInput("recv_rst_stream", "error_code", "expected 0 to 4294967295")
 	}
@@ -645,8 +644,9 @@ func (j *Stream) RecvRstStream(in RecvRstStreamInput, now time.Time) (Event, err
 		j.State != StateOpen &&
 		j.State != StateHalfClosedLocal &&
 		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("recv_rst_stream")
+		return Event{}, j.refuseState("recv_rst_stream", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.State == StateIdle:
 		return Event{}, j.refuseGuard("recv_rst_stream", "protocol_error", "", ErrProtocolError)
@@ -661,13 +661,13 @@ func (j *Stream) RecvRstStream(in RecvRstStreamInput, now time.Time) (Event, err
 // SendWindowUpdate keeps a Stream reserved_remote, open, half_closed_local or
 // half_closed_remote.
 func (j *Stream) SendWindowUpdate(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateReservedRemote &&
 		j.State != StateOpen &&
 		j.State != StateHalfClosedLocal &&
 		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("send_window_update")
+		return Event{}, j.refuseState("send_window_update", "reserved_remote, open, half_closed_local, half_closed_remote")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("send_window_update", EventWindowUpdateSent, &next, j.State, now)
 }
@@ -682,7 +682,6 @@ func (j *Stream) SendWindowUpdate(now time.Time) (Event, error) {
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) RecvWindowUpdate(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateClosed {
 		return j.note(EventWindowUpdateReceived, ""), nil
 	}
@@ -692,8 +691,9 @@ func (j *Stream) RecvWindowUpdate(now time.Time) (Event, error) {
 		j.State != StateOpen &&
 		j.State != StateHalfClosedLocal &&
 		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("recv_window_update")
+		return Event{}, j.refuseState("recv_window_update", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.State == StateIdle || j.State == StateReservedRemote:
 		return Event{}, j.refuseGuard("recv_window_update", "protocol_error", "", ErrProtocolError)
@@ -711,7 +711,6 @@ func (j *Stream) RecvWindowUpdate(now time.Time) (Event, error) {
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) SendPriority(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateClosed {
 		return j.note(EventPrioritySent, ""), nil
 	}
@@ -721,8 +720,9 @@ func (j *Stream) SendPriority(now time.Time) (Event, error) {
 		j.State != StateOpen &&
 		j.State != StateHalfClosedLocal &&
 		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("send_priority")
+		return Event{}, j.refuseState("send_priority", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("send_priority", EventPrioritySent, &next, j.State, now)
 }
@@ -735,7 +735,6 @@ func (j *Stream) SendPriority(now time.Time) (Event, error) {
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) RecvPriority(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateClosed {
 		return j.note(EventPriorityReceived, ""), nil
 	}
@@ -745,8 +744,9 @@ func (j *Stream) RecvPriority(now time.Time) (Event, error) {
 		j.State != StateOpen &&
 		j.State != StateHalfClosedLocal &&
 		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("recv_priority")
+		return Event{}, j.refuseState("recv_priority", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("recv_priority", EventPriorityReceived, &next, j.State, now)
 }
@@ -759,10 +759,10 @@ func (j *Stream) RecvPriority(now time.Time) (Event, error) {
 //
 // It sets closed_by to skipped.
 func (j *Stream) Skip(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateIdle {
-		return Event{}, j.refuseState("skip")
+		return Event{}, j.refuseState("skip", "idle")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.ClosedBy = fsm.Some(ClosedBySkipped)
 	return j.step("skip", EventSkipped, &next, StateClosed, now)
@@ -777,15 +777,15 @@ func (j *Stream) Skip(now time.Time) (Event, error) {
 //
 // It sets closed_by to connection_lost.
 func (j *Stream) CloseConnection(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateIdle &&
 		j.State != StateReservedLocal &&
 		j.State != StateReservedRemote &&
 		j.State != StateOpen &&
 		j.State != StateHalfClosedLocal &&
 		j.State != StateHalfClosedRemote {
-		return Event{}, j.refuseState("close_connection")
+		return Event{}, j.refuseState("close_connection", "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.ClosedBy = fsm.Some(ClosedByConnectionLost)
 	return j.step("close_connection", EventConnectionClosed, &next, StateClosed, now)
@@ -795,27 +795,29 @@ func (j *Stream) CloseConnection(now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Stream) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpSendHeaders:
-		possible = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateOpen || j.State == StateHalfClosedRemote
-	case OpRecvHeaders, OpRecvData, OpRecvPushPromise, OpRecvRstStream, OpRecvWindowUpdate, OpSendPriority, OpRecvPriority:
-		possible = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote || j.State == StateClosed
+		possible, allowed = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateOpen || j.State == StateHalfClosedRemote, "idle, reserved_local, open, half_closed_remote"
+	case OpRecvHeaders, OpRecvData, OpRecvPushPromise:
+		possible, allowed = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote || j.State == StateClosed, "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed"
 	case OpSendData:
-		possible = j.State == StateOpen || j.State == StateHalfClosedRemote
+		possible, allowed = j.State == StateOpen || j.State == StateHalfClosedRemote, "open, half_closed_remote"
 	case OpSendPushPromise, OpSkip:
-		possible = j.State == StateIdle
+		possible, allowed = j.State == StateIdle, "idle"
 	case OpSendRstStream:
-		possible = j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote
+		possible, allowed = j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote, "reserved_local, reserved_remote, open, half_closed_local, half_closed_remote"
+	case OpRecvRstStream, OpRecvWindowUpdate, OpSendPriority, OpRecvPriority:
+		possible, allowed = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote || j.State == StateClosed, "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote"
 	case OpSendWindowUpdate:
-		possible = j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote
+		possible, allowed = j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote, "reserved_remote, open, half_closed_local, half_closed_remote"
 	case OpCloseConnection:
-		possible = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote
+		possible, allowed = j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote || j.State == StateOpen || j.State == StateHalfClosedLocal || j.State == StateHalfClosedRemote, "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Stream breaks. Operations refuse one that breaks
@@ -903,17 +905,14 @@ func (j *Stream) note(name, guard string) Event {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Stream) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "stream", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "stream", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Stream) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Stream) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -937,22 +936,4 @@ func (j *Stream) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal 
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"send_headers":       "idle, reserved_local, open, half_closed_remote",
-	"recv_headers":       "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed",
-	"send_data":          "open, half_closed_remote",
-	"recv_data":          "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed",
-	"send_push_promise":  "idle",
-	"recv_push_promise":  "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed",
-	"send_rst_stream":    "reserved_local, reserved_remote, open, half_closed_local, half_closed_remote",
-	"recv_rst_stream":    "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote",
-	"send_window_update": "reserved_remote, open, half_closed_local, half_closed_remote",
-	"recv_window_update": "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote",
-	"send_priority":      "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote",
-	"recv_priority":      "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote",
-	"skip":               "idle",
-	"close_connection":   "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote",
 }

@@ -377,10 +377,10 @@ func Create(id string, in CreateInput, now time.Time) (TaskInstance, Event, erro
 //
 // What it depends on is done, so the scheduler lets it run.
 func (j *TaskInstance) Schedule(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateNone {
-		return Event{}, j.refuseState("schedule")
+		return Event{}, j.refuseState("schedule", "none")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("schedule", EventScheduled, &next, StateScheduled, now)
 }
@@ -392,10 +392,10 @@ func (j *TaskInstance) Schedule(now time.Time) (Event, error) {
 //
 // The system runs it, without an actor.
 func (j *TaskInstance) ScheduleAgain(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateUpForRetry && j.State != StateUpForReschedule {
-		return Event{}, j.refuseState("schedule_again")
+		return Event{}, j.refuseState("schedule_again", "up_for_retry, up_for_reschedule")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("schedule_again", EventScheduledAgain, &next, StateScheduled, now)
 }
@@ -406,10 +406,10 @@ func (j *TaskInstance) ScheduleAgain(now time.Time) (Event, error) {
 //
 // It sets queued_at to now.
 func (j *TaskInstance) Queue(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateScheduled {
-		return Event{}, j.refuseState("queue")
+		return Event{}, j.refuseState("queue", "scheduled")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.QueuedAt = fsm.Some(now)
 	return j.step("queue", EventQueued, &next, StateQueued, now)
@@ -430,10 +430,10 @@ type TimeoutQueuedInput struct {
 //   - if input.requeue == true: to scheduled
 //   - otherwise: to failed; it sets ended_at to now
 func (j *TaskInstance) TimeoutQueued(in TimeoutQueuedInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateQueued {
-		return Event{}, j.refuseState("timeout_queued")
+		return Event{}, j.refuseState("timeout_queued", "queued")
 	}
+	now = driver.Time(now)
 	switch {
 	case in.Requeue:
 		next := *j
@@ -451,10 +451,10 @@ func (j *TaskInstance) TimeoutQueued(in TimeoutQueuedInput, now time.Time) (Even
 //
 // The system runs it, without an actor.
 func (j *TaskInstance) ResetOrphan(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateQueued && j.State != StateRunning && j.State != StateRestarting {
-		return Event{}, j.refuseState("reset_orphan")
+		return Event{}, j.refuseState("reset_orphan", "queued, running, restarting")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("reset_orphan", EventOrphanReset, &next, StateNone, now)
 }
@@ -466,13 +466,13 @@ func (j *TaskInstance) ResetOrphan(now time.Time) (Event, error) {
 // It sets hostname to the actor and started_at and heartbeat_at to now, clears
 // next_method, and adds 1 to try_number.
 func (j *TaskInstance) Start(actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("start", actor); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateQueued {
-		return Event{}, j.refuseState("start")
+		return Event{}, j.refuseState("start", "queued")
 	}
+	now = driver.Time(now)
 	if j.TryNumber == math.MaxInt64 {
 		return Event{}, j.refuseRule("start", fsm.ErrOverflow, "try_number")
 	}
@@ -491,10 +491,10 @@ func (j *TaskInstance) Start(actor string, now time.Time) (Event, error) {
 //
 // It sets heartbeat_at to now.
 func (j *TaskInstance) Heartbeat(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("heartbeat")
+		return Event{}, j.refuseState("heartbeat", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.HeartbeatAt = fsm.Some(now)
 	return j.step("heartbeat", EventHeartbeat, &next, j.State, now)
@@ -506,10 +506,10 @@ func (j *TaskInstance) Heartbeat(now time.Time) (Event, error) {
 //
 // It sets ended_at to now.
 func (j *TaskInstance) Succeed(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("succeed")
+		return Event{}, j.refuseState("succeed", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.EndedAt = fsm.Some(now)
 	return j.step("succeed", EventSucceeded, &next, StateSuccess, now)
@@ -531,14 +531,14 @@ type FailInput struct {
 //   - if input.final == false and try_number <= max_tries: to up_for_retry
 //   - otherwise: to failed; it sets ended_at to now
 func (j *TaskInstance) Fail(in FailInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.NextTryAt = driver.Time(in.NextTryAt)
 	if bad := fsmimpl.BadTime(in.NextTryAt); bad != "" {
 		return Event{}, j.refuseInput("fail", "next_try_at", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("fail")
+		return Event{}, j.refuseState("fail", "running")
 	}
+	now = driver.Time(now)
 	switch {
 	case !in.Final && j.TryNumber <= j.MaxTries:
 		next := *j
@@ -569,14 +569,14 @@ type LoseInput struct {
 //   - if try_number <= max_tries: to up_for_retry
 //   - otherwise: to failed; it sets ended_at to now
 func (j *TaskInstance) Lose(in LoseInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.NextTryAt = driver.Time(in.NextTryAt)
 	if bad := fsmimpl.BadTime(in.NextTryAt); bad != "" {
 		return Event{}, j.refuseInput("lose", "next_try_at", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("lose")
+		return Event{}, j.refuseState("lose", "running")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.TryNumber <= j.MaxTries:
 		next := *j
@@ -596,10 +596,10 @@ func (j *TaskInstance) Lose(in LoseInput, now time.Time) (Event, error) {
 //
 // It sets ended_at to now.
 func (j *TaskInstance) SkipWork(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("skip_work")
+		return Event{}, j.refuseState("skip_work", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.EndedAt = fsm.Some(now)
 	return j.step("skip_work", EventSkippedItself, &next, StateSkipped, now)
@@ -616,14 +616,14 @@ type RescheduleInput struct {
 //
 // It sets next_try_at to the input.
 func (j *TaskInstance) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.NextTryAt = driver.Time(in.NextTryAt)
 	if bad := fsmimpl.BadTime(in.NextTryAt); bad != "" {
 		return Event{}, j.refuseInput("reschedule", "next_try_at", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("reschedule")
+		return Event{}, j.refuseState("reschedule", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.NextTryAt = fsm.Some(in.NextTryAt)
 	return j.step("reschedule", EventRescheduled, &next, StateUpForReschedule, now)
@@ -641,7 +641,6 @@ type DeferInput struct {
 //
 // It sets next_method and trigger_ends_at to the inputs.
 func (j *TaskInstance) Defer(in DeferInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.NextMethod); bad != "" {
 		return Event{}, j.refuseInput("defer", "next_method", bad)
 	}
@@ -650,8 +649,9 @@ func (j *TaskInstance) Defer(in DeferInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("defer", "trigger_ends_at", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("defer")
+		return Event{}, j.refuseState("defer", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.NextMethod = fsm.Some(in.NextMethod)
 	next.TriggerEndsAt = in.TriggerEndsAt
@@ -664,10 +664,10 @@ func (j *TaskInstance) Defer(in DeferInput, now time.Time) (Event, error) {
 //
 // It clears trigger_ends_at.
 func (j *TaskInstance) Resume(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateDeferred {
-		return Event{}, j.refuseState("resume")
+		return Event{}, j.refuseState("resume", "deferred")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.TriggerEndsAt = fsm.Optional[time.Time]{}
 	return j.step("resume", EventResumed, &next, StateScheduled, now)
@@ -681,10 +681,10 @@ func (j *TaskInstance) Resume(now time.Time) (Event, error) {
 //
 // It clears trigger_ends_at.
 func (j *TaskInstance) GiveUpTrigger(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateDeferred {
-		return Event{}, j.refuseState("give_up_trigger")
+		return Event{}, j.refuseState("give_up_trigger", "deferred")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.TriggerEndsAt = fsm.Optional[time.Time]{}
 	return j.step("give_up_trigger", EventTriggerTimedOut, &next, StateScheduled, now)
@@ -695,13 +695,13 @@ func (j *TaskInstance) GiveUpTrigger(now time.Time) (Event, error) {
 //
 // What it needs has failed.
 func (j *TaskInstance) FailUpstream(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateNone &&
 		j.State != StateScheduled &&
 		j.State != StateUpForRetry &&
 		j.State != StateUpForReschedule {
-		return Event{}, j.refuseState("fail_upstream")
+		return Event{}, j.refuseState("fail_upstream", "none, scheduled, up_for_retry, up_for_reschedule")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("fail_upstream", EventUpstreamFailed, &next, StateUpstreamFailed, now)
 }
@@ -710,10 +710,10 @@ func (j *TaskInstance) FailUpstream(now time.Time) (Event, error) {
 //
 // A branch leaves it out.
 func (j *TaskInstance) Skip(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateNone && j.State != StateScheduled {
-		return Event{}, j.refuseState("skip")
+		return Event{}, j.refuseState("skip", "none, scheduled")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("skip", EventSkipped, &next, StateSkipped, now)
 }
@@ -737,7 +737,6 @@ type ClearInput struct {
 //   - if it was running: to restarting
 //   - otherwise: to none
 func (j *TaskInstance) Clear(in ClearInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if in.MaxTries < 0 {
 		return Event{}, j.refuseInput("clear", "max_tries", "expected 0 or more")
 	}
@@ -749,8 +748,9 @@ func (j *TaskInstance) Clear(in ClearInput, now time.Time) (Event, error) {
 		j.State != StateFailed &&
 		j.State != StateSkipped &&
 		j.State != StateUpstreamFailed {
-		return Event{}, j.refuseState("clear")
+		return Event{}, j.refuseState("clear", "running, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.State == StateRunning:
 		next := *j
@@ -775,10 +775,10 @@ func (j *TaskInstance) Clear(in ClearInput, now time.Time) (Event, error) {
 //
 // It sets next_try_at to now.
 func (j *TaskInstance) Kill(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRestarting {
-		return Event{}, j.refuseState("kill")
+		return Event{}, j.refuseState("kill", "restarting")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.NextTryAt = fsm.Some(now)
 	return j.step("kill", EventKilled, &next, StateUpForRetry, now)
@@ -806,7 +806,6 @@ type MarkInput struct {
 //   - if input.as == failed: to failed
 //   - otherwise: to skipped
 func (j *TaskInstance) Mark(in MarkInput, actor, reason string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.operated("mark", actor, reason); err != nil {
 		return Event{}, err
 	}
@@ -828,8 +827,9 @@ func (j *TaskInstance) Mark(in MarkInput, actor, reason string, now time.Time) (
 		j.State != StateFailed &&
 		j.State != StateSkipped &&
 		j.State != StateUpstreamFailed {
-		return Event{}, j.refuseState("mark")
+		return Event{}, j.refuseState("mark", "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed")
 	}
+	now = driver.Time(now)
 	switch in.As {
 	case MarkAsSuccess:
 		newNote := j.Note
@@ -873,7 +873,6 @@ func (j *TaskInstance) Mark(in MarkInput, actor, reason string, now time.Time) (
 //
 // The task is gone from the DAG.
 func (j *TaskInstance) Remove(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateNone &&
 		j.State != StateScheduled &&
 		j.State != StateQueued &&
@@ -884,8 +883,9 @@ func (j *TaskInstance) Remove(now time.Time) (Event, error) {
 		j.State != StateFailed &&
 		j.State != StateSkipped &&
 		j.State != StateUpstreamFailed {
-		return Event{}, j.refuseState("remove")
+		return Event{}, j.refuseState("remove", "none, scheduled, queued, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("remove", EventRemoved, &next, StateRemoved, now)
 }
@@ -896,10 +896,10 @@ func (j *TaskInstance) Remove(now time.Time) (Event, error) {
 //
 // It clears ended_at, trigger_ends_at and next_method.
 func (j *TaskInstance) Restore(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRemoved {
-		return Event{}, j.refuseState("restore")
+		return Event{}, j.refuseState("restore", "removed")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.EndedAt = fsm.Optional[time.Time]{}
 	next.TriggerEndsAt = fsm.Optional[time.Time]{}
@@ -911,41 +911,41 @@ func (j *TaskInstance) Restore(now time.Time) (Event, error) {
 // TaskInstance: nil, or the refusal that its method returns. It does not look
 // at guards and inputs; to try these, call the method on a copy.
 func (j TaskInstance) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpSchedule:
-		possible = j.State == StateNone
+		possible, allowed = j.State == StateNone, "none"
 	case OpScheduleAgain:
-		possible = j.State == StateUpForRetry || j.State == StateUpForReschedule
+		possible, allowed = j.State == StateUpForRetry || j.State == StateUpForReschedule, "up_for_retry, up_for_reschedule"
 	case OpQueue:
-		possible = j.State == StateScheduled
+		possible, allowed = j.State == StateScheduled, "scheduled"
 	case OpTimeoutQueued, OpStart:
-		possible = j.State == StateQueued
+		possible, allowed = j.State == StateQueued, "queued"
 	case OpResetOrphan:
-		possible = j.State == StateQueued || j.State == StateRunning || j.State == StateRestarting
+		possible, allowed = j.State == StateQueued || j.State == StateRunning || j.State == StateRestarting, "queued, running, restarting"
 	case OpHeartbeat, OpSucceed, OpFail, OpLose, OpSkipWork, OpReschedule, OpDefer:
-		possible = j.State == StateRunning
+		possible, allowed = j.State == StateRunning, "running"
 	case OpResume, OpGiveUpTrigger:
-		possible = j.State == StateDeferred
+		possible, allowed = j.State == StateDeferred, "deferred"
 	case OpFailUpstream:
-		possible = j.State == StateNone || j.State == StateScheduled || j.State == StateUpForRetry || j.State == StateUpForReschedule
+		possible, allowed = j.State == StateNone || j.State == StateScheduled || j.State == StateUpForRetry || j.State == StateUpForReschedule, "none, scheduled, up_for_retry, up_for_reschedule"
 	case OpSkip:
-		possible = j.State == StateNone || j.State == StateScheduled
+		possible, allowed = j.State == StateNone || j.State == StateScheduled, "none, scheduled"
 	case OpClear:
-		possible = j.State == StateRunning || j.State == StateUpForRetry || j.State == StateUpForReschedule || j.State == StateDeferred || j.State == StateSuccess || j.State == StateFailed || j.State == StateSkipped || j.State == StateUpstreamFailed
+		possible, allowed = j.State == StateRunning || j.State == StateUpForRetry || j.State == StateUpForReschedule || j.State == StateDeferred || j.State == StateSuccess || j.State == StateFailed || j.State == StateSkipped || j.State == StateUpstreamFailed, "running, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed"
 	case OpKill:
-		possible = j.State == StateRestarting
+		possible, allowed = j.State == StateRestarting, "restarting"
 	case OpMark:
-		possible = j.State == StateNone || j.State == StateScheduled || j.State == StateQueued || j.State == StateRunning || j.State == StateRestarting || j.State == StateUpForRetry || j.State == StateUpForReschedule || j.State == StateDeferred || j.State == StateSuccess || j.State == StateFailed || j.State == StateSkipped || j.State == StateUpstreamFailed
+		possible, allowed = j.State == StateNone || j.State == StateScheduled || j.State == StateQueued || j.State == StateRunning || j.State == StateRestarting || j.State == StateUpForRetry || j.State == StateUpForReschedule || j.State == StateDeferred || j.State == StateSuccess || j.State == StateFailed || j.State == StateSkipped || j.State == StateUpstreamFailed, "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed"
 	case OpRemove:
-		possible = j.State == StateNone || j.State == StateScheduled || j.State == StateQueued || j.State == StateUpForRetry || j.State == StateUpForReschedule || j.State == StateDeferred || j.State == StateSuccess || j.State == StateFailed || j.State == StateSkipped || j.State == StateUpstreamFailed
+		possible, allowed = j.State == StateNone || j.State == StateScheduled || j.State == StateQueued || j.State == StateUpForRetry || j.State == StateUpForReschedule || j.State == StateDeferred || j.State == StateSuccess || j.State == StateFailed || j.State == StateSkipped || j.State == StateUpstreamFailed, "none, scheduled, queued, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed"
 	case OpRestore:
-		possible = j.State == StateRemoved
+		possible, allowed = j.State == StateRemoved, "removed"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a TaskInstance breaks. Operations refuse one that
@@ -1085,17 +1085,14 @@ func (j *TaskInstance) operated(op, actor, reason string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *TaskInstance) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "taskinstance", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "taskinstance", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *TaskInstance) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *TaskInstance) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -1112,30 +1109,4 @@ func (j *TaskInstance) refuseRule(op string, code fsm.Code, name string) *fsm.Re
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"schedule":        "none",
-	"schedule_again":  "up_for_retry, up_for_reschedule",
-	"queue":           "scheduled",
-	"timeout_queued":  "queued",
-	"reset_orphan":    "queued, running, restarting",
-	"start":           "queued",
-	"heartbeat":       "running",
-	"succeed":         "running",
-	"fail":            "running",
-	"lose":            "running",
-	"skip_work":       "running",
-	"reschedule":      "running",
-	"defer":           "running",
-	"resume":          "deferred",
-	"give_up_trigger": "deferred",
-	"fail_upstream":   "none, scheduled, up_for_retry, up_for_reschedule",
-	"skip":            "none, scheduled",
-	"clear":           "running, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed",
-	"kill":            "restarting",
-	"mark":            "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed",
-	"remove":          "none, scheduled, queued, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed",
-	"restore":         "removed",
 }

@@ -208,13 +208,13 @@ func Enqueue(id string, now time.Time) (Job, Event, error) {
 //
 // In running the call is recorded and changes nothing.
 func (j *Job) Start(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateRunning {
 		return j.note(EventStart, ""), nil
 	}
 	if j.State != StatePending {
-		return Event{}, j.refuseState("start")
+		return Event{}, j.refuseState("start", "pending")
 	}
+	now = driver.Time(now)
 	if j.RunAfter.After(now) {
 		return Event{}, j.refuseGuard("start", "due", "", ErrNotDue, "run_after", j.RunAfter, "now", now)
 	}
@@ -241,14 +241,14 @@ type RescheduleInput struct {
 //
 // It sets run_after to the input and clears stalls_at.
 func (j *Job) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.RunAfter = driver.Time(in.RunAfter)
 	if bad := fsmimpl.BadTime(in.RunAfter); bad != "" {
 		return Event{}, j.refuseInput("reschedule", "run_after", bad)
 	}
 	if j.State != StatePending && j.State != StateFailed {
-		return Event{}, j.refuseState("reschedule")
+		return Event{}, j.refuseState("reschedule", "pending, failed")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.RunAfter = in.RunAfter
 	next.StallsAt = fsm.Optional[time.Time]{}
@@ -262,10 +262,10 @@ func (j *Job) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 //
 // It sets stalls_at to now + 600s.
 func (j *Job) Progress(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("progress")
+		return Event{}, j.refuseState("progress", "running")
 	}
+	now = driver.Time(now)
 	if !fsmimpl.InYears(now.Add(10 * time.Minute)) {
 		return Event{}, j.refuseRule("progress", fsm.ErrOverflow, "stalls_at")
 	}
@@ -282,13 +282,13 @@ func (j *Job) Progress(now time.Time) (Event, error) {
 //
 // In succeeded the call is recorded and changes nothing.
 func (j *Job) Succeed(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateSucceeded {
 		return j.note(EventSucceed, ""), nil
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("succeed")
+		return Event{}, j.refuseState("succeed", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.StallsAt = fsm.Optional[time.Time]{}
 	return j.step("succeed", EventSucceed, &next, StateSucceeded, now)
@@ -302,13 +302,13 @@ func (j *Job) Succeed(now time.Time) (Event, error) {
 //
 // In failed the call is recorded and changes nothing.
 func (j *Job) Fail(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateFailed {
 		return j.note(EventFail, ""), nil
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("fail")
+		return Event{}, j.refuseState("fail", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.StallsAt = fsm.Optional[time.Time]{}
 	return j.step("fail", EventFail, &next, StateFailed, now)
@@ -320,13 +320,13 @@ func (j *Job) Fail(now time.Time) (Event, error) {
 //
 // In quarantined the call is recorded and changes nothing.
 func (j *Job) Quarantine(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateQuarantined {
 		return j.note(EventQuarantine, ""), nil
 	}
 	if j.State != StateFailed {
-		return Event{}, j.refuseState("quarantine")
+		return Event{}, j.refuseState("quarantine", "failed")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("quarantine", EventQuarantine, &next, StateQuarantined, now)
 }
@@ -339,13 +339,13 @@ func (j *Job) Quarantine(now time.Time) (Event, error) {
 //
 // It sets run_after to now and clears stalls_at.
 func (j *Job) Release(actor, reason string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.operated("release", actor, reason); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateQuarantined {
-		return Event{}, j.refuseState("release")
+		return Event{}, j.refuseState("release", "quarantined")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.RunAfter = now
 	next.StallsAt = fsm.Optional[time.Time]{}
@@ -362,10 +362,10 @@ func (j *Job) Release(actor, reason string, now time.Time) (Event, error) {
 // It is refused unless:
 //   - no_progress: stalls_at <= now (ErrNotStalled)
 func (j *Job) FailStalled(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("fail_stalled")
+		return Event{}, j.refuseState("fail_stalled", "running")
 	}
+	now = driver.Time(now)
 	if !j.StallsAt.Present() || j.StallsAt.Or(time.Time{}).After(now) {
 		return Event{}, j.refuseGuard("fail_stalled", "no_progress", "", ErrNotStalled, "stalls_at", j.StallsAt, "now", now)
 	}
@@ -385,10 +385,10 @@ func (j *Job) FailStalled(now time.Time) (Event, error) {
 // It is refused unless:
 //   - has_stalled: stalls_at is present (ErrNotStalled)
 func (j *Job) RetryStalled(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateFailed {
-		return Event{}, j.refuseState("retry_stalled")
+		return Event{}, j.refuseState("retry_stalled", "failed")
 	}
+	now = driver.Time(now)
 	if !j.StallsAt.Present() {
 		return Event{}, j.refuseGuard("retry_stalled", "has_stalled", "", ErrNotStalled, "stalls_at", j.StallsAt)
 	}
@@ -405,29 +405,29 @@ func (j *Job) RetryStalled(now time.Time) (Event, error) {
 // the refusal that its method returns. It does not look at guards and inputs;
 // to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpStart:
-		possible = j.State == StatePending || j.State == StateRunning
+		possible, allowed = j.State == StatePending || j.State == StateRunning, "pending"
 	case OpReschedule:
-		possible = j.State == StatePending || j.State == StateFailed
+		possible, allowed = j.State == StatePending || j.State == StateFailed, "pending, failed"
 	case OpProgress, OpFailStalled:
-		possible = j.State == StateRunning
+		possible, allowed = j.State == StateRunning, "running"
 	case OpSucceed:
-		possible = j.State == StateRunning || j.State == StateSucceeded
+		possible, allowed = j.State == StateRunning || j.State == StateSucceeded, "running"
 	case OpFail:
-		possible = j.State == StateRunning || j.State == StateFailed
+		possible, allowed = j.State == StateRunning || j.State == StateFailed, "running"
 	case OpQuarantine:
-		possible = j.State == StateFailed || j.State == StateQuarantined
+		possible, allowed = j.State == StateFailed || j.State == StateQuarantined, "failed"
 	case OpRelease:
-		possible = j.State == StateQuarantined
+		possible, allowed = j.State == StateQuarantined, "quarantined"
 	case OpRetryStalled:
-		possible = j.State == StateFailed
+		possible, allowed = j.State == StateFailed, "failed"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Job breaks. Operations refuse one that breaks a
@@ -523,20 +523,17 @@ func (j *Job) operated(op, actor, reason string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "ingest", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "ingest", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Job) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -560,17 +557,4 @@ func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"start":         "pending",
-	"reschedule":    "pending, failed",
-	"progress":      "running",
-	"succeed":       "running",
-	"fail":          "running",
-	"quarantine":    "failed",
-	"release":       "quarantined",
-	"fail_stalled":  "running",
-	"retry_stalled": "failed",
 }

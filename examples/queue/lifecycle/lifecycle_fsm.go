@@ -248,7 +248,6 @@ type ClaimNextInput struct {
 // It is refused unless:
 //   - lease_ahead: now < input.lease (ErrLeaseInThePast)
 func (j *Job) ClaimNext(in ClaimNextInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("claim_next", actor); err != nil {
 		return Event{}, err
 	}
@@ -257,8 +256,9 @@ func (j *Job) ClaimNext(in ClaimNextInput, actor string, now time.Time) (Event, 
 		return Event{}, j.refuseInput("claim_next", "lease", bad)
 	}
 	if j.State != StateQueued && j.State != StateStalled {
-		return Event{}, j.refuseState("claim_next")
+		return Event{}, j.refuseState("claim_next", "queued, stalled")
 	}
+	now = driver.Time(now)
 	if !now.Before(in.Lease) {
 		return Event{}, j.refuseGuard("claim_next", "lease_ahead", "", ErrLeaseInThePast, "now", now, "input.lease", in.Lease)
 	}
@@ -279,13 +279,13 @@ func (j *Job) ClaimNext(in ClaimNextInput, actor string, now time.Time) (Event, 
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Start(actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("start", actor); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateClaimed {
-		return Event{}, j.refuseState("start")
+		return Event{}, j.refuseState("start", "claimed")
 	}
+	now = driver.Time(now)
 	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseGuard("start", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
@@ -311,7 +311,6 @@ type HeartbeatInput struct {
 //   - lease_ahead: now < input.lease (ErrLeaseInThePast)
 //   - lease_longer: lease <= input.lease (ErrLeaseShortened)
 func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("heartbeat", actor); err != nil {
 		return Event{}, err
 	}
@@ -320,8 +319,9 @@ func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, 
 		return Event{}, j.refuseInput("heartbeat", "lease", bad)
 	}
 	if j.State != StateClaimed && j.State != StateRunning {
-		return Event{}, j.refuseState("heartbeat")
+		return Event{}, j.refuseState("heartbeat", "claimed, running")
 	}
+	now = driver.Time(now)
 	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseGuard("heartbeat", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
@@ -350,7 +350,6 @@ type CompleteInput struct {
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Complete(in CompleteInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("complete", actor); err != nil {
 		return Event{}, err
 	}
@@ -358,8 +357,9 @@ func (j *Job) Complete(in CompleteInput, actor string, now time.Time) (Event, er
 		return Event{}, j.refuseInput("complete", "result", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("complete")
+		return Event{}, j.refuseState("complete", "running")
 	}
+	now = driver.Time(now)
 	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseGuard("complete", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
@@ -384,7 +384,6 @@ type FailInput struct {
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("fail", actor); err != nil {
 		return Event{}, err
 	}
@@ -392,8 +391,9 @@ func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("fail", "error", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("fail")
+		return Event{}, j.refuseState("fail", "running")
 	}
+	now = driver.Time(now)
 	if j.Owner != fsm.Some(actor) {
 		return Event{}, j.refuseGuard("fail", "owner_only", "", ErrNotOwner, "owner", j.Owner, "actor", actor)
 	}
@@ -414,10 +414,10 @@ func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 // It is refused unless:
 //   - lease_over: lease <= now (ErrLeaseStillLive)
 func (j *Job) Stall(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateClaimed && j.State != StateRunning {
-		return Event{}, j.refuseState("stall")
+		return Event{}, j.refuseState("stall", "claimed, running")
 	}
+	now = driver.Time(now)
 	if !j.Lease.Present() || j.Lease.Or(time.Time{}).After(now) {
 		return Event{}, j.refuseGuard("stall", "lease_over", "", ErrLeaseStillLive, "lease", j.Lease, "now", now)
 	}
@@ -432,10 +432,10 @@ func (j *Job) Stall(now time.Time) (Event, error) {
 // It puts a stalled job back into the queue. Any caller may do so, and is the
 // actor of the event.
 func (j *Job) RequeueStalled(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateStalled {
-		return Event{}, j.refuseState("requeue_stalled")
+		return Event{}, j.refuseState("requeue_stalled", "stalled")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("requeue_stalled", EventRequeued, &next, StateQueued, now)
 }
@@ -444,23 +444,23 @@ func (j *Job) RequeueStalled(now time.Time) (Event, error) {
 // the refusal that its method returns. It does not look at guards and inputs;
 // to try these, call the method on a copy.
 func (j Job) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpClaimNext:
-		possible = j.State == StateQueued || j.State == StateStalled
+		possible, allowed = j.State == StateQueued || j.State == StateStalled, "queued, stalled"
 	case OpStart:
-		possible = j.State == StateClaimed
+		possible, allowed = j.State == StateClaimed, "claimed"
 	case OpHeartbeat, OpStall:
-		possible = j.State == StateClaimed || j.State == StateRunning
+		possible, allowed = j.State == StateClaimed || j.State == StateRunning, "claimed, running"
 	case OpComplete, OpFail:
-		possible = j.State == StateRunning
+		possible, allowed = j.State == StateRunning, "running"
 	case OpRequeueStalled:
-		possible = j.State == StateStalled
+		possible, allowed = j.State == StateStalled, "stalled"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Job breaks. Operations refuse one that breaks a
@@ -550,20 +550,17 @@ func (j *Job) asked(op, actor string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Job) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "lifecycle", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "lifecycle", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Job) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -587,15 +584,4 @@ func (j *Job) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"claim_next":      "queued, stalled",
-	"start":           "claimed",
-	"heartbeat":       "claimed, running",
-	"complete":        "running",
-	"fail":            "running",
-	"stall":           "claimed, running",
-	"requeue_stalled": "stalled",
 }

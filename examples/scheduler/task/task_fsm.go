@@ -157,10 +157,10 @@ func Submit(id string, now time.Time) (Task, Event, error) {
 //
 // The system runs it, without an actor.
 func (j *Task) Start(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StatePending {
-		return Event{}, j.refuseState("start")
+		return Event{}, j.refuseState("start", "pending")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("start", EventStart, &next, StateRunning, now)
 }
@@ -172,10 +172,10 @@ func (j *Task) Start(now time.Time) (Event, error) {
 //
 // The system runs it, without an actor.
 func (j *Task) Complete(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("complete")
+		return Event{}, j.refuseState("complete", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("complete", EventComplete, &next, StateCompleted, now)
 }
@@ -186,10 +186,10 @@ func (j *Task) Complete(now time.Time) (Event, error) {
 //
 // The system runs it, without an actor.
 func (j *Task) Recover(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("recover")
+		return Event{}, j.refuseState("recover", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("recover", EventRecover, &next, StatePending, now)
 }
@@ -198,17 +198,17 @@ func (j *Task) Recover(now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Task) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpStart:
-		possible = j.State == StatePending
+		possible, allowed = j.State == StatePending, "pending"
 	case OpComplete, OpRecover:
-		possible = j.State == StateRunning
+		possible, allowed = j.State == StateRunning, "running"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Task breaks. Operations refuse one that breaks a
@@ -261,20 +261,17 @@ func (j *Task) step(op, event string, next *Task, to State, now time.Time) (Even
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Task) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "task", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "task", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Task) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Task) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -291,11 +288,4 @@ func (j *Task) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"start":    "pending",
-	"complete": "running",
-	"recover":  "running",
 }

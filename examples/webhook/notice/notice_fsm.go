@@ -211,10 +211,10 @@ func Publish(id string, in PublishInput, peers PublishPeers, now time.Time) (Not
 //
 // It clears give_up_at.
 func (j *Notice) Confirm(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateDue {
-		return Event{}, j.refuseState("confirm")
+		return Event{}, j.refuseState("confirm", "due")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.GiveUpAt = fsm.Optional[time.Time]{}
 	return j.step("confirm", EventConfirm, &next, StateDelivered, now)
@@ -229,10 +229,10 @@ func (j *Notice) Confirm(now time.Time) (Event, error) {
 //
 // It clears give_up_at.
 func (j *Notice) GiveUp(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateDue {
-		return Event{}, j.refuseState("give_up")
+		return Event{}, j.refuseState("give_up", "due")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.GiveUpAt = fsm.Optional[time.Time]{}
 	return j.step("give_up", EventGiveUp, &next, StateDead, now)
@@ -246,13 +246,13 @@ func (j *Notice) GiveUp(now time.Time) (Event, error) {
 //
 // It sets give_up_at to now + 3600s.
 func (j *Notice) Retry(actor, reason string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.operated("retry", actor, reason); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateDead {
-		return Event{}, j.refuseState("retry")
+		return Event{}, j.refuseState("retry", "dead")
 	}
+	now = driver.Time(now)
 	if !fsmimpl.InYears(now.Add(1 * time.Hour)) {
 		return Event{}, j.refuseRule("retry", fsm.ErrOverflow, "give_up_at")
 	}
@@ -267,13 +267,13 @@ func (j *Notice) Retry(actor, reason string, now time.Time) (Event, error) {
 //
 // An operator runs it, and gives a reason.
 func (j *Notice) Drop(actor, reason string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.operated("drop", actor, reason); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateDead {
-		return Event{}, j.refuseState("drop")
+		return Event{}, j.refuseState("drop", "dead")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("drop", EventDrop, &next, StateDropped, now)
 }
@@ -282,17 +282,17 @@ func (j *Notice) Drop(actor, reason string, now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Notice) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpConfirm, OpGiveUp:
-		possible = j.State == StateDue
+		possible, allowed = j.State == StateDue, "due"
 	case OpRetry, OpDrop:
-		possible = j.State == StateDead
+		possible, allowed = j.State == StateDead, "dead"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Notice breaks. Operations refuse one that breaks
@@ -377,20 +377,17 @@ func (j *Notice) operated(op, actor, reason string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Notice) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "notice", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "notice", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Notice) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Notice) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -407,12 +404,4 @@ func (j *Notice) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal 
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"confirm": "due",
-	"give_up": "due",
-	"retry":   "dead",
-	"drop":    "dead",
 }

@@ -69,10 +69,10 @@ func smoke(ctx context.Context, o options, w io.Writer) error {
 	return nil
 }
 
-// allocsOf is how often a refusal allocates: a guard's has what the guard looked at.
+// allocsOf is how often a refusal allocates: a guard's has the text of what it looked at.
 func allocsOf(kind string) float64 {
 	if kind == pure.WrongOwner {
-		return 4
+		return 2
 	}
 	return 1
 }

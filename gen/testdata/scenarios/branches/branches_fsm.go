@@ -263,7 +263,6 @@ func File(id string, in FileInput, actor string, now time.Time) (Claim, Event, e
 //
 // In paid and parked the call is recorded and changes nothing.
 func (j *Claim) Vote(actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("vote", actor); err != nil {
 		return Event{}, err
 	}
@@ -271,8 +270,9 @@ func (j *Claim) Vote(actor string, now time.Time) (Event, error) {
 		return j.note(EventVote, ""), nil
 	}
 	if j.State != StateSmall && j.State != StateLarge {
-		return Event{}, j.refuseState("vote")
+		return Event{}, j.refuseState("vote", "small, large")
 	}
+	now = driver.Time(now)
 	if j.Approver != fsm.Some(actor) {
 		return j.note(EventVote, "approved"), nil
 	}
@@ -317,7 +317,6 @@ type AskInput struct {
 //
 // In paid and parked the call is recorded and changes nothing.
 func (j *Claim) Ask(in AskInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("ask", actor); err != nil {
 		return Event{}, err
 	}
@@ -328,8 +327,9 @@ func (j *Claim) Ask(in AskInput, actor string, now time.Time) (Event, error) {
 		return j.note(EventAsk, ""), nil
 	}
 	if j.State != StateSmall && j.State != StateLarge {
-		return Event{}, j.refuseState("ask")
+		return Event{}, j.refuseState("ask", "small, large")
 	}
+	now = driver.Time(now)
 	switch in.Answer {
 	case AskAnswerAccept:
 		next := *j
@@ -349,13 +349,13 @@ func (j *Claim) Ask(in AskInput, actor string, now time.Time) (Event, error) {
 //
 // In small and paid the call is recorded and changes nothing.
 func (j *Claim) Unpark(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State == StateSmall || j.State == StatePaid {
 		return j.note(EventUnpark, ""), nil
 	}
 	if j.State != StateParked {
-		return Event{}, j.refuseState("unpark")
+		return Event{}, j.refuseState("unpark", "parked")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("unpark", EventUnpark, &next, StateSmall, now)
 }
@@ -364,17 +364,17 @@ func (j *Claim) Unpark(now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Claim) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpVote, OpAsk:
-		possible = j.State == StateSmall || j.State == StateLarge || j.State == StatePaid || j.State == StateParked
+		possible, allowed = j.State == StateSmall || j.State == StateLarge || j.State == StatePaid || j.State == StateParked, "small, large"
 	case OpUnpark:
-		possible = j.State == StateSmall || j.State == StatePaid || j.State == StateParked
+		possible, allowed = j.State == StateSmall || j.State == StatePaid || j.State == StateParked, "parked"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Claim breaks. Operations refuse one that breaks
@@ -451,20 +451,17 @@ func (j *Claim) asked(op, actor string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Claim) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "branches", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "branches", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Claim) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Claim) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -488,11 +485,4 @@ func (j *Claim) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"vote":   "small, large",
-	"ask":    "small, large",
-	"unpark": "parked",
 }

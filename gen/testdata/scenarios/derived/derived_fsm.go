@@ -184,10 +184,10 @@ type InspectInput struct {
 //   - if input.fine == true: to good
 //   - otherwise: to bad
 func (j *Part) Inspect(in InspectInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateWaiting {
-		return Event{}, j.refuseState("inspect")
+		return Event{}, j.refuseState("inspect", "waiting")
 	}
+	now = driver.Time(now)
 	switch {
 	case in.Fine:
 		next := *j
@@ -204,10 +204,10 @@ func (j *Part) Inspect(in InspectInput, now time.Time) (Event, error) {
 //
 // It clears checked_at.
 func (j *Part) Reinspect(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateGood {
-		return Event{}, j.refuseState("reinspect")
+		return Event{}, j.refuseState("reinspect", "good")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.CheckedAt = fsm.Optional[time.Time]{}
 	return j.step("reinspect", EventReinspect, &next, StateWaiting, now)
@@ -217,17 +217,17 @@ func (j *Part) Reinspect(now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Part) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpInspect:
-		possible = j.State == StateWaiting
+		possible, allowed = j.State == StateWaiting, "waiting"
 	case OpReinspect:
-		possible = j.State == StateGood
+		possible, allowed = j.State == StateGood, "good"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Part breaks. Operations refuse one that breaks a
@@ -403,20 +403,17 @@ func (j *Part) step(op, event string, next *Part, to State, now time.Time) (Even
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Part) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "derived", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "derived", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Part) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Part) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -433,10 +430,4 @@ func (j *Part) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"inspect":   "waiting",
-	"reinspect": "good",
 }

@@ -271,10 +271,10 @@ func Make(id string, in MakeInput, actor string, now time.Time) (Thing, Event, e
 //
 // It sets left to right and right to left.
 func (j *Thing) Swap(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateMade {
-		return Event{}, j.refuseState("swap")
+		return Event{}, j.refuseState("swap", "made")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Left = j.Right
 	next.Right = j.Left
@@ -293,7 +293,6 @@ type KeepInput struct {
 //
 // It sets left, size, mode and data to the inputs (where it is sent).
 func (j *Thing) Keep(in KeepInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadOptionalText(in.Left); bad != "" {
 		return Event{}, j.refuseInput("keep", "left", bad)
 	}
@@ -307,8 +306,9 @@ func (j *Thing) Keep(in KeepInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("keep", "data", bad)
 	}
 	if j.State != StateMade && j.State != StateSettled {
-		return Event{}, j.refuseState("keep")
+		return Event{}, j.refuseState("keep", "made, settled")
 	}
+	now = driver.Time(now)
 	newLeft := j.Left
 	if in.Left.Present() {
 		newLeft = in.Left
@@ -332,7 +332,6 @@ type HoldInput struct {
 //
 // It sets wake, active and extra to the inputs (where it is sent).
 func (j *Thing) Hold(in HoldInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.Wake = fsmimpl.CutTime(in.Wake)
 	if bad := fsmimpl.BadOptionalTime(in.Wake); bad != "" {
 		return Event{}, j.refuseInput("hold", "wake", bad)
@@ -341,8 +340,9 @@ func (j *Thing) Hold(in HoldInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("hold", "extra", bad)
 	}
 	if j.State != StateMade {
-		return Event{}, j.refuseState("hold")
+		return Event{}, j.refuseState("hold", "made")
 	}
+	now = driver.Time(now)
 	newWake := j.Wake
 	if in.Wake.Present() {
 		newWake = in.Wake
@@ -362,10 +362,10 @@ func (j *Thing) Hold(in HoldInput, now time.Time) (Event, error) {
 //
 // It sets wake to at, least to size, seen to active and owner to left.
 func (j *Thing) Copy(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateMade {
-		return Event{}, j.refuseState("copy")
+		return Event{}, j.refuseState("copy", "made")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Wake = fsm.Some(j.At)
 	next.Least = fsm.Some(j.Size)
@@ -393,7 +393,6 @@ type TryInput struct {
 //   - otherwise: it stays where it is; it sets left to the input and wake to
 //     now + 2h; it clears right
 func (j *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("try", actor); err != nil {
 		return Event{}, err
 	}
@@ -407,8 +406,9 @@ func (j *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("try", "left", bad)
 	}
 	if j.State != StateMade {
-		return Event{}, j.refuseState("try")
+		return Event{}, j.refuseState("try", "made")
 	}
+	now = driver.Time(now)
 	if j.Tries == math.MaxInt64 {
 		return Event{}, j.refuseRule("try", fsm.ErrOverflow, "tries")
 	}
@@ -451,13 +451,13 @@ func (j *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
 // It sets owner to the actor, at to now + 10m, least to 1 and mode to fast,
 // adds 1 to tries, and adds the actor to names.
 func (j *Thing) Settle(actor, reason string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.operated("settle", actor, reason); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateMade {
-		return Event{}, j.refuseState("settle")
+		return Event{}, j.refuseState("settle", "made")
 	}
+	now = driver.Time(now)
 	if !fsmimpl.InYears(now.Add(10 * time.Minute)) {
 		return Event{}, j.refuseRule("settle", fsm.ErrOverflow, "at")
 	}
@@ -484,13 +484,13 @@ type UnsetInput struct {
 // It sets extra to the input and active to false, and clears owner, wake, least
 // and seen.
 func (j *Thing) Unset(in UnsetInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadOptionalJSON(in.Extra); bad != "" {
 		return Event{}, j.refuseInput("unset", "extra", bad)
 	}
 	if j.State != StateSettled {
-		return Event{}, j.refuseState("unset")
+		return Event{}, j.refuseState("unset", "settled")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Extra = in.Extra
 	next.Active = false
@@ -503,10 +503,10 @@ func (j *Thing) Unset(in UnsetInput, now time.Time) (Event, error) {
 
 // Finish moves a Thing from settled to done.
 func (j *Thing) Finish(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateSettled {
-		return Event{}, j.refuseState("finish")
+		return Event{}, j.refuseState("finish", "settled")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("finish", EventFinish, &next, StateDone, now)
 }
@@ -515,19 +515,19 @@ func (j *Thing) Finish(now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Thing) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpSwap, OpHold, OpCopy, OpTry, OpSettle:
-		possible = j.State == StateMade
+		possible, allowed = j.State == StateMade, "made"
 	case OpKeep:
-		possible = j.State == StateMade || j.State == StateSettled
+		possible, allowed = j.State == StateMade || j.State == StateSettled, "made, settled"
 	case OpUnset, OpFinish:
-		possible = j.State == StateSettled
+		possible, allowed = j.State == StateSettled, "settled"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Thing breaks. Operations refuse one that breaks
@@ -625,20 +625,17 @@ func (j *Thing) operated(op, actor, reason string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Thing) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "effects", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "effects", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Thing) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Thing) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -655,16 +652,4 @@ func (j *Thing) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"swap":   "made",
-	"keep":   "made, settled",
-	"hold":   "made",
-	"copy":   "made",
-	"try":    "made",
-	"settle": "made",
-	"unset":  "settled",
-	"finish": "settled",
 }

@@ -279,7 +279,6 @@ type HitInput struct {
 // It is refused unless:
 //   - text_eq: name == input.name and name != actor (ErrTextError)
 func (j *Probe) Hit(in HitInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("hit", actor); err != nil {
 		return Event{}, err
 	}
@@ -287,8 +286,9 @@ func (j *Probe) Hit(in HitInput, actor string, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("hit", "name", bad)
 	}
 	if j.State != StateOne {
-		return Event{}, j.refuseState("hit")
+		return Event{}, j.refuseState("hit", "one")
 	}
+	now = driver.Time(now)
 	if j.Name != in.Name || j.Name == actor {
 		return Event{}, j.refuseGuard("hit", "text_eq", "", ErrTextError, "name", j.Name, "input.name", in.Name, "actor", actor)
 	}
@@ -311,13 +311,13 @@ type RankInput struct {
 //   - text_order: name < input.name, nick <= name and input.name > nick
 //     (ErrTextError)
 func (j *Probe) Rank(in RankInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.Name); bad != "" {
 		return Event{}, j.refuseInput("rank", "name", bad)
 	}
 	if j.State != StateOne {
-		return Event{}, j.refuseState("rank")
+		return Event{}, j.refuseState("rank", "one")
 	}
+	now = driver.Time(now)
 	if j.Name >= in.Name || !j.Nick.Present() || j.Nick.Or("") > j.Name || in.Name <= j.Nick.Or("") {
 		return Event{}, j.refuseGuard("rank", "text_order", "", ErrTextError, "name", j.Name, "input.name", in.Name, "nick", j.Nick)
 	}
@@ -335,13 +335,13 @@ type RepeatInput struct {
 // It is refused unless:
 //   - same_nick: nick == input.nick (ErrOptionalError)
 func (j *Probe) Repeat(in RepeatInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadOptionalText(in.Nick); bad != "" {
 		return Event{}, j.refuseInput("repeat", "nick", bad)
 	}
 	if j.State != StateOne {
-		return Event{}, j.refuseState("repeat")
+		return Event{}, j.refuseState("repeat", "one")
 	}
+	now = driver.Time(now)
 	if !j.Nick.Present() || !in.Nick.Present() || j.Nick.Or("") != in.Nick.Or("") {
 		return Event{}, j.refuseGuard("repeat", "same_nick", "", ErrOptionalError, "nick", j.Nick, "input.nick", in.Nick)
 	}
@@ -359,13 +359,13 @@ type DifferInput struct {
 // It is refused unless:
 //   - other_nick: nick != input.nick (ErrOptionalError)
 func (j *Probe) Differ(in DifferInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadOptionalText(in.Nick); bad != "" {
 		return Event{}, j.refuseInput("differ", "nick", bad)
 	}
 	if j.State != StateOne {
-		return Event{}, j.refuseState("differ")
+		return Event{}, j.refuseState("differ", "one")
 	}
+	now = driver.Time(now)
 	if !j.Nick.Present() || !in.Nick.Present() || j.Nick.Or("") == in.Nick.Or("") {
 		return Event{}, j.refuseGuard("differ", "other_nick", "", ErrOptionalError, "nick", j.Nick, "input.nick", in.Nick)
 	}
@@ -379,17 +379,17 @@ func (j *Probe) Differ(in DifferInput, now time.Time) (Event, error) {
 //   - numbers: size < 10, limit >= size, limit != 7, 3 <= size and size ==
 //     limit (ErrNumberError)
 func (j *Probe) Measure(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateOne {
-		return Event{}, j.refuseState("measure")
+		return Event{}, j.refuseState("measure", "one")
 	}
+	now = driver.Time(now)
 	if j.Size >= 10 ||
 		!j.Limit.Present() ||
 		j.Limit.Or(0) < j.Size ||
 		j.Limit.Or(0) == 7 ||
 		3 > j.Size ||
 		j.Limit != fsm.Some(j.Size) {
-		return Event{}, j.refuseGuard("measure", "numbers", "", ErrNumberError, "size", j.Size, "limit", j.Limit)
+		return Event{}, j.refuseGuard("measure", "numbers", "", ErrNumberError, "size", j.Size, "limit", j.Limit.String())
 	}
 	next := *j
 	return j.step("measure", EventMeasure, &next, j.State, now)
@@ -402,12 +402,12 @@ func (j *Probe) Measure(now time.Time) (Event, error) {
 // It is refused unless:
 //   - flags: flag == true, mark == false and flag != mark (ErrFlagError)
 func (j *Probe) Flip(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateOne {
-		return Event{}, j.refuseState("flip")
+		return Event{}, j.refuseState("flip", "one")
 	}
+	now = driver.Time(now)
 	if !j.Flag || j.Mark != fsm.Some(false) || !j.Mark.Present() || j.Flag == j.Mark.Or(false) {
-		return Event{}, j.refuseGuard("flip", "flags", "", ErrFlagError, "flag", j.Flag, "mark", j.Mark)
+		return Event{}, j.refuseGuard("flip", "flags", "", ErrFlagError, "flag", j.Flag, "mark", j.Mark.String())
 	}
 	next := *j
 	next.Flag = false
@@ -430,14 +430,14 @@ type WaitInput struct {
 //   - times: due < now, until > now, until != due, due == input.moment,
 //     input.moment >= created_at and updated_at <= now (ErrTimeError)
 func (j *Probe) Wait(in WaitInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	in.Moment = driver.Time(in.Moment)
 	if bad := fsmimpl.BadTime(in.Moment); bad != "" {
 		return Event{}, j.refuseInput("wait", "moment", bad)
 	}
 	if j.State != StateOne {
-		return Event{}, j.refuseState("wait")
+		return Event{}, j.refuseState("wait", "one")
 	}
+	now = driver.Time(now)
 	if !j.Due.Before(now) ||
 		!j.Until.Present() ||
 		!j.Until.Or(time.Time{}).After(now) ||
@@ -466,13 +466,13 @@ type ReadInput struct {
 //   - texts: body == input.body, note != body and note is present
 //     (ErrJSONError)
 func (j *Probe) Read(in ReadInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadJSON(in.Body); bad != "" {
 		return Event{}, j.refuseInput("read", "body", bad)
 	}
 	if j.State != StateOne {
-		return Event{}, j.refuseState("read")
+		return Event{}, j.refuseState("read", "one")
 	}
+	now = driver.Time(now)
 	if j.Body != in.Body || !j.Note.Present() || j.Note.Or(fsm.JSON{}) == j.Body {
 		return Event{}, j.refuseGuard("read", "texts", "", ErrJSONError)
 	}
@@ -486,10 +486,10 @@ func (j *Probe) Read(in ReadInput, now time.Time) (Event, error) {
 //   - sets: name in tags, nick not in tags, tags covers wanted and tags is
 //     present (ErrSetError)
 func (j *Probe) Sort(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateOne {
-		return Event{}, j.refuseState("sort")
+		return Event{}, j.refuseState("sort", "one")
 	}
+	now = driver.Time(now)
 	if !j.Tags.Has(j.Name) ||
 		!j.Nick.Present() ||
 		j.Tags.Has(j.Nick.Or("")) ||
@@ -512,7 +512,6 @@ type LookInput struct {
 //   - presence: limit is present, input.nick is absent and actor is present
 //     (ErrPresenceError)
 func (j *Probe) Look(in LookInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("look", actor); err != nil {
 		return Event{}, err
 	}
@@ -520,10 +519,11 @@ func (j *Probe) Look(in LookInput, actor string, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("look", "nick", bad)
 	}
 	if j.State != StateTwo {
-		return Event{}, j.refuseState("look")
+		return Event{}, j.refuseState("look", "two")
 	}
+	now = driver.Time(now)
 	if !j.Limit.Present() || in.Nick.Present() {
-		return Event{}, j.refuseGuard("look", "presence", "", ErrPresenceError, "limit", j.Limit, "input.nick", in.Nick, "actor", actor)
+		return Event{}, j.refuseGuard("look", "presence", "", ErrPresenceError, "limit", j.Limit.String(), "input.nick", in.Nick, "actor", actor)
 	}
 	next := *j
 	return j.step("look", EventLook, &next, StateThree, now)
@@ -533,17 +533,17 @@ func (j *Probe) Look(in LookInput, actor string, now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Probe) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpHit, OpRank, OpRepeat, OpDiffer, OpMeasure, OpFlip, OpWait, OpRead, OpSort:
-		possible = j.State == StateOne
+		possible, allowed = j.State == StateOne, "one"
 	case OpLook:
-		possible = j.State == StateTwo
+		possible, allowed = j.State == StateTwo, "two"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Probe breaks. Operations refuse one that breaks
@@ -632,20 +632,17 @@ func (j *Probe) asked(op, actor string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Probe) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "facts", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "facts", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Probe) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Probe) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -669,18 +666,4 @@ func (j *Probe) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"hit":     "one",
-	"rank":    "one",
-	"repeat":  "one",
-	"differ":  "one",
-	"measure": "one",
-	"flip":    "one",
-	"wait":    "one",
-	"read":    "one",
-	"sort":    "one",
-	"look":    "two",
 }

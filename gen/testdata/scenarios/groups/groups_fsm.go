@@ -295,7 +295,6 @@ type TakePeers struct {
 //   - few_at_all: fewer than 10 other records with the same holder are held
 //     (ErrTooMany)
 func (j *Slot) Take(in TakeInput, peers TakePeers, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("take", actor); err != nil {
 		return Event{}, err
 	}
@@ -303,8 +302,9 @@ func (j *Slot) Take(in TakeInput, peers TakePeers, actor string, now time.Time) 
 		return Event{}, j.refuseInput("take", "kind", "expected desk or bench")
 	}
 	if j.State != StateFree {
-		return Event{}, j.refuseState("take")
+		return Event{}, j.refuseState("take", "free")
 	}
+	now = driver.Time(now)
 	if peers.RoomEmpty > 0 {
 		return Event{}, j.refuseGuard("take", "room_empty", "", ErrRoomTaken, "others", peers.RoomEmpty)
 	}
@@ -326,13 +326,13 @@ func (j *Slot) Take(in TakeInput, peers TakePeers, actor string, now time.Time) 
 // It is refused unless:
 //   - holder_only: holder == actor (ErrNotHolder)
 func (j *Slot) Release(actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("release", actor); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateHeld {
-		return Event{}, j.refuseState("release")
+		return Event{}, j.refuseState("release", "held")
 	}
+	now = driver.Time(now)
 	if j.Holder != fsm.Some(actor) {
 		return Event{}, j.refuseGuard("release", "holder_only", "", ErrNotHolder, "holder", j.Holder, "actor", actor)
 	}
@@ -354,7 +354,6 @@ type HandOverInput struct {
 //   - holder_only: holder == actor (ErrNotHolder)
 //   - number_free: rank >= 0 (ErrRoomTaken)
 func (j *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("hand_over", actor); err != nil {
 		return Event{}, err
 	}
@@ -362,8 +361,9 @@ func (j *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, e
 		return Event{}, j.refuseInput("hand_over", "holder", bad)
 	}
 	if j.State != StateHeld {
-		return Event{}, j.refuseState("hand_over")
+		return Event{}, j.refuseState("hand_over", "held")
 	}
+	now = driver.Time(now)
 	if j.Holder != fsm.Some(actor) {
 		return Event{}, j.refuseGuard("hand_over", "holder_only", "", ErrNotHolder, "holder", j.Holder, "actor", actor)
 	}
@@ -381,10 +381,10 @@ func (j *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, e
 //
 // It clears holder.
 func (j *Slot) Drop(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateFree && j.State != StateHeld {
-		return Event{}, j.refuseState("drop")
+		return Event{}, j.refuseState("drop", "free, held")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Holder = fsm.Optional[string]{}
 	return j.step("drop", EventDrop, &next, StateGone, now)
@@ -394,19 +394,19 @@ func (j *Slot) Drop(now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Slot) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpTake:
-		possible = j.State == StateFree
+		possible, allowed = j.State == StateFree, "free"
 	case OpRelease, OpHandOver:
-		possible = j.State == StateHeld
+		possible, allowed = j.State == StateHeld, "held"
 	case OpDrop:
-		possible = j.State == StateFree || j.State == StateHeld
+		possible, allowed = j.State == StateFree || j.State == StateHeld, "free, held"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Slot breaks. Operations refuse one that breaks a
@@ -485,20 +485,17 @@ func (j *Slot) asked(op, actor string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Slot) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "groups", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "groups", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Slot) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Slot) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -522,12 +519,4 @@ func (j *Slot) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"take":      "free",
-	"release":   "held",
-	"hand_over": "held",
-	"drop":      "free, held",
 }

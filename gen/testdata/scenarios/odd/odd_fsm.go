@@ -340,15 +340,15 @@ type GoPeers struct {
 //   - else: no other record with the same type and nil is case (ErrSwitch)
 //   - interface: input.string in req (ErrError)
 func (j *Odd) Go(in GoInput, peers GoPeers, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.String); bad != "" {
 		return Event{}, j.refuseInput("go", "string", bad)
 	}
 	if j.State != StateNew && j.State != StateCase {
-		return Event{}, j.refuseState("go")
+		return Event{}, j.refuseState("go", "new, case")
 	}
+	now = driver.Time(now)
 	if j.Type != fsm.Some(in.String) || !j.Func.Present() || j.Func.Or(0) >= 9 {
-		return Event{}, j.refuseGuard("go", "if", "", ErrError, "type", j.Type, "input.string", in.String, "func", j.Func)
+		return Event{}, j.refuseGuard("go", "if", "", ErrError, "type", j.Type, "input.string", in.String, "func", j.Func.String())
 	}
 	if peers.Else > 0 {
 		return Event{}, j.refuseGuard("go", "else", "", ErrSwitch, "others", peers.Else)
@@ -381,7 +381,6 @@ type RangeInput struct {
 //   - if j >= 3: to fsm; it clears err
 //   - otherwise: it stays where it is
 func (j *Odd) Range(in RangeInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.Map); bad != "" {
 		return Event{}, j.refuseInput("range", "map", bad)
 	}
@@ -399,8 +398,9 @@ func (j *Odd) Range(in RangeInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("range", "req", bad)
 	}
 	if j.State != StateCase {
-		return Event{}, j.refuseState("range")
+		return Event{}, j.refuseState("range", "case")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.J >= 3:
 		next := *j
@@ -426,10 +426,10 @@ func (j *Odd) Range(in RangeInput, now time.Time) (Event, error) {
 //
 // The system runs it, without an actor.
 func (j *Odd) Defer(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateCase {
-		return Event{}, j.refuseState("defer")
+		return Event{}, j.refuseState("defer", "case")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("defer", EventDefer, &next, StateNew, now)
 }
@@ -438,17 +438,17 @@ func (j *Odd) Defer(now time.Time) (Event, error) {
 // the refusal that its method returns. It does not look at guards and inputs;
 // to try these, call the method on a copy.
 func (j Odd) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpGo:
-		possible = j.State == StateNew || j.State == StateCase
+		possible, allowed = j.State == StateNew || j.State == StateCase, "new, case"
 	case OpRange, OpDefer:
-		possible = j.State == StateCase
+		possible, allowed = j.State == StateCase, "case"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that an Odd breaks. Operations refuse one that breaks a
@@ -522,20 +522,17 @@ func (j *Odd) step(op, event string, next *Odd, to State, now time.Time) (Event,
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Odd) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "odd", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "odd", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Odd) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Odd) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -559,11 +556,4 @@ func (j *Odd) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"go":    "new, case",
-	"range": "case",
-	"defer": "case",
 }

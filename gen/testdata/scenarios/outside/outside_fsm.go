@@ -250,10 +250,10 @@ func Place(id string, in PlaceInput, now time.Time) (Order, Event, error) {
 
 // Charge moves an Order from placed to charging.
 func (j *Order) Charge(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StatePlaced {
-		return Event{}, j.refuseState("charge")
+		return Event{}, j.refuseState("charge", "placed")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("charge", EventCharge, &next, StateCharging, now)
 }
@@ -262,20 +262,20 @@ func (j *Order) Charge(now time.Time) (Event, error) {
 //
 // The system runs it, without an actor.
 func (j *Order) ChargeDone(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateCharging {
-		return Event{}, j.refuseState("charge_done")
+		return Event{}, j.refuseState("charge_done", "charging")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("charge_done", EventChargeDone, &next, StateCharged, now)
 }
 
 // Ship moves an Order from charged to shipped.
 func (j *Order) Ship(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateCharged {
-		return Event{}, j.refuseState("ship")
+		return Event{}, j.refuseState("ship", "charged")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("ship", EventShip, &next, StateShipped, now)
 }
@@ -295,13 +295,13 @@ type GiveUpInput struct {
 // It is refused unless:
 //   - late: due <= now (ErrNotDue)
 func (j *Order) GiveUp(in GiveUpInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadText(in.Why); bad != "" {
 		return Event{}, j.refuseInput("give_up", "why", bad)
 	}
 	if j.State != StatePlaced && j.State != StateCharging {
-		return Event{}, j.refuseState("give_up")
+		return Event{}, j.refuseState("give_up", "placed, charging")
 	}
+	now = driver.Time(now)
 	if !j.Due.Present() || j.Due.Or(time.Time{}).After(now) {
 		return Event{}, j.refuseGuard("give_up", "late", "", ErrNotDue, "due", j.Due, "now", now)
 	}
@@ -317,10 +317,10 @@ func (j *Order) GiveUp(in GiveUpInput, now time.Time) (Event, error) {
 //
 // It sets due to now + 1d, and clears why and backoff.
 func (j *Order) Retry(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateFailed {
-		return Event{}, j.refuseState("retry")
+		return Event{}, j.refuseState("retry", "failed")
 	}
+	now = driver.Time(now)
 	if !fsmimpl.InYears(now.Add(24 * time.Hour)) {
 		return Event{}, j.refuseRule("retry", fsm.ErrOverflow, "due")
 	}
@@ -335,10 +335,10 @@ func (j *Order) Retry(now time.Time) (Event, error) {
 //
 // The system runs it, without an actor.
 func (j *Order) Recover(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateCharging {
-		return Event{}, j.refuseState("recover")
+		return Event{}, j.refuseState("recover", "charging")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("recover", EventRecover, &next, StatePlaced, now)
 }
@@ -347,13 +347,13 @@ func (j *Order) Recover(now time.Time) (Event, error) {
 //
 // An operator runs it, and gives a reason.
 func (j *Order) Abandon(actor, reason string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.operated("abandon", actor, reason); err != nil {
 		return Event{}, err
 	}
 	if j.State != StatePlaced && j.State != StateFailed {
-		return Event{}, j.refuseState("abandon")
+		return Event{}, j.refuseState("abandon", "placed, failed")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("abandon", EventAbandon, &next, StateFailed, now)
 }
@@ -362,25 +362,25 @@ func (j *Order) Abandon(actor, reason string, now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Order) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpCharge:
-		possible = j.State == StatePlaced
+		possible, allowed = j.State == StatePlaced, "placed"
 	case OpChargeDone, OpRecover:
-		possible = j.State == StateCharging
+		possible, allowed = j.State == StateCharging, "charging"
 	case OpShip:
-		possible = j.State == StateCharged
+		possible, allowed = j.State == StateCharged, "charged"
 	case OpGiveUp:
-		possible = j.State == StatePlaced || j.State == StateCharging
+		possible, allowed = j.State == StatePlaced || j.State == StateCharging, "placed, charging"
 	case OpRetry:
-		possible = j.State == StateFailed
+		possible, allowed = j.State == StateFailed, "failed"
 	case OpAbandon:
-		possible = j.State == StatePlaced || j.State == StateFailed
+		possible, allowed = j.State == StatePlaced || j.State == StateFailed, "placed, failed"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that an Order breaks. Operations refuse one that breaks
@@ -465,20 +465,17 @@ func (j *Order) operated(op, actor, reason string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Order) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "outside", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "outside", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Order) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Order) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -502,15 +499,4 @@ func (j *Order) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"charge":      "placed",
-	"charge_done": "charging",
-	"ship":        "charged",
-	"give_up":     "placed, charging",
-	"retry":       "failed",
-	"recover":     "charging",
-	"abandon":     "placed, failed",
 }

@@ -301,7 +301,6 @@ type TakePeers struct {
 //   - free: no other record with the same lane is busy
 //   - ready: ready_at is absent
 func (j *Pick) Take(in TakeInput, peers TakePeers, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("take", actor); err != nil {
 		return Event{}, err
 	}
@@ -309,8 +308,9 @@ func (j *Pick) Take(in TakeInput, peers TakePeers, actor string, now time.Time) 
 		return Event{}, j.refuseInput("take", "wanted", "expected slow or fast")
 	}
 	if j.State != StateWaiting {
-		return Event{}, j.refuseState("take")
+		return Event{}, j.refuseState("take", "waiting")
 	}
+	now = driver.Time(now)
 	if peers.Free > 0 {
 		return j.note(EventTake, "free"), nil
 	}
@@ -326,13 +326,13 @@ func (j *Pick) Take(in TakeInput, peers TakePeers, actor string, now time.Time) 
 //
 // An operator runs it, and gives a reason.
 func (j *Pick) End(actor, reason string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.operated("end", actor, reason); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateBusy {
-		return Event{}, j.refuseState("end")
+		return Event{}, j.refuseState("end", "busy")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("end", EventEnd, &next, StateGone, now)
 }
@@ -341,17 +341,17 @@ func (j *Pick) End(actor, reason string, now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Pick) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpTake:
-		possible = j.State == StateWaiting
+		possible, allowed = j.State == StateWaiting, "waiting"
 	case OpEnd:
-		possible = j.State == StateBusy
+		possible, allowed = j.State == StateBusy, "busy"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Pick breaks. Operations refuse one that breaks a
@@ -445,20 +445,17 @@ func (j *Pick) operated(op, actor, reason string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Pick) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "picks", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "picks", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Pick) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Pick) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -475,10 +472,4 @@ func (j *Pick) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"take": "waiting",
-	"end":  "busy",
 }

@@ -196,10 +196,10 @@ type ReceiveInput struct {
 //   - if input.last == true: to ended
 //   - otherwise: to idle
 func (j *Line) Receive(in ReceiveInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateIdle && j.State != StateEnded {
-		return Event{}, j.refuseState("receive")
+		return Event{}, j.refuseState("receive", "idle, ended")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.State == StateEnded:
 		return Event{}, j.refuseGuard("receive", "over", "", ErrOver)
@@ -220,10 +220,10 @@ func (j *Line) Receive(in ReceiveInput, now time.Time) (Event, error) {
 //   - if low < high: to busy
 //   - otherwise: refused with ErrAtTheTop
 func (j *Line) Rise(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateEnded {
-		return Event{}, j.refuseState("rise")
+		return Event{}, j.refuseState("rise", "ended")
 	}
+	now = driver.Time(now)
 	if j.Low == math.MaxInt64 {
 		return Event{}, j.refuseRule("rise", fsm.ErrOverflow, "low")
 	}
@@ -243,10 +243,10 @@ func (j *Line) Rise(now time.Time) (Event, error) {
 //   - if it was busy: to idle
 //   - otherwise: to ended
 func (j *Line) Settle(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateBusy && j.State != StateEnded {
-		return Event{}, j.refuseState("settle")
+		return Event{}, j.refuseState("settle", "busy, ended")
 	}
+	now = driver.Time(now)
 	switch {
 	case j.State == StateBusy:
 		next := *j
@@ -261,19 +261,19 @@ func (j *Line) Settle(now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Line) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpReceive:
-		possible = j.State == StateIdle || j.State == StateEnded
+		possible, allowed = j.State == StateIdle || j.State == StateEnded, "idle, ended"
 	case OpRise:
-		possible = j.State == StateEnded
+		possible, allowed = j.State == StateEnded, "ended"
 	case OpSettle:
-		possible = j.State == StateBusy || j.State == StateEnded
+		possible, allowed = j.State == StateBusy || j.State == StateEnded, "busy, ended"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Line breaks. Operations refuse one that breaks a
@@ -342,17 +342,14 @@ func (j *Line) step(op, event string, next *Line, to State, now time.Time) (Even
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Line) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "refusing", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "refusing", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Line) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Line) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -376,11 +373,4 @@ func (j *Line) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"receive": "idle, ended",
-	"rise":    "ended",
-	"settle":  "busy, ended",
 }

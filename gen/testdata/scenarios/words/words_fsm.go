@@ -428,13 +428,13 @@ type RankInput struct {
 //
 // It sets priority to input.to.
 func (j *Ticket) Rank(in RankInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if !in.To.Valid() {
 		return Event{}, j.refuseInput("rank", "to", "expected low or high")
 	}
 	if j.State != StateOpen {
-		return Event{}, j.refuseState("rank")
+		return Event{}, j.refuseState("rank", "open")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Priority = priorityOfRankTo(in.To)
 	return j.step("rank", EventRanked, &next, j.State, now)
@@ -453,18 +453,18 @@ type JudgeInput struct {
 //   - judged: verdict is present (ErrNotJudged)
 //   - new_verdict: input.verdict != verdict (ErrSameVerdict)
 func (j *Ticket) Judge(in JudgeInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if !in.Verdict.Valid() {
 		return Event{}, j.refuseInput("judge", "verdict", "expected fixed, rejected or duplicate")
 	}
 	if j.State != StateOpen {
-		return Event{}, j.refuseState("judge")
+		return Event{}, j.refuseState("judge", "open")
 	}
+	now = driver.Time(now)
 	if !j.Verdict.Present() {
-		return Event{}, j.refuseGuard("judge", "judged", "", ErrNotJudged, "verdict", j.Verdict)
+		return Event{}, j.refuseGuard("judge", "judged", "", ErrNotJudged, "verdict", j.Verdict.String())
 	}
 	if in.Verdict == j.Verdict.Or(0) {
-		return Event{}, j.refuseGuard("judge", "new_verdict", "", ErrSameVerdict, "input.verdict", in.Verdict, "verdict", j.Verdict)
+		return Event{}, j.refuseGuard("judge", "new_verdict", "", ErrSameVerdict, "input.verdict", in.Verdict.String(), "verdict", j.Verdict.String())
 	}
 	next := *j
 	next.Verdict = fsm.Some(in.Verdict)
@@ -481,13 +481,13 @@ type GuessInput struct {
 //
 // It sets verdict to input.guess.
 func (j *Ticket) Guess(in GuessInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if v, ok := in.Guess.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput("guess", "guess", "expected fixed or rejected")
 	}
 	if j.State != StateOpen {
-		return Event{}, j.refuseState("guess")
+		return Event{}, j.refuseState("guess", "open")
 	}
+	now = driver.Time(now)
 	var newVerdict fsm.Optional[Verdict]
 	if v, ok := in.Guess.Get(); ok {
 		newVerdict = fsm.Some(verdictOfGuessGuess(v))
@@ -509,15 +509,15 @@ type CloseInput struct {
 // It is refused unless:
 //   - urgent: priority == high and input.mood != calm (ErrNotUrgent)
 func (j *Ticket) Close(in CloseInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if !in.Mood.Valid() {
 		return Event{}, j.refuseInput("close", "mood", "expected calm or angry")
 	}
 	if j.State != StateOpen {
-		return Event{}, j.refuseState("close")
+		return Event{}, j.refuseState("close", "open")
 	}
+	now = driver.Time(now)
 	if j.Priority != PriorityHigh || in.Mood == CloseMoodCalm {
-		return Event{}, j.refuseGuard("close", "urgent", "", ErrNotUrgent, "priority", j.Priority, "input.mood", in.Mood)
+		return Event{}, j.refuseGuard("close", "urgent", "", ErrNotUrgent, "priority", j.Priority.String(), "input.mood", in.Mood.String())
 	}
 	next := *j
 	next.Verdict = fsm.Some(VerdictFixed)
@@ -528,10 +528,10 @@ func (j *Ticket) Close(in CloseInput, now time.Time) (Event, error) {
 //
 // It sets verdict to duplicate.
 func (j *Ticket) Merge(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateOpen && j.State != StateClosed {
-		return Event{}, j.refuseState("merge")
+		return Event{}, j.refuseState("merge", "open, closed")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Verdict = fsm.Some(VerdictDuplicate)
 	return j.step("merge", EventMerge, &next, StateMerged, now)
@@ -541,10 +541,10 @@ func (j *Ticket) Merge(now time.Time) (Event, error) {
 //
 // It clears verdict.
 func (j *Ticket) Reopen(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateClosed {
-		return Event{}, j.refuseState("reopen")
+		return Event{}, j.refuseState("reopen", "closed")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Verdict = fsm.Optional[Verdict]{}
 	return j.step("reopen", EventOpenedAgain, &next, StateOpen, now)
@@ -554,14 +554,14 @@ func (j *Ticket) Reopen(now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Ticket) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpRank, OpJudge, OpGuess, OpClose:
-		possible = j.State == StateOpen
+		possible, allowed = j.State == StateOpen, "open"
 	case OpMerge:
-		possible = j.State == StateOpen || j.State == StateClosed
+		possible, allowed = j.State == StateOpen || j.State == StateClosed, "open, closed"
 	case OpReopen:
-		possible = j.State == StateClosed
+		possible, allowed = j.State == StateClosed, "closed"
 	}
 	if possible {
 		return nil
@@ -569,7 +569,7 @@ func (j Ticket) Can(operation string) error {
 	if operation == OpRank {
 		operation = "rank" // as the specification calls it
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Ticket breaks. Operations refuse one that breaks
@@ -638,20 +638,17 @@ func (j *Ticket) step(op, event string, next *Ticket, to State, now time.Time) (
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Ticket) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "words", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "words", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Ticket) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Ticket) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -675,16 +672,6 @@ func (j *Ticket) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal 
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"rank":   "open",
-	"judge":  "open",
-	"guess":  "open",
-	"close":  "open",
-	"merge":  "open, closed",
-	"reopen": "closed",
 }
 
 // priorityOfRankTo returns the same word as a Priority.

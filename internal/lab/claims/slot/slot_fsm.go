@@ -238,7 +238,6 @@ type EditInput struct {
 //
 // It sets lane, key, rank, floor, ready_at and blocked to the inputs.
 func (j *Slot) Edit(in EditInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadOptionalText(in.Lane); bad != "" {
 		return Event{}, j.refuseInput("edit", "lane", bad)
 	}
@@ -256,8 +255,9 @@ func (j *Slot) Edit(in EditInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("edit", "ready_at", bad)
 	}
 	if j.State != StateQueued {
-		return Event{}, j.refuseState("edit")
+		return Event{}, j.refuseState("edit", "queued")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Lane = in.Lane
 	next.Key = in.Key
@@ -284,13 +284,13 @@ type ClaimPeers struct {
 //   - fits: floor <= rank (ErrTooLow)
 //   - free: blocked != true (ErrIsBlocked)
 func (j *Slot) Claim(peers ClaimPeers, actor string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.asked("claim", actor); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateQueued {
-		return Event{}, j.refuseState("claim")
+		return Event{}, j.refuseState("claim", "queued")
 	}
+	now = driver.Time(now)
 	if peers.Few >= 2 {
 		return Event{}, j.refuseGuard("claim", "few", "", ErrLaneFull, "others", peers.Few)
 	}
@@ -311,13 +311,13 @@ func (j *Slot) Claim(peers ClaimPeers, actor string, now time.Time) (Event, erro
 //
 // It sets owner to the actor.
 func (j *Slot) Rush(actor, reason string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.operated("rush", actor, reason); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateQueued {
-		return Event{}, j.refuseState("rush")
+		return Event{}, j.refuseState("rush", "queued")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Owner = fsm.Some(actor)
 	return j.step("rush", EventRush, &next, StateRunning, now)
@@ -332,13 +332,13 @@ type ShiftInput struct {
 //
 // It sets lane to the input.
 func (j *Slot) Shift(in ShiftInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if bad := fsmimpl.BadOptionalText(in.Lane); bad != "" {
 		return Event{}, j.refuseInput("shift", "lane", bad)
 	}
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("shift")
+		return Event{}, j.refuseState("shift", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Lane = in.Lane
 	return j.step("shift", EventShift, &next, j.State, now)
@@ -348,10 +348,10 @@ func (j *Slot) Shift(in ShiftInput, now time.Time) (Event, error) {
 //
 // It clears owner.
 func (j *Slot) Back(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("back")
+		return Event{}, j.refuseState("back", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	next.Owner = fsm.Optional[string]{}
 	return j.step("back", EventBack, &next, StateQueued, now)
@@ -359,20 +359,20 @@ func (j *Slot) Back(now time.Time) (Event, error) {
 
 // Finish moves a Slot from running to done.
 func (j *Slot) Finish(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateRunning {
-		return Event{}, j.refuseState("finish")
+		return Event{}, j.refuseState("finish", "running")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("finish", EventFinish, &next, StateDone, now)
 }
 
 // Drop moves a Slot from queued to done.
 func (j *Slot) Drop(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateQueued {
-		return Event{}, j.refuseState("drop")
+		return Event{}, j.refuseState("drop", "queued")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("drop", EventDrop, &next, StateDone, now)
 }
@@ -381,17 +381,17 @@ func (j *Slot) Drop(now time.Time) (Event, error) {
 // or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Slot) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpEdit, OpClaim, OpRush, OpDrop:
-		possible = j.State == StateQueued
+		possible, allowed = j.State == StateQueued, "queued"
 	case OpShift, OpBack, OpFinish:
-		possible = j.State == StateRunning
+		possible, allowed = j.State == StateRunning, "running"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that a Slot breaks. Operations refuse one that breaks a
@@ -482,17 +482,14 @@ func (j *Slot) operated(op, actor, reason string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Slot) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "slot", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "slot", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Slot) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Slot) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -516,15 +513,4 @@ func (j *Slot) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal {
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"edit":   "queued",
-	"claim":  "queued",
-	"rush":   "queued",
-	"shift":  "running",
-	"back":   "running",
-	"finish": "running",
-	"drop":   "queued",
 }

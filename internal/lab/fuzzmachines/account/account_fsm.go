@@ -263,7 +263,6 @@ type CreditInput struct {
 //   - stays_within: input.available_after <= input.balance_after
 //     (ErrBadArithmeticOfAvailable)
 func (j *Account) Credit(in CreditInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if in.Amount < 1 {
 		return Event{}, j.refuseInput("credit", "amount", "expected 1 or more")
 	}
@@ -274,8 +273,9 @@ func (j *Account) Credit(in CreditInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("credit", "available_after", "expected 0 or more")
 	}
 	if j.State != StateOpened {
-		return Event{}, j.refuseState("credit")
+		return Event{}, j.refuseState("credit", "opened")
 	}
+	now = driver.Time(now)
 	if in.Amount < 1 {
 		return Event{}, j.refuseGuard("credit", "positive", "", ErrBadAmount, "input.amount", in.Amount)
 	}
@@ -306,7 +306,6 @@ type ReserveInput struct {
 //   - available_falls: input.available_after < available
 //     (ErrBadArithmeticOfHold)
 func (j *Account) Reserve(in ReserveInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if in.Amount < 1 {
 		return Event{}, j.refuseInput("reserve", "amount", "expected 1 or more")
 	}
@@ -314,8 +313,9 @@ func (j *Account) Reserve(in ReserveInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("reserve", "available_after", "expected 0 or more")
 	}
 	if j.State != StateOpened {
-		return Event{}, j.refuseState("reserve")
+		return Event{}, j.refuseState("reserve", "opened")
 	}
+	now = driver.Time(now)
 	if in.Amount > j.Available {
 		return Event{}, j.refuseGuard("reserve", "enough", "", ErrInsufficientFunds, "input.amount", in.Amount, "available", j.Available)
 	}
@@ -346,7 +346,6 @@ type PostInput struct {
 //   - stays_within: input.available_after <= input.balance_after
 //     (ErrBadArithmeticOfAvailable)
 func (j *Account) Post(in PostInput, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if in.Amount < 1 {
 		return Event{}, j.refuseInput("post", "amount", "expected 1 or more")
 	}
@@ -357,8 +356,9 @@ func (j *Account) Post(in PostInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("post", "available_after", "expected 0 or more")
 	}
 	if j.State != StateOpened && j.State != StateFrozen {
-		return Event{}, j.refuseState("post")
+		return Event{}, j.refuseState("post", "opened, frozen")
 	}
+	now = driver.Time(now)
 	if in.Amount < 1 {
 		return Event{}, j.refuseGuard("post", "positive", "", ErrBadAmount, "input.amount", in.Amount)
 	}
@@ -378,13 +378,13 @@ func (j *Account) Post(in PostInput, now time.Time) (Event, error) {
 //
 // An operator runs it, and gives a reason.
 func (j *Account) Freeze(actor, reason string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.operated("freeze", actor, reason); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateOpened {
-		return Event{}, j.refuseState("freeze")
+		return Event{}, j.refuseState("freeze", "opened")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("freeze", EventFreeze, &next, StateFrozen, now)
 }
@@ -393,13 +393,13 @@ func (j *Account) Freeze(actor, reason string, now time.Time) (Event, error) {
 //
 // An operator runs it, and gives a reason.
 func (j *Account) Thaw(actor, reason string, now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if err := j.operated("thaw", actor, reason); err != nil {
 		return Event{}, err
 	}
 	if j.State != StateFrozen {
-		return Event{}, j.refuseState("thaw")
+		return Event{}, j.refuseState("thaw", "frozen")
 	}
+	now = driver.Time(now)
 	next := *j
 	return j.step("thaw", EventThaw, &next, StateOpened, now)
 }
@@ -411,10 +411,10 @@ func (j *Account) Thaw(actor, reason string, now time.Time) (Event, error) {
 // It is refused unless:
 //   - empty: balance == 0 and available == 0 (ErrNotEmpty)
 func (j *Account) Close(now time.Time) (Event, error) {
-	now = driver.Time(now)
 	if j.State != StateOpened {
-		return Event{}, j.refuseState("close")
+		return Event{}, j.refuseState("close", "opened")
 	}
+	now = driver.Time(now)
 	if j.Balance != 0 || j.Available != 0 {
 		return Event{}, j.refuseGuard("close", "empty", "", ErrNotEmpty, "balance", j.Balance, "available", j.Available)
 	}
@@ -427,19 +427,19 @@ func (j *Account) Close(now time.Time) (Event, error) {
 // nil, or the refusal that its method returns. It does not look at guards and
 // inputs; to try these, call the method on a copy.
 func (j Account) Can(operation string) error {
-	possible := false
+	possible, allowed := false, ""
 	switch operation {
 	case OpCredit, OpReserve, OpFreeze, OpClose:
-		possible = j.State == StateOpened
+		possible, allowed = j.State == StateOpened, "opened"
 	case OpPost:
-		possible = j.State == StateOpened || j.State == StateFrozen
+		possible, allowed = j.State == StateOpened || j.State == StateFrozen, "opened, frozen"
 	case OpThaw:
-		possible = j.State == StateFrozen
+		possible, allowed = j.State == StateFrozen, "frozen"
 	}
 	if possible {
 		return nil
 	}
-	return j.refuseState(operation)
+	return j.refuseState(operation, allowed)
 }
 
 // Check lists the rules that an Account breaks. Operations refuse one that
@@ -536,20 +536,17 @@ func (j *Account) operated(op, actor, reason string) error {
 // refuse refuses an operation. A record without a state is one that a creation
 // makes.
 func (j *Account) refuse(op string, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "account", Operation: op, ID: j.ID}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+	return &fsm.Refusal{Code: code, Machine: "account", Operation: op, ID: j.ID, State: fsmimpl.InState(stateNames[:], j.State)}
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Account) refuseState(op string) *fsm.Refusal {
+// refuseState refuses an operation that is possible in other states than the
+// record's.
+func (j *Account) refuseState(op, allowed string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrWrongState)
 	if j.State.Terminal() {
 		r.Code = fsm.ErrTerminal
 	}
-	r.Allowed = possible[op]
+	r.Allowed = allowed
 	return r
 }
 
@@ -573,14 +570,4 @@ func (j *Account) refuseRule(op string, code fsm.Code, name string) *fsm.Refusal
 	r := j.refuse(op, code)
 	r.Name = name
 	return r
-}
-
-// possible lists the states in which an operation may move a record.
-var possible = map[string]string{
-	"credit":  "opened",
-	"reserve": "opened",
-	"post":    "opened, frozen",
-	"freeze":  "opened",
-	"thaw":    "frozen",
-	"close":   "opened",
 }
