@@ -53,6 +53,7 @@ type StateInfo struct {
 	StoredName string
 	invariant  []fact
 	presence   []presence
+	one        *driver.Row // a record in it, once one is made up
 }
 
 // presence is a rule about one field.

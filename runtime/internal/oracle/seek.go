@@ -372,3 +372,19 @@ func (m *Model) RowIn(st *StateInfo, should bool) (driver.Row, bool) {
 	c, ok := q.find(q.soundGoals(should))
 	return c.Row, ok
 }
+
+// OneRow is a record in a state that breaks no rule, or no MUST if there is none, or an
+// empty one: always the same, so nobody may change it.
+func (m *Model) OneRow(st *StateInfo) driver.Row {
+	if st.one == nil {
+		r, ok := m.RowIn(st, true)
+		if !ok {
+			r, ok = m.RowIn(st, false)
+		}
+		if !ok {
+			r = m.BaseRow(st)
+		}
+		st.one = &r
+	}
+	return *st.one
+}

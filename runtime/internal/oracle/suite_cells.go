@@ -48,11 +48,7 @@ func (s *Suite[R]) Cells(t *testing.T) {
 			p.run(o.Name+" in "+st.Name, func(t Sink) { s.cell(t, o, st, ways, alone) })
 		}
 		if len(refused) > 0 {
-			p.run(o.Name+" where it is refused", func(t Sink) {
-				for _, st := range refused {
-					s.cell(t, o, st, ways, alone)
-				}
-			})
+			p.run(o.Name+" where it is refused", func(t Sink) { s.refused(t, o, refused, ways, alone) })
 		}
 		if !o.Creates {
 			p.run(o.Name+" in no state", func(t Sink) { s.nowhere(t, o) })
@@ -64,6 +60,34 @@ func (s *Suite[R]) Cells(t *testing.T) {
 			}
 			s.ways[o.Name+": "+way] += n
 		}
+	}
+}
+
+// wholeRefusals is in how many of the states that refuse an operation all its cases are tried,
+// and all bad calls. Nothing but the state decides there, so that in the others one record
+// tells what many would.
+const wholeRefusals = 12
+
+// refused runs an operation in the states that refuse it.
+func (s *Suite[R]) refused(t Sink, o *Op, states []*StateInfo, ways map[string]int, alone map[string]bool) {
+	rep := &reporter{t: t}
+	defer rep.done()
+	var call *Call // one that only the state refuses
+	for i, st := range states {
+		if call == nil {
+			if c, ok := s.M.Good(o, st, func(v Verdict) bool { return v.Code == fsm.ErrWrongState || v.Code == fsm.ErrTerminal }); ok {
+				call = &c.Call
+			}
+		}
+		if i < wholeRefusals || call == nil {
+			s.cell(t, o, st, ways, alone)
+			continue
+		}
+		c := Case{s.M.OneRow(st), *call}
+		v := s.M.Decide(o, c.Row, c.Call)
+		s.caseCount, s.soundCount = s.caseCount+1, s.soundCount+1
+		ways[v.Way]++
+		s.report(rep, "", o, c, v)
 	}
 }
 

@@ -22,7 +22,13 @@ func (s *Suite[R]) Inputs(t *testing.T) {
 			if o.Creates {
 				states = []*StateInfo{nil}
 			}
+			refusals := 0
 			for _, st := range states {
+				if st != nil && o.Cells[st.Name].Kind == CellRefused {
+					if refusals++; refusals > wholeRefusals {
+						continue
+					}
+				}
 				for c := range s.M.Cases(o, st) {
 					s.BadCalls(o, c, func(what string, call Call) { s.badCall(rep, what, o, Case{c.Row, call}) })
 					break // the call is looked at before the record
