@@ -11,7 +11,7 @@ import (
 type change struct {
 	Machine int    `json:"machine"`
 	Hash    string `json:"hash"`
-	Problem string `json:"problem,omitempty"` // it cannot be read
+	Problem string `json:"problem,omitempty"` // why it cannot be read, and what to do
 }
 
 // events tells a page of every change of a file until it goes away. The first
@@ -28,7 +28,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		for i, f := range s.files {
 			now := change{Machine: i}
 			if err := f.refresh(); err != nil {
-				now.Problem = err.Error()
+				now.Problem = f.problem(err)
 			} else {
 				now.Hash = f.now().hash
 			}

@@ -3,7 +3,9 @@ package serve
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +59,15 @@ func (f *file) refresh() error {
 	f.machine, f.found = f.check(filepath.ToSlash(f.path), text)
 	f.hash, f.text = hash, text
 	return nil
+}
+
+// problem says what is wrong with a file that cannot be read, and what to do.
+func (f *file) problem(err error) string {
+	what := " cannot be read: " + err.Error() + "."
+	if errors.Is(err, fs.ErrNotExist) {
+		what = " is gone. Put it back, or start the command again with the path that the file has now."
+	}
+	return filepath.ToSlash(f.path) + what + " This page shows it as soon as it can be read."
 }
 
 func (f *file) now() version {

@@ -71,6 +71,10 @@ func TestChangesAreTold(t *testing.T) {
 	for gone.Problem == "" {
 		gone = next()
 	}
+	if !strings.HasSuffix(gone.Problem, "spec.yaml is gone. Put it back, or start the command again with the path that the file has now. "+
+		"This page shows it as soon as it can be read.") {
+		t.Errorf("a file that is gone: %s", gone.Problem)
+	}
 	answer, err := http.Get("http://" + l.Addr().String() + "/api/machine/0")
 	if err != nil {
 		t.Fatal(err)

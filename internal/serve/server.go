@@ -108,7 +108,7 @@ func (s *Server) one(answer func(http.ResponseWriter, *http.Request, *file)) htt
 				continue
 			}
 			if err := f.refresh(); err != nil {
-				fail(w, http.StatusServiceUnavailable, "the specification file is gone or unreadable: "+err.Error())
+				fail(w, http.StatusServiceUnavailable, f.problem(err))
 				return
 			}
 			answer(w, r, f)

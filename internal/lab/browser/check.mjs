@@ -417,13 +417,28 @@ const tests = {
     const file = join(dir, "job.yaml");
     const { address } = await serve(t, bin, [file]);
     const page = await open(t, address);
+    const gone = /job\.yaml is gone\. Put it back, or start the command again/;
     rmSync(file);
     await eventually(async () => assert.equal(await text(page, "#link"), "file cannot be read"));
     assert.match(await page.getAttribute("#link", "class"), /\boff\b/);
-    await announced(page, /The file cannot be read/);
+    await announced(page, gone);
+    assert.match(await text(page, "#gone"), gone);
+    assert.ok(await page.locator("#columns").isVisible(), "the last version stays");
     writeFileSync(file, small);
     await eventually(async () => assert.equal(await text(page, "#link"), "live"), "the file is back");
     assert.match(await page.getAttribute("#link", "class"), /\bon\b/);
+    assert.ok(!await page.locator("#gone").isVisible(), "all is well");
+    rmSync(file);
+    page.expectedErrors.push(/503/);
+    await page.reload();
+    await eventually(async () => assert.match(await text(page, "#gone"), gone), "a page that is opened without the file");
+    assert.equal(await text(page, "h1"), "job");
+    assert.ok(!await page.locator("#columns").isVisible(), "there is nothing to show");
+    await accessible(page, "a file that is gone");
+    await shot(page, "light-gone");
+    writeFileSync(file, small);
+    await eventually(async () => assert.equal(await page.locator("#picture .hit[data-state]").count(), 3), "the file is shown when it is back");
+    assert.ok(!await page.locator("#gone").isVisible(), "all is well again");
   },
 
   async "says so when the server is gone"(t) {

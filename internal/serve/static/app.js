@@ -14,7 +14,7 @@ const keys = [
 ];
 
 const app = {
-  n: -1, problems: [], connected: false, file: null, machine: null, database: "", machines: [], tab: "step", hashes: [],
+  n: -1, drawn: -1, problems: [], connected: false, file: null, machine: null, database: "", machines: [], tab: "step", hashes: [],
   role(state) { return this.machine?.states.find((s) => s.name === state)?.role; },
   operation(name) { return this.machine?.operations.find((o) => o.name === name); },
   openSource(at) { select("source"); goTo(app, at); },
@@ -85,7 +85,12 @@ function buildTabs() {
 
 /** draw shows a file as it is now. */
 async function draw() {
-  const file = await api("machine/" + app.n);
+  let file;
+  try { file = await api("machine/" + app.n); } catch (e) { lost(e.message); return; }
+  app.problems[app.n] = "";
+  app.drawn = app.n;
+  linked();
+  byId("columns").hidden = false;
   app.file = file;
   app.machine = file.machine ?? null;
   app.hashes[app.n] = file.hash;
@@ -117,6 +122,22 @@ async function draw() {
   select(m ? stored("fsmgen:tab") ?? tab : "source");
 }
 
+/** lost says why a file cannot be shown. Its last version stays where it is seen, and none of another file. */
+function lost(problem) {
+  app.problems[app.n] = problem;
+  linked();
+  announce(problem);
+  if (app.drawn === app.n) return;
+  app.drawn = -1;
+  app.file = app.machine = null;
+  const { name, file } = app.machines[app.n];
+  document.title = `${name} · fsmgen`;
+  byId("name").textContent = name;
+  byId("doc").textContent = "";
+  byId("facts").textContent = file;
+  byId("notes").hidden = byId("columns").hidden = true;
+}
+
 let drawing = Promise.resolve();
 /** redraw draws, one after the other. */
 function redraw() {
@@ -143,7 +164,8 @@ async function route() {
 function linked() {
   const gone = app.problems[app.n], on = app.connected && !gone;
   byId("link").textContent = !app.connected ? "not connected" : gone ? "file cannot be read" : "live";
-  byId("link").title = app.connected && gone ? gone : "";
+  byId("gone").hidden = !gone;
+  byId("gone").textContent = gone ?? "";
   byId("link").className = "link-state " + (on ? "on" : "off");
 }
 
@@ -154,15 +176,16 @@ function follow() {
   events.onerror = () => { app.connected = false; linked(); };
   events.addEventListener("change", async (e) => {
     const c = JSON.parse(e.data);
+    const lacking = c.machine === app.n && app.drawn !== app.n; // it was gone when it was asked for
     app.problems[c.machine] = c.problem;
     linked();
-    if (c.problem) { announce("The file cannot be read: " + c.problem); return; }
-    if (app.hashes[c.machine] === undefined || app.hashes[c.machine] === c.hash) { app.hashes[c.machine] ??= c.hash; return; }
+    if (c.problem) { if (c.machine === app.n) announce(c.problem); return; }
+    if (!lacking && (app.hashes[c.machine] ?? c.hash) === c.hash) { app.hashes[c.machine] = c.hash; return; }
     app.hashes[c.machine] = c.hash;
     ({ machines: app.machines } = await api("overview"));
     listMachines();
     if (c.machine !== app.n) return;
-    announce("The file has changed");
+    announce(lacking ? "The file is back" : "The file has changed");
     await redraw();
   });
 }
