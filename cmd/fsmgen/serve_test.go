@@ -42,7 +42,12 @@ func serving(t *testing.T, address string, paths ...string) (string, *bytes.Buff
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &errs)
 	}
-	return strings.TrimSpace(line), &errs
+	at, ok := strings.CutPrefix(line, "The page is at ")
+	at, end := strings.CutSuffix(at, " until you press Ctrl-C.\n")
+	if !ok || !end {
+		t.Fatalf("serve prints %q", line)
+	}
+	return at, &errs
 }
 
 func TestServe(t *testing.T) {

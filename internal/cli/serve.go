@@ -36,7 +36,8 @@ each change and each refusal explained; counterexamples of the model checker,
 step by step. The page follows changes of the files.
 
 It listens on this computer alone, at a free port that it prints, unless --addr
-says otherwise. It writes nothing, has no login, and needs no network.`,
+says otherwise. With -q it prints the address alone. It writes nothing, has no
+login, and needs no network.`,
 		Example: `  NAME serve specs/lifecycle.yaml
   NAME serve specs/*.yaml --addr 127.0.0.1:8080`,
 		Args:              cobra.MinimumNArgs(1),
@@ -102,10 +103,13 @@ func (c *CLI) Serve(ctx context.Context, paths []string, address, db string, asJ
 	if hosts.AnyAddress { // no browser opens 0.0.0.0
 		at = hosts.Names[1]
 	}
-	if asJSON {
-		c.Printf("%s\n", OneLine(map[string]string{"url": "http://" + at + "/"}))
-	} else {
-		c.Printf("http://%s/\n", at)
+	switch url := "http://" + at + "/"; {
+	case asJSON:
+		c.Printf("%s\n", OneLine(map[string]string{"url": url}))
+	case c.Quiet:
+		c.Printf("%s\n", url)
+	default:
+		c.Printf("The page is at %s until you press Ctrl-C.\n", url)
 	}
 	if err := s.Serve(ctx, l, hosts); err != nil {
 		return Usagef("cannot serve: %w", err)

@@ -50,6 +50,17 @@ const tests = {
     await shot(page, "light-start");
   },
 
+  async "tells machines of one name apart by their paths"(t) {
+    const dir = folder(t, { "old.yaml": small, "new.yaml": small, "mail.yaml": outbox });
+    const { address } = await serve(t, bin, ["old.yaml", "new.yaml", "mail.yaml"], dir);
+    const page = await open(t, address);
+    await eventually(async () => assert.deepEqual(await page.locator("#machines a").allInnerTexts(), ["job old.yaml", "job new.yaml", "mail"]));
+    await page.click("#machines a >> text=new.yaml");
+    await eventually(async () => assert.match(await text(page, "#facts"), /new\.yaml$/));
+    await accessible(page, "two machines of one name");
+    await shot(page, "light-twins");
+  },
+
   async "steps, explains a refusal, takes back and does again"(t) {
     const { address } = await serve(t, bin, [lifecycle]);
     const page = await open(t, address);

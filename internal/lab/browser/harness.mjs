@@ -35,7 +35,7 @@ export function folder(t, files) {
 
 /** serve runs fsmgen serve and returns its address; stop() interrupts it. */
 export async function serve(t, bin, args, cwd = root) {
-  const p = spawn(bin, ["serve", ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  const p = spawn(bin, ["serve", "-q", ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
   let out = "", errors = "";
   p.stderr.on("data", (d) => { errors += d; });
   const ended = new Promise((done) => p.on("exit", (code, signal) => done(code ?? signal)));

@@ -146,8 +146,9 @@ function redraw() {
 }
 
 function listMachines() {
+  const twin = (m) => app.machines.filter((x) => x.name === m.name).length > 1; // told apart by their paths
   show(byId("machines"), app.machines.map((m, i) => el("li", {}, el("a", { href: "#" + i, "aria-current": i === app.n ? "page" : undefined },
-    m.name, m.errors > 0 && el("span", { class: "tag due" }, plural(m.errors, "error"))))));
+    m.name, twin(m) && [" ", el("span", { class: "path" }, m.file)], m.errors > 0 && el("span", { class: "tag due" }, plural(m.errors, "error"))))));
 }
 
 async function route() {
