@@ -27,7 +27,7 @@ func postgresRows(ctx context.Context, l *lab, r *report) error {
 		r.left("PostgreSQL", "there is no server")
 		return nil
 	}
-	var toThen, toHand, spreadOut, alone []figure
+	var toThen, toHand, spreadOut, alone, aloneThen []figure
 	var many, few []*side
 	for _, machine := range machines {
 		one, four := &side{name: now, processes: 1, callers: 64}, &side{name: now, processes: 4, callers: 16}
@@ -49,10 +49,18 @@ func postgresRows(ctx context.Context, l *lab, r *report) error {
 		spreadOut = append(spreadOut, figure{machine, four.to(one, turn.both)})
 		caller, cte := &side{name: now, processes: 1, callers: 1}, &side{name: byHand, processes: 1, callers: 1}
 		caller4, cte4 := &side{name: now, processes: 4, callers: 1}, &side{name: byHand, processes: 4, callers: 1}
-		if err := l.measured(ctx, "postgres", machine, caller, cte, caller4, cte4); err != nil {
+		sides = []*side{caller, cte, caller4, cte4}
+		oldCaller := &side{name: then, exe: l.then, processes: 1, callers: 1}
+		if l.then != "" {
+			sides = append(sides, oldCaller)
+		}
+		if err := l.measured(ctx, "postgres", machine, sides...); err != nil {
 			return err
 		}
-		few = append(few, caller, cte, caller4, cte4)
+		few = append(few, sides...)
+		if l.then != "" {
+			aloneThen = append(aloneThen, figure{machine, caller.to(oldCaller, turn.both)})
+		}
 		if machine == machines[0] {
 			for name, s := range map[string]*side{"cost": one, "cost4": four, "alone": caller} {
 				r.figure(name, number(s.of(turn.both)))
@@ -67,6 +75,9 @@ func postgresRows(ctx context.Context, l *lab, r *report) error {
 	}
 	r.atMost("pg-hand", "the same / by hand", 1.3, " ×", toHand...)
 	r.atMost("pg-processes", "the same, four processes with 16 callers / one with 64", 1.3, " ×", spreadOut...)
+	if l.then != "" {
+		r.atMost("pg-one-then", "PostgreSQL, one caller: cost of a transition / at "+then, 1.1, " ×", aloneThen...)
+	}
 	r.atLeast("pg-one", "PostgreSQL, one caller: rate / one CTE by hand", 0.9, " ×", alone...)
 	r.sides("PostgreSQL, 64 callers", many)
 	r.sides("PostgreSQL, one caller", few)
@@ -75,15 +86,16 @@ func postgresRows(ctx context.Context, l *lab, r *report) error {
 
 // sqliteRows compares transitions in SQLite files.
 func sqliteRows(ctx context.Context, l *lab, r *report) error {
-	var toThen, toHand, alone []figure
+	var toThen, toHand, alone, aloneThen []figure
 	var all []*side
 	for _, machine := range machines {
 		one, hand := &side{name: now, processes: 1, callers: 64}, &side{name: byHand, processes: 1, callers: 64}
 		caller, statements := &side{name: now, processes: 1, callers: 1}, &side{name: byHand, processes: 1, callers: 1}
-		old := &side{name: then, exe: l.then, processes: 1, callers: 64}
+		old, oldCaller := &side{name: then, exe: l.then, processes: 1, callers: 64}, &side{name: then, exe: l.then,
+			processes: 1, callers: 1}
 		sides := []*side{one, hand, caller, statements}
 		if l.then != "" {
-			sides = append(sides, old)
+			sides = append(sides, old, oldCaller)
 		}
 		if err := l.measured(ctx, "sqlite", machine, sides...); err != nil {
 			return err
@@ -91,6 +103,7 @@ func sqliteRows(ctx context.Context, l *lab, r *report) error {
 		all = append(all, sides...)
 		if l.then != "" {
 			toThen = append(toThen, figure{machine, one.to(old, turn.both)})
+			aloneThen = append(aloneThen, figure{machine, caller.to(oldCaller, turn.both)})
 		}
 		toHand = append(toHand, figure{machine, one.to(hand, turn.both)})
 		alone = append(alone, figure{machine, caller.to(statements, turn.both)})
@@ -118,6 +131,9 @@ func sqliteRows(ctx context.Context, l *lab, r *report) error {
 	}
 	r.atLeast("lite-share", "the same: least share of a caller, of an equal share", 0.5, "", figure{"1 process",
 		one.share()}, figure{"4", four.share()})
+	if l.then != "" {
+		r.atMost("lite-one-then", "SQLite, one caller: cost of a transition / at "+then, 1.1, " ×", aloneThen...)
+	}
 	r.atMost("lite-one", "SQLite, one caller: cost / prepared statements by hand", 1.1, " ×", alone...)
 	r.sides("SQLite", all)
 	r.table("SQLite, four processes with 16 callers write one file", []string{"side", "a second", "least share"},
