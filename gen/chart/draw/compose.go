@@ -116,6 +116,9 @@ func machine(c *chart.Chart) *scene {
 	}
 	r := place(g)
 	s := &scene{w: r.W, h: r.H}
+	if len(nodes) > 0 {
+		s.axis = r.Nodes[0].X + r.Nodes[0].W/2
+	}
 	for i, e := range edges {
 		s.edge(c, e, r.Edges[i])
 	}

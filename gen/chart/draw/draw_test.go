@@ -110,6 +110,24 @@ func TestSVGGolden(t *testing.T) {
 	}
 }
 
+// TestHeading holds the start of a narrow picture below its heading.
+func TestHeading(t *testing.T) {
+	t.Parallel()
+	s := compose(chart.At(shipped(t)["job"], chart.Brief))
+	var heading, start float64
+	for _, sh := range s.shapes {
+		switch sh.class {
+		case "heading":
+			heading = sh.at.X
+		case "dot":
+			start = sh.rect.X + sh.rect.W/2
+		}
+	}
+	if heading == 0 || heading != start {
+		t.Errorf("the heading is at %v, the start at %v", heading, start)
+	}
+}
+
 // TestDescription holds the words of a picture to whole ones: a branch without a
 // condition has no brackets.
 func TestDescription(t *testing.T) {

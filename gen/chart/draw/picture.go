@@ -42,7 +42,11 @@ func compose(c *chart.Chart) *scene {
 		y += summaryText.line()
 	}
 	y += 18
-	inside.paste(body, (s.w-body.w)/2, y)
+	x := (s.w - body.w) / 2
+	if below := s.w/2 - body.axis; body.axis > 0 && below >= margin && below+body.w <= s.w-margin {
+		x = below
+	}
+	inside.paste(body, x, y)
 	y += body.h + 20
 	inside.paste(lg, (s.w-lg.w)/2, y)
 	s.h = math.Ceil(y + lg.h + margin - 6)

@@ -5,6 +5,7 @@ import "github.com/fsmgen/fsmgen/gen/chart/layout"
 // scene is a picture as shapes and texts, in the order of painting.
 type scene struct {
 	w, h   float64
+	axis   float64 // of a machine alone: the middle of its start, which stands below the heading where there is room; 0: none
 	title  string
 	desc   string
 	shapes []shape
