@@ -180,11 +180,25 @@ func backByWalk(g *Graph, seed uint32) []bool {
 	return back
 }
 
-// backByOrder takes the edges that lead to an earlier node.
+// backByOrder takes the edges that lead to an earlier node, but for the lone ones.
 func backByOrder(g *Graph) []bool {
-	back := make([]bool, len(g.Edges))
+	back, lone := make([]bool, len(g.Edges)), g.lone()
 	for i, e := range g.Edges {
-		back[i] = e.To < e.From
+		back[i] = e.To < e.From && !lone[i]
 	}
 	return back
+}
+
+// lone says of each edge whether its ends have no other.
+func (g *Graph) lone() []bool {
+	ends := make([]int, len(g.Nodes))
+	for _, e := range g.Edges {
+		ends[e.From]++
+		ends[e.To]++
+	}
+	lone := make([]bool, len(g.Edges))
+	for i, e := range g.Edges {
+		lone[i] = ends[e.From] == 1 && ends[e.To] == 1
+	}
+	return lone
 }

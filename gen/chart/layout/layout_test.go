@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -110,6 +111,24 @@ func TestPlaceProperty(t *testing.T) {
 			t.Errorf("the same graph gets two places:\n%s", diff)
 		}
 	})
+}
+
+// An edge whose ends have no other leads downwards, whatever the order of its ends.
+func TestPlaceLone(t *testing.T) {
+	t.Parallel()
+	box := Node{W: 60, H: 20}
+	g := Graph{
+		Nodes: []Node{box, box, box, box},
+		Edges: []Edge{{From: 0, To: 1}, {From: 3, To: 2}},
+	}
+	if back := backByOrder(&g); slices.Contains(back, true) {
+		t.Errorf("edges that are turned: %v", back)
+	}
+	r := Place(g)
+	check(t, g, r)
+	if from, to := r.Nodes[3], r.Nodes[2]; from.Y >= to.Y {
+		t.Errorf("the lone edge leads from %v to %v", from, to)
+	}
 }
 
 // An edge gives way by up to three units to be straight, but it stays at the

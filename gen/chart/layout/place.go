@@ -193,6 +193,11 @@ func (p *placer) collect() {
 			p.pulls = append(p.pulls, pull{p.block[a], p.block[b], l.portOf(a, b) - l.portOf(b, a), weight})
 		}
 	}
+	for i, lone := range l.g.lone() {
+		if lone { // nothing else holds it near the rest
+			p.pulls = append(p.pulls, pull{p.block[0], p.block[l.g.Edges[i].From], 0, 1})
+		}
+	}
 	p.around, p.before, p.behind = make([][]int, p.n), make([][]int, p.n), make([][]int, p.n)
 	for i, q := range p.pulls {
 		p.around[q.a] = append(p.around[q.a], i)
