@@ -203,7 +203,11 @@ func callArgs(o *spec.Operation, c *opNames, id, in, call string) string {
 	return strings.Join(append(args, call), ", ")
 }
 
-// call adds the function that makes the engine's call of an operation.
+// manyStates is from how many states on a machine is written so that it compiles fast.
+const manyStates = 200
+
+// call adds the function that makes the engine's call of an operation. A large machine
+// calls it from thousands of handles, each of which would have a copy of it.
 func (s *store) call(f *jen.File, o *spec.Operation) error {
 	c := s.n.op(o)
 	fields := []jen.Code{}
@@ -245,6 +249,9 @@ func (s *store) call(f *jen.File, o *spec.Operation) error {
 	}
 	fields = append(fields, jen.Line())
 	f.Line()
+	if len(s.m.States) >= manyStates {
+		f.Comment("//go:noinline")
+	}
 	f.Func().Id(c.Call).Params(raw("op *fsmimpl.Operation[%s]", s.n.Record), raw(callArgs(o, c, "id string", "in "+c.Input, "c fsm.Call"))).
 		Add(raw("fsmimpl.Call[%s]", s.n.Record)).Block(
 		jen.Return(raw("fsmimpl.Call[%s]", s.n.Record).Values(fields...)),

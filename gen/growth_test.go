@@ -46,3 +46,25 @@ func TestGrowth(t *testing.T) { // not parallel: allocations of other tests woul
 		t.Errorf("four times the states take %.1f times the memory (%.0f and %.0f bytes)", ratio, small, large)
 	}
 }
+
+// What thousands of handles call is not copied into each of them; small machines say nothing of it.
+func TestCallsOfLargeMachines(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{manyStates - 1: 0, manyStates: manyStates + 1} {
+		m, found := spec.Parse("ring.yaml", []byte(ring(n)))
+		if found.HasErrors() {
+			t.Fatal(found)
+		}
+		files, err := Generate(m, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for _, f := range files {
+			got += strings.Count(string(f.Data), "\n//go:noinline\nfunc ")
+		}
+		if got != want {
+			t.Errorf("%d states: %d functions are not inlined, want %d", n, got, want)
+		}
+	}
+}

@@ -47,6 +47,8 @@ func (m *Machine[R]) HoldOutcome(out Outcome[R], actor string) *Held[R] {
 
 // Outcome returns what led to the record as it is held now: the newest call of
 // this handle, or the one that the handle came from.
+//
+//go:noinline
 func (h *Held[R]) Outcome() Outcome[R] {
 	if h == nil {
 		return Outcome[R]{}
@@ -57,9 +59,13 @@ func (h *Held[R]) Outcome() Outcome[R] {
 }
 
 // Record returns the record as it is held now.
+//
+//go:noinline
 func (h *Held[R]) Record() R { return h.Outcome().Record }
 
 // Held is Record, so that a handle is a Target that need not be read.
+//
+//go:noinline
 func (h *Held[R]) Held() R { return h.Outcome().Record }
 
 // Ref returns id and revision of the record as it is held now.
@@ -137,15 +143,15 @@ func (h *Held[R]) EngineMove(ctx context.Context, c fsmimpl.Call[R]) (*Held[R], 
 	if h == nil {
 		return nil, errEmpty
 	}
-	end, err := h.begin(ctx)
+	end, err := begin(ctx, h)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	if err := h.settle(ctx); err != nil {
+	if err := settle(ctx, h); err != nil {
 		return nil, err
 	}
-	out, err := h.apply(ctx, c)
+	out, err := apply(ctx, h, c)
 	if err != nil {
 		return nil, err
 	}
@@ -163,19 +169,23 @@ func (h *Held[R]) EngineStay(ctx context.Context, c fsmimpl.Call[R]) error {
 	if h == nil {
 		return errEmpty
 	}
-	end, err := h.begin(ctx)
+	end, err := begin(ctx, h)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if err := h.settle(ctx); err != nil {
+	if err := settle(ctx, h); err != nil {
 		return err
 	}
-	return h.stay(ctx, c)
+	return stay(ctx, h, c)
 }
 
+// What follows are functions, not methods: Go makes wrappers for each method of Held,
+// unexported ones too, in every type that embeds it, and a machine has such a type per
+// state. For the same reason what is called by everyone is not copied into wrappers.
+
 // begin waits for the handle's turn.
-func (h *Held[R]) begin(ctx context.Context) (end func(), err error) {
+func begin[R any](ctx context.Context, h *Held[R]) (end func(), err error) {
 	select {
 	case h.turn <- struct{}{}:
 		return func() { <-h.turn }, nil
@@ -185,19 +195,19 @@ func (h *Held[R]) begin(ctx context.Context) (end func(), err error) {
 }
 
 // settle finds out what became of a call whose outcome is not known.
-func (h *Held[R]) settle(ctx context.Context) error {
+func settle[R any](ctx context.Context, h *Held[R]) error {
 	if h.open == nil {
 		return nil
 	}
-	if err := h.stay(ctx, *h.open); err != nil && h.open != nil {
+	if err := stay(ctx, h, *h.open); err != nil && h.open != nil {
 		return err
 	}
 	return nil // it was applied, or is refused: the next call will tell whether the revision is right
 }
 
 // stay is Stay when nothing is open but the call itself.
-func (h *Held[R]) stay(ctx context.Context, c fsmimpl.Call[R]) error {
-	out, err := h.apply(ctx, c)
+func stay[R any](ctx context.Context, h *Held[R], c fsmimpl.Call[R]) error {
+	out, err := apply(ctx, h, c)
 	if err != nil {
 		h.open = nil
 		if !unapplied(err) {
@@ -212,7 +222,7 @@ func (h *Held[R]) stay(ctx context.Context, c fsmimpl.Call[R]) error {
 }
 
 // apply makes a call, under the handle's request id for it unless it has one.
-func (h *Held[R]) apply(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R], error) {
+func apply[R any](ctx context.Context, h *Held[R], c fsmimpl.Call[R]) (Outcome[R], error) {
 	if c.RequestID == "" && h.machine.schema.RequestID != driver.Never {
 		c.RequestID = h.key + "." + c.Operation.Stored
 	}
