@@ -326,13 +326,6 @@ func (e *operationEmitter) cell() {
 	e.add(jen.If(raw(outside.String())).Block(e.refuseState()))
 }
 
-func (e *operationEmitter) refuseState() *jen.Statement {
-	if e.n.alone {
-		return e.fail("refuseState", "")
-	}
-	return e.fail("refuseState", ", %s", allowed(e.m, e.o))
-}
-
 // note is the event of a call that is recorded and changes nothing.
 func (e *operationEmitter) note(guard string) *jen.Statement {
 	e.used["note"] = true
@@ -373,19 +366,6 @@ func (e *operationEmitter) require(r *spec.Requirement) (ends bool) {
 	e.refuseIf(refused, answer...)
 	e.s.learn(r.When)
 	return false
-}
-
-// guardRefusal refuses by the machine's own error. The message is handed over
-// when another guard gave the error its text.
-func (e *operationEmitter) guardRefusal(guard, name, message, values string) *jen.Statement {
-	x := e.n.error(name)
-	if phrase(message) == phrase(x.Message) {
-		message = ""
-	}
-	if e.n.alone && !e.n.ownMessages(e.m) {
-		return e.fail("refuseGuard", ", %q, %s", guard, x.Var)
-	}
-	return e.fail("refuseGuard", ", %q, %q, %s%s", guard, phrase(message), x.Var, values)
 }
 
 // sequences takes over the numbers that the store gave. Where it has none left, it gave 0.

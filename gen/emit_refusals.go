@@ -120,3 +120,23 @@ func (e *operationEmitter) guardValues(r *spec.Requirement) string {
 
 // told reports whether values of the type are told in a refusal: none that may be long.
 func told(t spec.Type) bool { return t.Kind != spec.KindJSON && t.Kind != spec.KindSet }
+
+func (e *operationEmitter) refuseState() *jen.Statement {
+	if e.n.alone {
+		return e.fail("refuseState", "")
+	}
+	return e.fail("refuseState", ", %s", allowed(e.m, e.o))
+}
+
+// guardRefusal refuses by the machine's own error. The message is handed over
+// when another guard gave the error its text.
+func (e *operationEmitter) guardRefusal(guard, name, message, values string) *jen.Statement {
+	x := e.n.error(name)
+	if phrase(message) == phrase(x.Message) {
+		message = ""
+	}
+	if e.n.alone && !e.n.ownMessages(e.m) {
+		return e.fail("refuseGuard", ", %q, %s", guard, x.Var)
+	}
+	return e.fail("refuseGuard", ", %q, %q, %s%s", guard, phrase(message), x.Var, values)
+}

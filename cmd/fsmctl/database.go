@@ -14,7 +14,8 @@ import (
 
 // databaseFlag adds the flag --db.
 func databaseFlag(cmd *cobra.Command, into *string) {
-	cmd.Flags().StringVar(into, "db", "", "the database: the path of a SQLite file, or an address of PostgreSQL or etcd as \"fsmctl --help\" shows it (required)")
+	cmd.Flags().StringVar(into, "db", "",
+		"the database: the path of a SQLite file, or an address of PostgreSQL or etcd as \"fsmctl --help\" shows it (required)")
 }
 
 // open opens the database for a specification that is sound.

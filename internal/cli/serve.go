@@ -56,7 +56,8 @@ With --db it also shows what a database holds: how many records are in each
 state, those whose deadline has passed, a record's history, and what an audit
 finds. The database is opened for reading only.`
 		cmd.Example += "\n  " + c.name + " serve specs/lifecycle.yaml --db jobs.db"
-		cmd.Flags().StringVar(&f.database, "db", "", "also show this database, read-only; \"fsmctl --help\" shows what an address looks like")
+		cmd.Flags().StringVar(&f.database, "db", "",
+			"also show this database, read-only; \"fsmctl --help\" shows what an address looks like")
 	}
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the address as a line of JSON: {\"url\": \"http://...\"}")
 	c.QuietFlag(cmd)
