@@ -37,7 +37,8 @@ type request[R any] struct {
 	inputs      driver.JSON
 	begun       time.Time // when the call was made
 	engine      bool      // a sweep makes it, as of its own time
-	own         bool      // RequestID was made here, so nobody can have used it before
+	own         bool      // RequestID is new: nobody can have used it before
+	worker      bool      // a worker's claim: it does not wait for what others hold
 	tried       int64     // the revision of an earlier try, where the caller named none
 }
 

@@ -40,9 +40,10 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outc
 		r.Name, r.Message = "n", "at least one record must be asked for"
 		return nil, r
 	}
-	if q.RequestID == "" {
+	if q.worker = call.ByWorker(ctx); q.RequestID == "" {
 		q.ownID()
 	}
+	q.own = q.own || q.worker
 	if !q.At.IsZero() { // only calls at the same time ask for the same records
 		q.Where = timed(q.Where, q.at)
 	}
@@ -248,11 +249,13 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx driver.Tx, n int, q *request
 		if s.held != "" {
 			return nil, heldRow(s.held)
 		}
-		switch id, err := heldRecord(tx, look, seen); {
-		case err != nil:
-			return nil, err
-		case id != "":
-			return nil, heldRow(id)
+		if !q.worker {
+			switch id, err := heldRecord(tx, look, seen); {
+			case err != nil:
+				return nil, err
+			case id != "":
+				return nil, heldRow(id)
+			}
 		}
 		if !q.own || again {
 			// Those that would have fitted may have been taken by an earlier try of

@@ -239,12 +239,12 @@ func (m *Machine[R]) choose(tx driver.Tx, batch []*pick[R]) ([]*step[R], error) 
 		}
 		made[j.q.RequestID] = true
 	}
-	if len(idle) == 0 {
-		return all, nil
+	held := ""
+	if slices.ContainsFunc(idle, func(j *pick[R]) bool { return !j.q.worker }) {
+		held, err = heldRecord(tx, look, seen)
 	}
-	held, err := heldRecord(tx, look, seen)
 	for _, j := range idle {
-		if j.slow = held != ""; err == nil && !j.slow { // each waits for itself for what others have
+		if j.slow = held != "" && !j.q.worker; err == nil && !j.slow { // each waits for itself for what others have
 			err = m.nothing(tx, j)
 		}
 	}

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -168,6 +169,55 @@ func TestWorkersAreWokenByOthers(t *testing.T) {
 			d.register(d.m, fmt.Sprint("e", i))
 			time.Sleep(10 * time.Millisecond)
 		}
+	}
+}
+
+// A worker does not wait for a parcel that somebody else holds: what it found is nothing, and it
+// looks again. A caller of Pick waits, and gets the parcel.
+func TestWorkersPassOverWhatOthersHold(t *testing.T) {
+	t.Parallel()
+	d := newDepot(t, pgtest.DSN(t))
+	d.register(d.m, "a")
+	other, err := d.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Rollback()
+	if _, err := other.ExecContext(t.Context(), `SELECT 1 FROM parcel WHERE id = 'a' FOR UPDATE`); err != nil {
+		t.Fatal(err)
+	}
+	w := d.idler(d.another(), "w1", 10*time.Millisecond)
+	for range 3 {
+		select {
+		case <-w.idle:
+		case <-time.After(time.Minute):
+			t.Fatal("the worker waits for what another transaction holds")
+		}
+	}
+	picked := make(chan error)
+	go func() {
+		_, err := d.another().Pick(t.Context(), 1, storetest.Hold(storetest.Meta{Actor: "b"}, "a", time.Now().Add(time.Hour)))
+		picked <- err
+	}()
+	select {
+	case err := <-picked:
+		t.Errorf("the pick returned %v while another transaction held the parcel", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	if err := other.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case id := <-w.got:
+		if err := <-picked; id != "a" || !errors.Is(err, fsm.ErrNothingToDo) {
+			t.Errorf("the worker was given %s, and the pick %v", id, err)
+		}
+	case err := <-picked:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("nobody was given the parcel")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // Options say how a worker runs. The zero value of each but Lease is a
@@ -122,7 +123,7 @@ var ErrUnfinished = errors.New("the work returned, but the record is still with 
 
 // Funcs are what a worker does; a generated New fills them in.
 type Funcs[R any] struct {
-	// Claim picks up to n records, to be held until the instant.
+	// Claim picks up to n records, to be held until the instant, with a request id that is new.
 	Claim func(ctx context.Context, n int, until time.Time) ([]fsm.Outcome[R], error)
 	// Beat extends what is held. Beats reports whether a record has to be. Both are nil
 	// where nothing can be extended.
@@ -284,7 +285,7 @@ func (w *Worker[R]) claimSome(ctx context.Context, n int) ([]fsm.Outcome[R], err
 		ctx, cancel = context.WithTimeout(ctx, w.opt.Lease/2)
 		defer cancel()
 	}
-	return w.do.Claim(ctx, n, w.now().Add(w.opt.Lease))
+	return w.do.Claim(call.Worker(ctx), n, w.now().Add(w.opt.Lease))
 }
 
 // places takes one free place, waiting for it, and all others that are free.

@@ -49,6 +49,15 @@ func Until(ctx context.Context) (time.Time, bool) {
 	return until, !until.IsZero()
 }
 
+type workerKey struct{}
+
+// Worker returns the context of a worker's claim: its request id is new, and what others
+// hold is not waited for, since a worker that found nothing is woken, or looks again.
+func Worker(ctx context.Context) context.Context { return context.WithValue(ctx, workerKey{}, true) }
+
+// ByWorker reports whether the call is a worker's claim.
+func ByWorker(ctx context.Context) bool { return ctx.Value(workerKey{}) != nil }
+
 // Waiting returns the context of a wait of the call. Its cause is ErrOver unless
 // the call's own context ends first.
 func Waiting(ctx context.Context) (context.Context, context.CancelFunc) {
