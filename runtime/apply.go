@@ -37,7 +37,7 @@ func (m *Machine[R]) apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Cal
 		if err := m.ready(ctx); err != nil {
 			return Outcome[R]{}, err
 		}
-		if s := m.decideHeld(q, at, &held, ref); s != nil {
+		if s := m.decideHeld(q, at, held, ref); s != nil {
 			err := m.table.Commit(ctx, &s.write)
 			if err == nil {
 				return m.outcome(s.rec, &s.row, s.write.Event), nil
@@ -140,21 +140,23 @@ func (m *Machine[R]) stale(q *request[R], row *driver.Row, ref driver.Ref) *Refu
 
 // decideHeld decides on a record that its caller holds. It returns nil where the
 // stored one has to be asked. A record that its caller has not changed is known by its chain.
-func (m *Machine[R]) decideHeld(q *request[R], at fsmimpl.Target, held *R, ref driver.Ref) *step[R] {
-	row := m.d.Encode(held)
+func (m *Machine[R]) decideHeld(q *request[R], at fsmimpl.Target, held R, ref driver.Ref) *step[R] {
+	s := &step[R]{op: q.op, rec: held}
+	row := &s.old
+	*row = m.d.Encode(&s.rec)
 	if known, ok := at.(interface{ storedRow() *driver.Row }); ok {
-		if stored := known.storedRow(); stored != nil && rows.Same(stored, &row) {
+		if stored := known.storedRow(); stored != nil && rows.Same(stored, row) {
 			row.Chain = stored.Chain
 		}
 	}
-	if row.Ref() != ref || m.suspect(held, &row) {
+	if row.Ref() != ref || m.suspect(&s.rec, row) {
 		return nil
 	}
-	s, err := m.decide(q.op, &q.Call, &row, *held, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))
+	err := m.decideStep(s, &q.Call, row, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))
 	if err != nil || s.write.Row == nil {
 		return nil
 	}
-	s.write.Old = &row
+	s.write.Old = row
 	return s
 }
 

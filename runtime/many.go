@@ -54,7 +54,7 @@ func (m *Machine[R]) decideAll(work []target[R]) []*step[R] {
 			return nil
 		}
 		seen[w.ref.ID] = true
-		if steps[i] = m.decideHeld(w.q, w.at, &held, w.ref); steps[i] == nil {
+		if steps[i] = m.decideHeld(w.q, w.at, held, w.ref); steps[i] == nil {
 			return nil
 		}
 	}

@@ -17,7 +17,8 @@ import (
 // step is one decided step of one record, before it is written.
 type step[R any] struct {
 	op     *fsmimpl.Operation[R]
-	rec    R // after it
+	rec    R          // after it
+	old    driver.Row // of a record that its caller holds
 	row    driver.Row
 	write  driver.Write
 	atomic bool // its effect runs in the transaction
@@ -49,14 +50,23 @@ func (q *request[R]) origin(requestID string, n int64) origin {
 // decided. prev is nil for a creation.
 func (m *Machine[R]) decide(op *fsmimpl.Operation[R], c *fsmimpl.Call[R], prev *driver.Row, rec R, id string, peers []int64, o origin) (*step[R], error) {
 	s := &step[R]{op: op, rec: rec}
+	if err := m.decideStep(s, c, prev, id, peers, o); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// decideStep is decide for a step that holds the copy already.
+func (m *Machine[R]) decideStep(s *step[R], c *fsmimpl.Call[R], prev *driver.Row, id string, peers []int64, o origin) error {
+	op, rec := s.op, s.rec
 	decided, err := c.Decide(&s.rec, id, peers, o.at)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if prev != nil && prev.Rev == math.MaxInt64 && !decided.RecordOnly {
 		refusal := m.refusal(ErrOverflow, op, id, prev.State)
 		refusal.Name = "rev"
-		return nil, refusal
+		return refusal
 	}
 	w := &s.write
 	w.Prev = driver.Ref{ID: id}
@@ -76,28 +86,28 @@ func (m *Machine[R]) decide(op *fsmimpl.Operation[R], c *fsmimpl.Call[R], prev *
 	e := &w.Event
 	if decided.RecordOnly {
 		if prev == nil {
-			return nil, fmt.Errorf("%s: %s: a creation cannot be recorded only", m.schema.Machine, op.Name)
+			return fmt.Errorf("%s: %s: a creation cannot be recorded only", m.schema.Machine, op.Name)
 		}
 		s.rec, s.row = rec, *prev
 		e.Rev, e.From, e.To, e.Changes = prev.Rev, prev.State, prev.State, driver.RawJSON("{}")
 		e.Sum = driver.Checksum(e)
-		return s, nil
+		return nil
 	}
 	s.row = m.d.Encode(&s.rec)
 	if s.row.ID != id || s.row.Rev != before.Rev+1 || s.row.State != decided.To || s.write.PrevState != decided.From {
-		return nil, fmt.Errorf("%s: %s decided on %s in state %q, but made %s in state %q out of %s in state %q: the pure method is wrong",
+		return fmt.Errorf("%s: %s decided on %s in state %q, but made %s in state %q out of %s in state %q: the pure method is wrong",
 			m.schema.Machine, op.Name, w.Prev, decided.From, s.row.Ref(), s.row.State, w.Prev, w.PrevState)
 	}
 	if w.Changed, e.Changes, err = m.schema.Changes(before.Values, s.row.Values); err != nil {
-		return nil, fmt.Errorf("%s %q: %s: %w", m.schema.Machine, id, op.Name, err)
+		return fmt.Errorf("%s %q: %s: %w", m.schema.Machine, id, op.Name, err)
 	}
 	if err := m.fits(op, before, &s.row, w.Changed); err != nil {
-		return nil, err
+		return err
 	}
 	e.Rev = s.row.Rev
 	if e.Rev == 1 || e.Rev%driver.ImageEvery == 0 {
 		if e.Image, err = m.schema.Image(&s.row); err != nil {
-			return nil, fmt.Errorf("%s %q: %s: %w", m.schema.Machine, id, op.Name, err)
+			return fmt.Errorf("%s %q: %s: %w", m.schema.Machine, id, op.Name, err)
 		}
 	}
 	e.Sum = driver.Checksum(e)
@@ -112,7 +122,7 @@ func (m *Machine[R]) decide(op *fsmimpl.Operation[R], c *fsmimpl.Call[R], prev *
 			w.Outbox = &driver.Delivery{ID: id, Rev: e.Rev, Effect: op.Effect.Name, Key: m.effectKey(s), Due: m.now()}
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // effectKey returns the idempotency key of a step's effect.

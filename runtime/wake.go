@@ -115,13 +115,18 @@ func (m *Machine[R]) leavesOne(rec *R, from, to string) bool {
 // fitsNow reports whether a record in a state that op picks from may have become fit: it
 // came there, or is one of those that their own fields decide on.
 func (m *Machine[R]) fitsNow(op *fsmimpl.Operation[R], rec *R, came bool) bool {
-	if op.Own != nil && !op.Own(rec) {
+	due := op.Parking != nil && len(op.Parking.Due) > 0
+	if op.Own == nil && !due {
+		return came
+	}
+	its := *rec // what is handed to a function escapes: else each outcome would
+	if op.Own != nil && !op.Own(&its) {
 		return false
 	}
-	if op.Parking == nil || len(op.Parking.Due) == 0 {
-		return came || op.Own != nil
+	if !due {
+		return true
 	}
-	row := m.d.Encode(rec)
+	row := m.d.Encode(&its)
 	for _, c := range op.Parking.Due {
 		if m.dueAt(&row, c, m.now()) != 0 {
 			return false

@@ -40,19 +40,27 @@ func (e *MemberError) Unwrap() error { return e.Err }
 // Object writes members as a compact JSON object, in the order given.
 func Object(members []Member) (JSON, error) {
 	var space [256]byte
-	b := append(space[:0], '{')
+	b, err := appendObject(space[:0], members)
+	if err != nil {
+		return JSON{}, err
+	}
+	return JSON{string(b)}, nil
+}
+
+// appendObject appends what Object writes.
+func appendObject(b []byte, members []Member) (_ []byte, err error) {
+	b = append(b, '{')
 	for i, m := range members {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = AppendText(b, m.Name)
 		b = append(b, ':')
-		var err error
 		if b, err = AppendValue(b, m.Kind, m.Value); err != nil {
-			return JSON{}, &MemberError{m.Name, err}
+			return nil, &MemberError{m.Name, err}
 		}
 	}
-	return JSON{string(append(b, '}'))}, nil
+	return append(b, '}'), nil
 }
 
 // InputObject writes inputs as a JSON object, after a look at what callers wrote.

@@ -51,15 +51,14 @@ func Fingerprint(operation, actor, reason string, inputs []Input) (string, error
 		}
 	}
 	slices.SortFunc(firm, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
-	obj, err := Object(firm)
-	if err != nil {
-		return "", err
-	}
 	var space [512]byte
 	b := append(space[:0], `{"actor":`...)
 	b = AppendText(b, actor)
 	b = append(b, `,"inputs":`...)
-	b = append(b, obj.text...)
+	b, err := appendObject(b, firm)
+	if err != nil {
+		return "", err
+	}
 	b = append(b, `,"operation":`...)
 	b = AppendText(b, operation)
 	b = append(b, `,"reason":`...)

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -203,8 +204,9 @@ func (s *Schema) Changes(old, next []any) ([]int, JSON, error) {
 	if len(next) != len(s.Columns) || len(old) != len(s.Columns) {
 		return nil, JSON{}, fmt.Errorf("the row has %d values, the schema %d columns", len(next), len(s.Columns))
 	}
-	var changed []int
-	var members []Member
+	var few [16]int // so that what is usual grows on the stack
+	var some [16]Member
+	changed, members := few[:0], some[:0]
 	for i := range s.Columns {
 		if Same(old[i], next[i]) {
 			continue
@@ -221,7 +223,7 @@ func (s *Schema) Changes(old, next []any) ([]int, JSON, error) {
 		members = append(members, Member{c.Stored, c.Kind, v})
 	}
 	changes, err := Object(members)
-	return changed, changes, err
+	return slices.Clone(changed), changes, err
 }
 
 func addedMembers(old, next any) (any, error) {

@@ -16,9 +16,23 @@ var ErrOver = errors.New("the call has waited as long as it may")
 
 type key struct{}
 
+// limited is the context of a call that may wait until then; zero: as long as it lasts.
+type limited struct {
+	context.Context
+	until time.Time
+}
+
+// Value returns the call itself for key.
+func (l *limited) Value(k any) any {
+	if k == (key{}) {
+		return l
+	}
+	return l.Context.Value(k)
+}
+
 // Begin returns the context of a call that begins now and may wait for d.
 func Begin(ctx context.Context, d time.Duration) context.Context {
-	return context.WithValue(ctx, key{}, time.Now().Add(d))
+	return &limited{ctx, time.Now().Add(d)}
 }
 
 // Within is Begin for a part of a call: it may wait for d, but no longer than the
@@ -39,14 +53,17 @@ func Free(ctx context.Context) context.Context {
 	if _, ok := Until(ctx); !ok {
 		return ctx
 	}
-	return context.WithValue(ctx, key{}, time.Time{})
+	return &limited{Context: ctx}
 }
 
 // Until returns when the call of ctx may wait no longer; false: it may as long as
 // its context lasts.
 func Until(ctx context.Context) (time.Time, bool) {
-	until, _ := ctx.Value(key{}).(time.Time)
-	return until, !until.IsZero()
+	l, _ := ctx.Value(key{}).(*limited)
+	if l == nil {
+		return time.Time{}, false
+	}
+	return l.until, !l.until.IsZero()
 }
 
 type workerKey struct{}
