@@ -98,7 +98,7 @@ type Dialect interface {
 	limit(placeholder string) string
 	// cast says of which type a parameter is, where the database needs to know.
 	cast(parameter string, kind driver.Kind) string
-	// bind returns a value as the driver takes it.
+	// bind returns a value as the driver takes it. Of a place it is what stands there.
 	bind(v any) any
 	// operand returns a column as it can be compared.
 	operand(column string, kind driver.Kind) string

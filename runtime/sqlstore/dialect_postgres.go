@@ -282,7 +282,7 @@ func (*postgres) cast(parameter string, kind driver.Kind) string {
 	return parameter + "::" + columnType(kind)
 }
 
-func (*postgres) bind(v any) any { return v }
+func (*postgres) bind(v any) any { return held(v) }
 
 // operand: values of json cannot be compared, their texts can.
 func (*postgres) operand(column string, kind driver.Kind) string {

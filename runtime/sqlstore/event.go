@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
@@ -14,7 +15,7 @@ import (
 type eventColumn struct {
 	name  string
 	kind  driver.Kind
-	value func(*driver.Event) any // as a row's value; nil: absent
+	value func(*driver.Event) any // where the value stands: see held; nil: it is absent
 	into  func(*driver.Event) any // what scans it
 
 	redacted bool   // a redaction writes it
@@ -31,23 +32,23 @@ var eventColumns = []eventColumn{
 	textColumn("name", func(e *driver.Event) *string { return &e.Name }).leaves("'__purged'"),
 	wordColumn("from_state", func(e *driver.Event) *string { return &e.From }),
 	textColumn("to_state", func(e *driver.Event) *string { return &e.To }),
-	{name: "occurred_at", kind: driver.KindTime, value: func(e *driver.Event) any { return e.At },
+	{name: "occurred_at", kind: driver.KindTime, value: func(e *driver.Event) any { return &e.At },
 		into: func(e *driver.Event) any { return (*instant)(&e.At) }},
 	textColumn("actor", func(e *driver.Event) *string { return &e.Actor }).leaves("''").edited(),
 	textColumn("reason", func(e *driver.Event) *string { return &e.Reason }).leaves("''").edited(),
 	wordColumn("request_id", func(e *driver.Event) *string { return &e.RequestID }),
 	numberColumn("request_n", func(e *driver.Event) *int64 { return &e.RequestN }),
 	textColumn("fingerprint", func(e *driver.Event) *string { return &e.Fingerprint }).edited(),
-	eventColumn{name: "labels", kind: driver.KindJSON, value: labelText,
+	eventColumn{name: "labels", kind: driver.KindJSON, value: labelsOf,
 		into: func(e *driver.Event) any { return (*labels)(&e.Labels) }}.leaves("NULL").edited(),
 	inputsColumn(),
 	documentColumn("changes", func(e *driver.Event) *driver.JSON { return &e.Changes }),
 	documentColumn("image", func(e *driver.Event) *driver.JSON { return &e.Image }),
-	{name: "version", kind: driver.KindInt, value: func(e *driver.Event) any { return e.Version },
+	{name: "version", kind: driver.KindInt, value: func(e *driver.Event) any { return &e.Version },
 		into: func(e *driver.Event) any { return &e.Version }},
 	wordColumn("cause", func(e *driver.Event) *string { return &e.Cause }).leaves("NULL"),
 	wordColumn("guard", func(e *driver.Event) *string { return &e.Guard }).leaves("NULL"),
-	eventColumn{name: "checksum", kind: driver.KindInt, value: func(e *driver.Event) any { return int64(e.Sum) },
+	eventColumn{name: "checksum", kind: driver.KindInt, value: func(e *driver.Event) any { return &e.Sum },
 		into: func(e *driver.Event) any { return &e.Sum }}.leaves("0").edited(),
 }
 
@@ -71,40 +72,74 @@ func (c eventColumn) edited() eventColumn           { c.redacted = true; return 
 
 func textColumn(name string, of func(*driver.Event) *string) eventColumn {
 	return eventColumn{name: name, kind: driver.KindString,
-		value: func(e *driver.Event) any { return *of(e) }, into: func(e *driver.Event) any { return of(e) }}
+		value: func(e *driver.Event) any { return of(e) }, into: func(e *driver.Event) any { return of(e) }}
 }
 
 // wordColumn is a text that is absent where it is empty.
 func wordColumn(name string, of func(*driver.Event) *string) eventColumn {
 	return eventColumn{name: name, kind: driver.KindString,
-		value: func(e *driver.Event) any { return orNull(*of(e)) }, into: func(e *driver.Event) any { return (*word)(of(e)) }}
+		value: func(e *driver.Event) any { return unlessEmpty(of(e)) }, into: func(e *driver.Event) any { return (*word)(of(e)) }}
 }
 
 func numberColumn(name string, of func(*driver.Event) *int64) eventColumn {
 	return eventColumn{name: name, kind: driver.KindInt,
-		value: func(e *driver.Event) any { return *of(e) }, into: func(e *driver.Event) any { return of(e) }}
+		value: func(e *driver.Event) any { return of(e) }, into: func(e *driver.Event) any { return of(e) }}
+}
+
+// unlessEmpty returns where a text stands that is absent where it is empty.
+func unlessEmpty(text *string) any {
+	if *text == "" {
+		return nil
+	}
+	return text
 }
 
 // documentColumn is a JSON text that is absent where there is none.
 func documentColumn(name string, of func(*driver.Event) *driver.JSON) eventColumn {
 	return eventColumn{name: name, kind: driver.KindJSON, redacted: true, purged: "NULL",
-		value: func(e *driver.Event) any { return orNull(of(e).String()) },
-		into:  func(e *driver.Event) any { return (*document)(of(e)) }}
+		value: func(e *driver.Event) any {
+			if of(e).IsZero() {
+				return nil
+			}
+			return of(e)
+		},
+		into: func(e *driver.Event) any { return (*document)(of(e)) }}
 }
 
-// valuesOf returns what eventColumns hold of an event, before bind.
-func valuesOf(e *driver.Event) []any {
-	values := make([]any, len(eventColumns))
-	for i := range eventColumns {
-		values[i] = eventColumns[i].value(e)
+// held returns the value that stands at a place, as rows hold it. A place takes no memory
+// of its own, and most values of an event are never asked for. Other values stay.
+func held(v any) any {
+	switch v := v.(type) {
+	case *string:
+		return *v
+	case *int64:
+		return *v
+	case *int:
+		return int64(*v)
+	case *uint32:
+		return int64(*v)
+	case *time.Time:
+		return *v
+	case *driver.JSON:
+		return v.String()
+	case interface{ text() string }: // labels, inputs
+		return v.text()
 	}
-	return values
+	return v
 }
 
-// absentIn returns a bit for each of values that is absent.
-func absentIn(values []any) (absent uint32) {
-	for i, v := range values {
-		if v == nil {
+// eventArgs appends what eventColumns hold of an event to the arguments of a statement.
+func (t *table) eventArgs(args []any, e *driver.Event) []any {
+	for i := range eventColumns {
+		args = append(args, t.bind(eventColumns[i].value(e)))
+	}
+	return args
+}
+
+// absentIn returns a bit for each column that is absent in an event.
+func absentIn(e *driver.Event) (absent uint32) {
+	for i := range eventColumns {
+		if eventColumns[i].value(e) == nil {
 			absent |= 1 << i
 		}
 	}
@@ -179,12 +214,16 @@ func (l *labels) Scan(raw any) error {
 	return json.Unmarshal([]byte(text), (*map[string]string)(l))
 }
 
-func labelText(e *driver.Event) any {
+func (l labels) text() string {
+	b, _ := json.Marshal(l) // texts have always a form
+	return string(b)
+}
+
+func labelsOf(e *driver.Event) any {
 	if e.Labels == nil {
 		return nil
 	}
-	b, _ := json.Marshal(e.Labels) // texts have always a form
-	return string(b)
+	return labels(e.Labels)
 }
 
 // setting returns the list of an UPDATE of what is said of the columns.

@@ -100,6 +100,16 @@ func membersOf(text string) iter.Seq[string] {
 // inputsColumn is the column of the inputs, each value once.
 func inputsColumn() eventColumn {
 	c := documentColumn("inputs", func(e *driver.Event) *driver.JSON { return &e.Inputs })
-	c.value = func(e *driver.Event) any { return orNull(briefInputs(e.Inputs.String(), e.Changes.String())) }
+	c.value = func(e *driver.Event) any {
+		if e.Inputs.IsZero() {
+			return nil
+		}
+		return (*briefly)(e)
+	}
 	return c
 }
+
+// briefly is an event whose inputs are to be written.
+type briefly driver.Event
+
+func (b *briefly) text() string { return briefInputs(b.Inputs.String(), b.Changes.String()) }

@@ -158,10 +158,7 @@ func (t *table) insertBehind(events, columns, places string) string {
 
 // insertion returns the statement and the arguments that append an event.
 func (x *txn) insertion(e *driver.Event) (string, []any) {
-	args := valuesOf(e)
-	for i, v := range args {
-		args[i] = x.t.bind(v)
-	}
+	args := x.t.eventArgs(make([]any, 0, len(eventColumns)+5), e)
 	rev, n := chainedTo(e)
 	args = append(args, e.ID, rev, n, int64(e.Sum))
 	text := x.t.sql.insertBehind

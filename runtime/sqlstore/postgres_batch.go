@@ -90,42 +90,66 @@ func (t *table) writeMany(ctx context.Context, on querier, writes []*driver.Writ
 }
 
 // array is the text of a server's array.
-type array struct{ b []byte }
+type array struct{ strings.Builder }
 
 // text returns the whole array.
 func (a *array) text() string {
-	if len(a.b) == 0 {
+	if a.Len() == 0 {
 		return "{}"
 	}
-	return string(append(a.b, '}'))
+	a.WriteByte('}')
+	return a.String()
 }
 
-// add appends a value as rows and events hold it.
+// add appends a value as rows and events hold it, or what stands at a place.
 func (a *array) add(v any) {
-	if len(a.b) == 0 {
-		a.b = append(a.b, '{')
+	if a.Len() == 0 {
+		a.WriteByte('{')
 	} else {
-		a.b = append(a.b, ',')
+		a.WriteByte(',')
 	}
+	var space [40]byte // of a number or a time
 	switch v := v.(type) {
 	case nil:
-		a.b = append(a.b, "NULL"...)
+		a.WriteString("NULL")
 	case string:
-		a.b = append(a.b, '"')
-		for i := strings.IndexAny(v, `"\`); i >= 0; i = strings.IndexAny(v, `"\`) {
-			a.b = append(append(a.b, v[:i]...), '\\', v[i])
-			v = v[i+1:]
-		}
-		a.b = append(append(a.b, v...), '"')
+		a.quote(v)
+	case *string:
+		a.quote(*v)
+	case *driver.JSON:
+		a.quote(v.String())
 	case int64:
-		a.b = strconv.AppendInt(a.b, v, 10)
-	case int:
-		a.b = strconv.AppendInt(a.b, int64(v), 10)
+		a.Write(strconv.AppendInt(space[:0], v, 10))
+	case *int64:
+		a.Write(strconv.AppendInt(space[:0], *v, 10))
+	case *uint32:
+		a.Write(strconv.AppendUint(space[:0], uint64(*v), 10))
 	case bool:
-		a.b = strconv.AppendBool(a.b, v)
+		a.Write(strconv.AppendBool(space[:0], v))
 	case time.Time:
-		a.b = v.UTC().AppendFormat(append(a.b, '"'), "2006-01-02T15:04:05.999999Z\"")
+		a.Write(v.UTC().AppendFormat(space[:0], arrayTime))
+	case *time.Time:
+		a.Write(v.UTC().AppendFormat(space[:0], arrayTime))
+	case interface{ text() string }: // labels, inputs
+		a.quote(v.text())
+	case *int:
+		a.Write(strconv.AppendInt(space[:0], int64(*v), 10))
 	default:
-		a.b = fmt.Appendf(a.b, "%v", v)
+		fmt.Fprintf(a, "%v", v)
 	}
+}
+
+const arrayTime = `"2006-01-02T15:04:05.999999Z"`
+
+// quote appends a text.
+func (a *array) quote(text string) {
+	a.WriteByte('"')
+	for i := strings.IndexAny(text, `"\`); i >= 0; i = strings.IndexAny(text, `"\`) {
+		a.WriteString(text[:i])
+		a.WriteByte('\\')
+		a.WriteByte(text[i])
+		text = text[i+1:]
+	}
+	a.WriteString(text)
+	a.WriteByte('"')
 }

@@ -212,13 +212,15 @@ func (sqlite) bind(v any) any {
 	switch v := v.(type) {
 	case time.Time:
 		return v.UnixMicro()
+	case *time.Time:
+		return v.UnixMicro()
 	case bool:
 		if v {
 			return int64(1)
 		}
 		return int64(0)
 	}
-	return v
+	return held(v)
 }
 
 func (sqlite) operand(column string, _ driver.Kind) string { return column }

@@ -245,10 +245,7 @@ func (x *txn) log(w *driver.Write) error {
 // logMove is log on a database of one writer, for an event that moves its record.
 func (x *txn) logMove(w *driver.Write) error {
 	e := &w.Event
-	args := make([]any, 0, len(eventColumns)+5)
-	for _, v := range valuesOf(e) {
-		args = append(args, x.t.bind(v))
-	}
+	args := x.t.eventArgs(make([]any, 0, len(eventColumns)+5), e)
 	rev, n := chainedTo(e)
 	return x.logged(w, x.t.sql.insertMove, append(args, e.ID, e.ID, rev, n, int64(e.Sum)))
 }

@@ -19,12 +19,9 @@ type wording struct {
 	given           string // the names of the inputs, where all their values stand in the changes: see briefInputs
 }
 
-// wordingOf returns that of a write, whose event has these columns, if any.
-func wordingOf(w *driver.Write, columns []any) wording {
-	e, given := &w.Event, ""
-	if columns != nil {
-		given, _ = columns[atInputs].(string)
-	}
+// wordingOf returns that of a write, of whose event the column of the inputs holds this.
+func wordingOf(w *driver.Write, given string) wording {
+	e := &w.Event
 	if !strings.HasPrefix(given, "[") || strings.HasSuffix(given, "}]") {
 		given = ""
 	}

@@ -30,7 +30,7 @@ type builder struct {
 	strings.Builder
 	t      *table
 	writes []*driver.Write
-	events [][]any // what eventColumns hold of each write
+	inputs []string // what their column holds of each event
 	key    shape
 	silent bool // the text is known
 	args   []any
@@ -45,89 +45,6 @@ type cells struct {
 	leave, compare, chain, places, sum     string
 	values, old, event, outbox             []string // old: created_at and updated_at first
 }
-
-// shape is what the text of a statement depends on.
-type shape struct {
-	extent                                          extent
-	many, create, state, old, outbox, leave, places bool
-	sealed                                          bool  // of some it is compared by its chain
-	each                                            bool  // all writes are compared column by column
-	mixed                                           uint8 // what the writes differ in
-
-	changed string // a byte per column of the row: 1 where it changes, cleared where it becomes absent
-	absent  uint32 // a bit per column of the event: all writes lack it
-	lacks   string // a byte per column: 1 where all rows that are compared, or created, lack it; empty: not looked at
-	words   wording
-}
-
-// cleared is the byte in shape.changed of a column that becomes absent.
-const cleared = 2
-
-// maxTexts bounds the texts that are about one operation and about what a row lacks.
-// Beyond it they are those that fit any.
-const maxTexts = 256
-
-// shapeOf returns the shape of writes of the same kind: what all of them have in common
-// stands in the text.
-func (b *builder) shapeOf(how extent) shape {
-	first := b.writes[0]
-	s := shape{extent: how, many: len(b.writes) > 1, create: first.Prev.Rev == 0, each: true,
-		absent: 1<<len(eventColumns) - 1, words: wordingOf(first, b.events[0])}
-	if s.extent == behind && b.t.order.behind == "" {
-		s.extent = whole
-	}
-	n := len(b.t.schema.Columns)
-	marks := make([]byte, 2*n)
-	changed, lacks := marks[:n], marks[n:]
-	for c := range lacks {
-		lacks[c] = 1
-	}
-	for i, w := range b.writes {
-		if i > 0 {
-			words := wordingOf(w, b.events[i])
-			s.mixed |= s.words.meet(&words)
-		}
-		s.state, s.each = s.state || w.Row.State != w.PrevState, s.each && byColumns(w)
-		s.old = s.old || byColumns(w) && !s.create
-		s.sealed = s.sealed || byChain(w) && !s.create
-		s.outbox, s.leave = s.outbox || w.Outbox != nil, s.leave || w.Leave && !s.create
-		s.places = s.places || s.many && s.create && len(b.t.placesOf(w.Row)) > 0
-		s.absent &= absentIn(b.events[i])
-		for _, c := range w.Changed {
-			changed[c] = cleared
-		}
-		var row *driver.Row
-		switch {
-		case s.create:
-			row = w.Row
-		case byColumns(w):
-			row = w.Old
-		}
-		for c := range lacks {
-			if row != nil && row.Values[c] != nil {
-				lacks[c] = 0
-			}
-		}
-	}
-	for c := range changed { // some of many may set what others clear
-		sets := func(w *driver.Write) bool { return w.Row.Values[c] != nil }
-		if changed[c] == cleared && slices.ContainsFunc(b.writes, sets) {
-			changed[c] = 1
-		}
-	}
-	s.changed, s.lacks = string(changed), string(lacks)
-	return s
-}
-
-// general returns the shape of any writes of this kind.
-func (s shape) general() shape {
-	s.each, s.mixed, s.absent, s.lacks, s.words = false, mixedAll, 0, "", wording{}
-	s.changed = strings.ReplaceAll(s.changed, string(rune(cleared)), "\x01")
-	return s
-}
-
-// lacking reports whether the text is about rows without a column.
-func (s *shape) lacking(i int) bool { return s.lacks != "" && s.lacks[i] == 1 }
 
 // composed is a text that is kept, with the bits of the event's columns that are cells.
 type composed struct {
@@ -145,10 +62,10 @@ func (t *table) compose(how extent, writes ...*driver.Write) (string, []any) {
 			return strings.Compare(a.Prev.ID, b.Prev.ID)
 		})
 	}
-	b.events = make([][]any, len(b.writes))
+	b.inputs = make([]string, len(b.writes))
 	for i, w := range b.writes {
 		if how != rowOnly {
-			b.events[i] = valuesOf(&w.Event)
+			b.inputs[i] = (*briefly)(&w.Event).text()
 		}
 	}
 	b.key = b.shapeOf(how)
@@ -177,8 +94,9 @@ func (t *table) compose(how extent, writes ...*driver.Write) (string, []any) {
 	return made.text, b.args
 }
 
-// cell sends a value of each write and returns where the statement finds it.
-func (b *builder) cell(name string, kind driver.Kind, value func(i int) any) string {
+// cell sends a value of each write, or what stands at a place, and returns where the statement
+// finds it.
+func (b *builder) cell(prefix, name string, kind driver.Kind, value func(i int) any) string {
 	if !b.key.many {
 		b.args = append(b.args, b.t.bind(value(0)))
 		if b.silent {
@@ -186,58 +104,70 @@ func (b *builder) cell(name string, kind driver.Kind, value func(i int) any) str
 		}
 		return b.t.dialect.cast(b.t.dialect.placeholder(len(b.args)), kind)
 	}
-	a := array{make([]byte, 0, 24*len(b.writes))}
+	var a array
 	for i := range b.writes {
 		a.add(value(i))
+		if i == 0 { // the others are mostly as long
+			a.Grow(len(b.writes) * (a.Len() + 2))
+		}
 	}
 	b.args = append(b.args, a.text())
 	if b.silent {
 		return ""
 	}
-	b.names, b.types = append(b.names, quote(name)), append(b.types, columnType(kind))
-	return "i." + quote(name)
+	name = quote(prefix + name)
+	b.names, b.types = append(b.names, name), append(b.types, columnType(kind))
+	return "i." + name
+}
+
+// noted appends where something is found, unless the text is known.
+func (b *builder) noted(list []string, where string) []string {
+	if b.silent {
+		return nil
+	}
+	return append(list, where)
 }
 
 // send makes the cells, those of the row in the order in which its text has them.
 func (b *builder) send(made *composed) (c cells) {
 	k, ws, columns := &b.key, b.writes, b.t.schema.Columns
-	c.updated = b.cell("updated_at", driver.KindTime, func(i int) any { return ws[i].Row.UpdatedAt })
+	c.updated = b.cell("", "updated_at", driver.KindTime, func(i int) any { return &ws[i].Row.UpdatedAt })
 	if !b.silent {
 		c.state = literal(k.words.to) + "::text"
 	}
 	if k.mixed&mixedTo != 0 && (k.extent != rowOnly || k.state) {
-		c.state = b.cell("state", driver.KindString, func(i int) any { return ws[i].Row.State })
+		c.state = b.cell("", "state", driver.KindString, func(i int) any { return &ws[i].Row.State })
 	}
-	c.values = make([]string, len(columns))
 	for j := range columns {
-		lacks := k.changed[j] == cleared
+		lacks, where := k.changed[j] == cleared, ""
 		if k.create {
 			lacks = k.lacking(j)
 		}
 		if lacks && !b.silent {
-			c.values[j] = "NULL::" + columnType(columns[j].Kind)
+			where = "NULL::" + columnType(columns[j].Kind)
 		} else if !lacks && (k.create || k.changed[j] != 0) {
-			c.values[j] = b.cell("v_"+columns[j].Stored, columns[j].Kind, func(i int) any { return ws[i].Row.Values[j] })
+			where = b.cell("v_", columns[j].Stored, columns[j].Kind, func(i int) any { return ws[i].Row.Values[j] })
 		}
+		c.values = b.noted(c.values, where)
 	}
 	if k.extent == rowOnly {
-		c.sum = b.cell("sum", driver.KindInt, func(i int) any { return int64(ws[i].Event.Sum) })
+		c.sum = b.cell("", "sum", driver.KindInt, func(i int) any { return &ws[i].Event.Sum })
 	}
-	c.id = b.cell("id", driver.KindString, func(i int) any { return ws[i].Prev.ID })
+	c.id = b.cell("", "id", driver.KindString, func(i int) any { return &ws[i].Prev.ID })
 	if k.create {
 		c.created = c.updated
 		if !k.words.born {
-			c.created = b.cell("created_at", driver.KindTime, func(i int) any { return ws[i].Row.CreatedAt })
+			c.created = b.cell("", "created_at", driver.KindTime, func(i int) any { return &ws[i].Row.CreatedAt })
 		}
 	} else {
-		c.rev = b.cell("rev", driver.KindInt, func(i int) any { return ws[i].Prev.Rev })
+		c.rev = b.cell("", "rev", driver.KindInt, func(i int) any { return &ws[i].Prev.Rev })
 		// No literal, by which the planner would find partial indexes.
-		c.from = b.cell("from", driver.KindString, func(i int) any { return ws[i].PrevState })
+		c.from = b.cell("", "from", driver.KindString, func(i int) any { return &ws[i].PrevState })
 	}
 	if k.sealed {
-		c.chain = b.cell("chain", driver.KindInt, func(i int) any {
+		c.chain = b.cell("", "chain", driver.KindInt, func(i int) any {
 			if byChain(ws[i]) {
-				return int64(ws[i].Old.Chain)
+				return &ws[i].Old.Chain
 			}
 			return nil
 		})
@@ -255,24 +185,24 @@ func (b *builder) send(made *composed) (c cells) {
 func (b *builder) sendOld(c *cells) {
 	k, columns := &b.key, b.t.schema.Columns
 	if k.many && !k.each {
-		c.compare = b.cell("compare", driver.KindBool, func(i int) any { return byColumns(b.writes[i]) })
+		c.compare = b.cell("", "compare", driver.KindBool, func(i int) any { return byColumns(b.writes[i]) })
 	}
 	old := func(name string, kind driver.Kind, value func(old *driver.Row) any) {
 		if kind == driver.KindJSON || kind == driver.KindSet {
 			kind = driver.KindString // compared as text
 		}
-		c.old = append(c.old, b.cell("x_"+name, kind, func(i int) any {
+		c.old = b.noted(c.old, b.cell("x_", name, kind, func(i int) any {
 			if w := b.writes[i]; byColumns(w) {
 				return value(w.Old)
 			}
 			return nil
 		}))
 	}
-	old("created_at", driver.KindTime, func(old *driver.Row) any { return old.CreatedAt })
-	old("updated_at", driver.KindTime, func(old *driver.Row) any { return old.UpdatedAt })
+	old("created_at", driver.KindTime, func(old *driver.Row) any { return &old.CreatedAt })
+	old("updated_at", driver.KindTime, func(old *driver.Row) any { return &old.UpdatedAt })
 	for j := range columns {
 		if k.lacking(j) {
-			c.old = append(c.old, "")
+			c.old = b.noted(c.old, "")
 		} else {
 			old(columns[j].Stored, columns[j].Kind, func(old *driver.Row) any { return old.Values[j] })
 		}
@@ -283,21 +213,23 @@ func (b *builder) sendOld(c *cells) {
 func (b *builder) sendMore(c *cells, made *composed) {
 	k, ws := &b.key, b.writes
 	if k.places {
-		c.places = b.cell("places", driver.KindString, func(i int) any { return arrayOf(numbersOf(b.t.placesOf(ws[i].Row))) })
+		c.places = b.cell("", "places", driver.KindString, func(i int) any { return arrayOf(numbersOf(b.t.placesOf(ws[i].Row))) })
 	}
-	c.event = make([]string, len(eventColumns))
 	for j := range eventColumns {
-		if !b.silent && !b.said(j, c) {
-			made.sent |= 1 << j
+		where := ""
+		if !b.silent {
+			if where = b.said(j, c); where == "" {
+				made.sent |= 1 << j
+			}
 		}
 		if made.sent&(1<<j) != 0 {
-			c.event[j] = b.cell("e_"+eventColumns[j].name, eventColumns[j].kind, func(i int) any { return b.events[i][j] })
+			where = b.cell("e_", eventColumns[j].name, eventColumns[j].kind, func(i int) any { return b.event(i, j) })
 		}
+		c.event, c.sum = b.noted(c.event, where), where // the checksum is the last one
 	}
-	c.sum = c.event[len(c.event)-1]
 	if k.outbox {
 		for _, o := range outboxColumns[2:] {
-			c.outbox = append(c.outbox, b.cell("o_"+o.name, o.kind, func(i int) any {
+			c.outbox = b.noted(c.outbox, b.cell("o_", o.name, o.kind, func(i int) any {
 				if d := ws[i].Outbox; d != nil {
 					return o.value(d)
 				}
@@ -306,50 +238,59 @@ func (b *builder) sendMore(c *cells, made *composed) {
 		}
 	}
 	if k.many && k.leave {
-		c.leave = b.cell("leave", driver.KindBool, func(i int) any { return ws[i].Leave })
+		c.leave = b.cell("", "leave", driver.KindBool, func(i int) any { return ws[i].Leave })
 	}
 }
 
-// said puts what the text says of a column of the event: what its row says, and what
-// comes out of the specification; false where it must be sent.
-func (b *builder) said(j int, c *cells) bool {
-	k, text := &b.key, &c.event[j]
+// event returns where a column of an event stands.
+func (b *builder) event(i, j int) any {
+	v := eventColumns[j].value(&b.writes[i].Event)
+	if j == atInputs && v != nil {
+		return &b.inputs[i]
+	}
+	return v
+}
+
+// said returns what the text says of a column of the event: what its row says, and what
+// comes out of the specification; empty where it must be sent.
+func (b *builder) said(j int, c *cells) (text string) {
+	k := &b.key
 	word := func(bit uint8, word string) { // empty where the writes differ in it
 		if k.mixed&bit == 0 {
-			*text = literal(word) + "::text"
+			text = literal(word) + "::text"
 		}
 	}
 	switch name := eventColumns[j].name; {
 	case k.absent&(1<<j) != 0:
-		*text = "NULL::" + columnType(eventColumns[j].kind)
+		text = "NULL::" + columnType(eventColumns[j].kind)
 	case name == "id":
-		*text = c.id
+		text = c.id
 	case name == "rev":
-		*text = b.revision(c)
+		text = b.revision(c)
 	case name == "n":
-		*text = "0"
+		text = "0"
 	case name == "from_state" && k.create:
-		*text = "NULL"
+		text = "NULL"
 	case name == "from_state":
-		*text = c.from
+		text = c.from
 	case name == "to_state":
-		*text = c.state
+		text = c.state
 	case name == "operation":
 		word(mixedOperation, k.words.operation)
 	case name == "name":
 		word(mixedName, k.words.name)
 	case name == "version" && k.mixed&mixedVersion == 0:
-		*text = strconv.Itoa(k.words.version)
+		text = strconv.Itoa(k.words.version)
 	case name == "occurred_at" && k.words.at:
-		*text = c.updated
+		text = c.updated
 	case name == "reason" && k.words.silent:
-		*text = "''"
+		text = "''"
 	case name == "request_n" && k.words.record:
-		*text = "-1"
+		text = "-1"
 	case j == atInputs && k.words.given != "":
-		*text = literal(k.words.given) + "::json"
+		text = literal(k.words.given) + "::json"
 	}
-	return *text != ""
+	return text
 }
 
 // revision is that of the row and of its event.
