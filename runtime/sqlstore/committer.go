@@ -1,11 +1,13 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -31,7 +33,8 @@ type job struct {
 	err  error // with answered
 	keys []string
 	wake chan fate
-	self [1]*job // see only
+	self [1]*job   // see only
+	some [2]string // room for keys
 }
 
 // only returns a batch of one.
@@ -113,16 +116,18 @@ func (c *committer) commit(ctx context.Context, t *table, w *driver.Write) error
 	c.queue = append(c.queue, j)
 	c.call() // all may have gone meanwhile
 	c.mu.Unlock()
-	waiting, done := call.Waiting(ctx)
-	defer done()
+	over, stop := call.Timer(ctx)
+	defer stop()
 	select {
 	case <-j.wake:
-	case <-waiting.Done():
-		if c.leave(j) {
-			return t.unopened(ctx, call.ErrOver)
-		}
-		<-j.wake
+		return j.outcome()
+	case <-ctx.Done():
+	case <-over:
 	}
+	if c.leave(j) {
+		return t.unopened(ctx, call.ErrOver)
+	}
+	<-j.wake
 	return j.outcome()
 }
 
@@ -309,7 +314,6 @@ func (j *job) refuse(code fsm.Code, err error) error {
 // context has ended comes along as answered.
 func (c *committer) gather(first *job, mates func(first, j *job) bool) []*job {
 	var batch []*job
-	seen := keySet{}
 	if first != nil {
 		batch = first.only()
 		if err := first.ctx.Err(); err != nil {
@@ -318,7 +322,12 @@ func (c *committer) gather(first *job, mates func(first, j *job) bool) []*job {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if first != nil && len(c.queue) > 0 {
+	if len(c.queue) == 0 {
+		return batch
+	}
+	batch = slices.Grow(batch, min(len(c.queue), maxBatch))
+	seen := make(keySet, 2*len(c.queue))
+	if first != nil {
 		seen.add(first.touches())
 	}
 	left := c.queue[:0]
@@ -364,36 +373,40 @@ func (k keySet) add(keys []string) bool {
 // machine, and the places under unique rules that its row takes or held.
 func (j *job) touches() []string {
 	t, w := j.t, j.w
-	keys := append(make([]string, 0, 4), t.name+"\x00id\x00"+w.Prev.ID)
+	var some [256]byte
+	keys := append(j.some[:0], t.name+"\x00id\x00"+w.Prev.ID)
 	if e := &w.Event; e.RequestID != "" && e.RequestN >= 0 {
-		keys = append(keys, fmt.Sprintf("%s\x00request\x00%d\x00%s", t.name, e.RequestN, e.RequestID))
+		keys = append(keys, t.name+"\x00request\x00"+strconv.FormatInt(e.RequestN, 10)+"\x00"+e.RequestID)
 	}
 	for i := range t.schema.Uniques {
 		u := &t.schema.Uniques[i]
-		key := t.place(u, w.Row)
-		if key != "" {
-			keys = append(keys, key)
+		key := t.appendPlace(some[:0], u, w.Row)
+		if len(key) > 0 {
+			keys = append(keys, string(key))
 		}
-		if old := t.place(u, w.Old); old != "" && old != key {
-			keys = append(keys, old)
+		if old := t.appendPlace(key[len(key):], u, w.Old); len(old) > 0 && !bytes.Equal(old, key) {
+			keys = append(keys, string(old))
 		}
 	}
 	return keys
 }
 
-// place names the place under a unique rule that a row takes; empty for none.
-func (t *table) place(u *driver.UniqueRule, row *driver.Row) string {
-	if row == nil || u.States != nil && !slices.Contains(u.States, row.State) {
-		return ""
+// appendPlace appends the name of the place under a unique rule that a row takes; nothing for none.
+func (t *table) appendPlace(b []byte, u *driver.UniqueRule, row *driver.Row) []byte {
+	if row == nil || !t.has(u, row) {
+		return b
 	}
+	b = append(append(append(b, t.name...), "\x00unique\x00"...), u.Name...)
 	for _, name := range u.Columns {
-		if row.Values[t.schema.Column(name)] == nil {
-			return ""
+		b = append(b, 0)
+		switch v := row.Values[t.schema.Column(name)].(type) {
+		case string:
+			b = append(b, v...)
+		case int64:
+			b = strconv.AppendInt(b, v, 10)
+		default:
+			b = fmt.Append(b, v)
 		}
 	}
-	key := t.name + "\x00unique\x00" + u.Name
-	for _, name := range u.Columns {
-		key += fmt.Sprintf("\x00%v", row.Values[t.schema.Column(name)])
-	}
-	return key
+	return b
 }

@@ -114,9 +114,10 @@ func write(ctx context.Context, q querier, text string, args []any, row func(tex
 	}
 	defer rows.Close()
 	var n int64
+	var id string
+	into := []any{&id}
 	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		if err := rows.Scan(into...); err != nil {
 			return n, err
 		}
 		row(id)
