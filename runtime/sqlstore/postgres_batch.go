@@ -108,7 +108,7 @@ func (a *array) add(v any) {
 	} else {
 		a.WriteByte(',')
 	}
-	var space [40]byte // of a number or a time
+	var space [20]byte // of a number
 	switch v := v.(type) {
 	case nil:
 		a.WriteString("NULL")
@@ -127,9 +127,9 @@ func (a *array) add(v any) {
 	case bool:
 		a.Write(strconv.AppendBool(space[:0], v))
 	case time.Time:
-		a.Write(v.UTC().AppendFormat(space[:0], arrayTime))
+		a.time(v)
 	case *time.Time:
-		a.Write(v.UTC().AppendFormat(space[:0], arrayTime))
+		a.time(*v)
 	case interface{ text() string }: // labels, inputs
 		a.quote(v.text())
 	case *int:
@@ -139,17 +139,24 @@ func (a *array) add(v any) {
 	}
 }
 
-const arrayTime = `"2006-01-02T15:04:05.999999Z"`
+// time appends a time.
+func (a *array) time(t time.Time) {
+	var space [40]byte
+	b := driver.Time(t).AppendFormat(append(space[:0], '"'), time.RFC3339Nano)
+	a.Write(append(b, '"'))
+}
 
 // quote appends a text.
 func (a *array) quote(text string) {
 	a.WriteByte('"')
-	for i := strings.IndexAny(text, `"\`); i >= 0; i = strings.IndexAny(text, `"\`) {
-		a.WriteString(text[:i])
-		a.WriteByte('\\')
-		a.WriteByte(text[i])
-		text = text[i+1:]
+	from := 0
+	for i := range len(text) {
+		if c := text[i]; c == '"' || c == '\\' {
+			a.WriteString(text[from:i])
+			a.WriteByte('\\')
+			from = i
+		}
 	}
-	a.WriteString(text)
+	a.WriteString(text[from:])
 	a.WriteByte('"')
 }
