@@ -46,10 +46,10 @@ func TestColumnsOfAnEvent(t *testing.T) {
 			t.Errorf("%s: %b are absent, want %b", name, got, c.absent)
 		}
 		for i, want := range c.want {
-			var place, value array
+			var place, value arrays
 			place.add(eventColumns[i].value(c.event))
 			value.add(want)
-			if got, want := place.text(), value.text(); got != want {
+			if got, want := place.end(), value.end(); got != want {
 				t.Errorf("%s: %s is %s in an array, want %s", name, eventColumns[i].name, got, want)
 			}
 		}

@@ -15,24 +15,26 @@ import (
 
 // briefInputs returns what the column holds of the inputs, which stand in the order of their names.
 func briefInputs(inputs, changes string) string {
-	var names []string
-	rest, before := "", ""
+	var some, more [128]byte
+	short, rest, before := append(some[:0], '['), append(more[:0], '{'), ""
 	for member := range membersOf(inputs) {
 		name, _, ok := strings.Cut(member, `":`)
 		if !ok || member <= before || member[0] != '"' {
 			return inputs
 		}
 		if before = member; has(changes, member) {
-			names = append(names, name+`"`)
+			short = append(append(short, name...), `",`...)
 		} else {
-			rest += "," + member
+			rest = append(append(rest, member...), ',')
 		}
 	}
-	if rest != "" {
-		names = append(names, "{"+rest[1:]+"}")
+	if len(rest) > 1 {
+		rest[len(rest)-1] = '}'
+		short = append(append(short, rest...), ',')
 	}
-	if short := "[" + strings.Join(names, ",") + "]"; len(short) < len(inputs) && short[1] == '"' {
-		return short
+	short[len(short)-1] = ']'
+	if 1 < len(short) && len(short) < len(inputs) && short[1] == '"' {
+		return string(short)
 	}
 	return inputs
 }

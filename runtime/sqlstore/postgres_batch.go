@@ -89,21 +89,26 @@ func (t *table) writeMany(ctx context.Context, on querier, writes []*driver.Writ
 	return written, nil
 }
 
-// array is the text of a server's array.
-type array struct{ strings.Builder }
+// arrays makes the texts of a server's arrays, one after the other, in one piece of memory.
+type arrays struct {
+	strings.Builder
+	begun int // where the array begins that is being made
+}
 
-// text returns the whole array.
-func (a *array) text() string {
-	if a.Len() == 0 {
-		return "{}"
+// end returns the array of what was added since the last one.
+func (a *arrays) end() string {
+	if a.Len() == a.begun {
+		a.WriteByte('{')
 	}
 	a.WriteByte('}')
-	return a.String()
+	text := a.String()[a.begun:]
+	a.begun = a.Len()
+	return text
 }
 
 // add appends a value as rows and events hold it, or what stands at a place.
-func (a *array) add(v any) {
-	if a.Len() == 0 {
+func (a *arrays) add(v any) {
+	if a.Len() == a.begun {
 		a.WriteByte('{')
 	} else {
 		a.WriteByte(',')
@@ -135,19 +140,19 @@ func (a *array) add(v any) {
 	case *int:
 		a.Write(strconv.AppendInt(space[:0], int64(*v), 10))
 	default:
-		fmt.Fprintf(a, "%v", v)
+		a.WriteString(fmt.Sprint(v))
 	}
 }
 
 // time appends a time.
-func (a *array) time(t time.Time) {
+func (a *arrays) time(t time.Time) {
 	var space [40]byte
 	b := driver.Time(t).AppendFormat(append(space[:0], '"'), time.RFC3339Nano)
 	a.Write(append(b, '"'))
 }
 
 // quote appends a text.
-func (a *array) quote(text string) {
+func (a *arrays) quote(text string) {
 	a.WriteByte('"')
 	from := 0
 	for i := range len(text) {

@@ -208,8 +208,8 @@ var errTries = errors.New("tries alone")
 // A list of values is the text of a server's array.
 func TestArrays(t *testing.T) {
 	t.Parallel()
-	var a array
-	if got := a.text(); got != "{}" {
+	var a arrays
+	if got := a.end(); got != "{}" {
 		t.Errorf("an empty one is %s", got)
 	}
 	for _, v := range []any{nil, "", `a"b\c,{}`, int64(-7), 42, true, false, 1.5,
@@ -217,7 +217,7 @@ func TestArrays(t *testing.T) {
 		a.add(v)
 	}
 	want := `{NULL,"","a\"b\\c,{}",-7,42,true,false,1.5,"2026-03-01T11:00:00.000001Z"}`
-	if diff := cmp.Diff(want, a.text()); diff != "" {
+	if diff := cmp.Diff(want, a.end()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -34,6 +34,7 @@ type builder struct {
 	key    shape
 	silent bool // the text is known
 	args   []any
+	arrays arrays   // of several writes
 	names  []string // of the batch's columns, quoted
 	types  []string
 }
@@ -46,10 +47,12 @@ type cells struct {
 	values, old, event, outbox             []string // old: created_at and updated_at first
 }
 
-// composed is a text that is kept, with the bits of the event's columns that are cells.
+// composed is a text that is kept, with the bits of the event's columns that are cells, and how
+// many bytes the values of each write took in arrays when it was made.
 type composed struct {
 	text string
 	args int
+	size int
 	sent uint32
 }
 
@@ -82,12 +85,14 @@ func (t *table) compose(how extent, writes ...*driver.Write) (string, []any) {
 		made = known.(composed)
 	}
 	b.args = make([]any, 0, made.args)
+	b.arrays.Grow(made.size * len(b.writes))
 	c := b.send(&made)
 	if b.key.many {
 		b.args = append(b.args, int64(len(b.writes)))
 	}
 	if !silent {
 		made.text, made.args = b.text(&c), len(b.args)
+		made.size = b.arrays.Len() * 9 / 8 / len(b.writes) // numbers grow
 		t.texts.Store(b.key, made)
 		t.kept.Add(1)
 	}
@@ -104,14 +109,10 @@ func (b *builder) cell(prefix, name string, kind driver.Kind, value func(i int) 
 		}
 		return b.t.dialect.cast(b.t.dialect.placeholder(len(b.args)), kind)
 	}
-	var a array
 	for i := range b.writes {
-		a.add(value(i))
-		if i == 0 { // the others are mostly as long
-			a.Grow(len(b.writes) * (a.Len() + 2))
-		}
+		b.arrays.add(value(i))
 	}
-	b.args = append(b.args, a.text())
+	b.args = append(b.args, b.arrays.end())
 	if b.silent {
 		return ""
 	}
