@@ -5,5 +5,5 @@
 // package fsmtest in the repository of each user.
 //
 // Both take the table and the driver of a generated test file, and both judge by
-// runtime/internal/oracle.
+// runtime/internal/oracle. What a store holds after many calls is known by runtime/internal/world.
 package enginetest

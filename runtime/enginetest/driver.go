@@ -7,25 +7,25 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
-	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // What a generated file with adapters names.
 type (
 	// Engine is what of an opened machine the suites call, besides its operations.
-	Engine[R any] = oracle.Engine[R]
+	Engine[R any] = world.Engine[R]
 	// Ways are further ways to call one operation.
-	Ways[R any] = oracle.Ways[R]
+	Ways[R any] = world.Ways[R]
 	// Lookup is a question of the application.
-	Lookup = oracle.Lookup
+	Lookup = world.Lookup
 	// Find is how the suites reach a look-up.
-	Find[R any] = oracle.Find[R]
+	Find[R any] = world.Find[R]
 	// Holding is what a handle shows of its record.
-	Holding[R any] = oracle.Holding[R]
+	Holding[R any] = world.Holding[R]
 	// Working is how workers are made.
-	Working[R any] = oracle.Working[R]
+	Working[R any] = world.Working[R]
 	// Work is what a worker is told to do with what it holds.
-	Work[R any] = oracle.Work[R]
+	Work[R any] = world.Work[R]
 )
 
 // Join adapts the method In of a machine.

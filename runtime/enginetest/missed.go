@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // Missed tells what the tests of a table would fail for before they ask anything of
@@ -11,7 +12,7 @@ import (
 // meets although the table does not say that there is none, and what the table denies
 // although a case meets it.
 func Missed(t oracle.Table) ([]string, error) {
-	m, err := oracle.Compile(t)
+	m, err := world.Compile(t)
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +22,7 @@ func Missed(t oracle.Table) ([]string, error) {
 		for _, from := range starts(m, o) {
 			for c := range m.Cases(o, from) {
 				v := m.Decide(o, c.Row, c.Call)
-				if from == nil || m.Lawful(c.Row) {
+				if from == nil || m.MustHold(c.Row) {
 					ways[v.Way]++
 					if len(v.Failing) == 1 {
 						alone[v.Failing[0]] = true

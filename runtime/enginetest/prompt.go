@@ -14,13 +14,14 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // prompt is a hand at the SQL prompt of a store's database: it writes past the
 // engine and past the store.
 type prompt struct {
 	t       *testing.T
-	m       *oracle.Model
+	m       *world.Model
 	dialect string
 	tx      *sql.Tx
 	bare    bool // the triggers are gone
@@ -35,7 +36,7 @@ var errTakenBack = errors.New("fsmtest: everything is taken back")
 // which leaves no trace. What prepare does before is committed: after a change
 // of the schema in its own transaction SQLite would read all of it anew for each
 // attempt.
-func atPrompt[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, rows []driver.Row, prepare, attack func(*prompt)) {
+func atPrompt[R any](s *world.Suite[R], t *testing.T, st world.Store, rows []driver.Row, prepare, attack func(*prompt)) {
 	t.Helper()
 	store := st.Open(t)
 	db, ok := store.(driver.Transactional[*sql.Tx])
@@ -181,7 +182,7 @@ func (p *prompt) literal(v any) string {
 		if p.dialect == "sqlite" {
 			return fmt.Sprint(v.UnixMicro())
 		}
-		return "timestamptz " + quoteText(oracle.TimeText(v))
+		return "timestamptz " + quoteText(v.UTC().Format("2006-01-02T15:04:05.000000Z"))
 	}
 	return fmt.Sprint(v)
 }

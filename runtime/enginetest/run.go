@@ -1,35 +1,34 @@
 package enginetest
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
-	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // Run runs what fsmtest.Run leaves out, over the same table and the same driver; engine
 // is what only these suites call, and lookups are those of the specification.
 func Run[R any](t *testing.T, table fsmtest.Table, d fsmtest.Driver[R], engine func(machine any) *Engine[R], lookups ...Lookup) {
 	t.Helper()
-	m, err := oracle.Compile(table)
+	m, err := world.Compile(table)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.Lookups = lookups
-	d.Engine, d.Stores = engine, slices.Clone(d.Stores)
-	for i, st := range d.Stores {
-		d.Stores[i].Shared = shared[st.Name]
+	s := &world.Suite[R]{M: m, D: d, Engine: engine}
+	for _, st := range d.Stores {
+		s.Stores = append(s.Stores, world.Store{Name: st.Name, Open: st.Open, Shared: shared[st.Name]})
 	}
-	s := &oracle.Suite[R]{M: m, D: d}
 	if *traceFile != "" {
-		trace(&oracle.Suite[R]{M: m, D: d}, t)
+		traced := *s
+		trace(&traced, t)
 	}
 	t.Run("records", func(t *testing.T) { records(s, t) })
 	t.Run("schema", func(t *testing.T) { schema(s, t) })
 	t.Run("queries", func(t *testing.T) { queries(s, t) })
 	t.Run("imports", func(t *testing.T) { imports(s, t) })
-	for _, st := range append([]fsmtest.Store{oracle.Memory}, d.Stores...) {
+	for _, st := range append([]world.Store{world.Memory}, s.Stores...) {
 		t.Run(st.Name, durable(s, st))
 	}
 	t.Logf("%s: engine: %d durable cases, %d attempts past the engine", table.Machine, s.DurableCount, s.PromptCount)

@@ -8,10 +8,11 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // batches runs the forms for many: each item as if it came alone.
-func batches[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func batches[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	for _, o := range s.M.Ops {
 		t.Run(o.Name, func(t *testing.T) {
 			h := s.NewHarness(t, st)
@@ -57,7 +58,7 @@ func batches[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 				at, calls = append(at, fsm.Ref{ID: c.Row.ID, Rev: 1}), append(calls, c.Call)
 			}
 			for _, what := range []string{"many", "many, again"} {
-				var want []oracle.Expected
+				var want []world.Expected
 				trial := h.W.Clone()
 				for i := range calls {
 					if o.Creates {
@@ -66,7 +67,7 @@ func batches[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 						want = append(want, trial.Call(o, at[i].Ref().ID, at[i].Ref().Rev, calls[i]))
 					}
 				}
-				if slices.ContainsFunc(want, func(e oracle.Expected) bool { return e.Code != "" }) {
+				if slices.ContainsFunc(want, func(e world.Expected) bool { return e.Code != "" }) {
 					refusedBatch(h, what, o, at, calls)
 					return
 				}
@@ -86,11 +87,11 @@ func batches[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 
 // refusedBatch runs a batch whose items get in each other's way: they set the same
 // value where one is unique. Nothing is written.
-func refusedBatch[R any](h *oracle.Harness[R], what string, o *oracle.Op, at []fsm.Target, calls []oracle.Call) {
+func refusedBatch[R any](h *world.Harness[R], what string, o *oracle.Op, at []fsm.Target, calls []oracle.Call) {
 	h.T.Helper()
 	ran := len(h.Fx.Done())
 	_, err := h.D.Many(h.Ctx, o.Name, at, calls)
-	h.Fx.Settle(ran, 0)
+	world.Settle(h.Fx, ran, 0)
 	if !errors.As(err, new(*fsm.Refusal)) {
 		h.T.Errorf("%s: %s: %v, want a refusal: one item gets in the way of another", what, o.Name, err)
 	}
@@ -98,7 +99,7 @@ func refusedBatch[R any](h *oracle.Harness[R], what string, o *oracle.Op, at []f
 }
 
 // brokenBatch runs a batch whose last item is refused: nothing is written.
-func brokenBatch[R any](h *oracle.Harness[R], o *oracle.Op, at []fsm.Target, calls []oracle.Call) {
+func brokenBatch[R any](h *world.Harness[R], o *oracle.Op, at []fsm.Target, calls []oracle.Call) {
 	h.T.Helper()
 	last := len(calls) - 1
 	if last < 1 {
@@ -121,7 +122,7 @@ func brokenBatch[R any](h *oracle.Harness[R], o *oracle.Op, at []fsm.Target, cal
 	}
 	ran := len(h.Fx.Done())
 	_, err := h.D.Many(h.Ctx, o.Name, at, calls)
-	h.Fx.Settle(ran, 0)
+	world.Settle(h.Fx, ran, 0)
 	if want := map[bool]error{true: fsm.ErrExists, false: fsm.ErrNotFound}[o.Creates]; err == nil || o.Dedupe == "" && !o.Creates && !errors.Is(err, want) && !errors.As(err, new(*fsm.Refusal)) {
 		h.T.Errorf("many with one that cannot be: %v, want a refusal", err)
 	}
@@ -129,7 +130,7 @@ func brokenBatch[R any](h *oracle.Harness[R], o *oracle.Op, at []fsm.Target, cal
 }
 
 // allExist reports whether every creation finds a record that is there.
-func allExist[R any](h *oracle.Harness[R], o *oracle.Op, calls []oracle.Call) bool {
+func allExist[R any](h *world.Harness[R], o *oracle.Op, calls []oracle.Call) bool {
 	trial := h.W.Clone()
 	return !slices.ContainsFunc(calls, func(c oracle.Call) bool { return !trial.Create(o, c).Existing })
 }

@@ -11,10 +11,11 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // seed puts records into store and model. They have revision 1.
-func seed[R any](h *oracle.Harness[R], rows ...driver.Row) {
+func seed[R any](h *world.Harness[R], rows ...driver.Row) {
 	h.T.Helper()
 	if err := oracle.Seed(h.Ctx, h.Store, h.S.D.Descriptor.Schema, rows...); err != nil {
 		h.T.Fatal(err)
@@ -23,13 +24,13 @@ func seed[R any](h *oracle.Harness[R], rows ...driver.Row) {
 		r.Rev = 1
 		h.W.Seed(r)
 		if h.Note != nil {
-			h.Note(oracle.Step[R]{Kind: "seed", Row: r})
+			h.Note(world.Step[R]{Kind: "seed", Row: r})
 		}
 	}
 }
 
 // rows returns copies, which the caller may change.
-func rows(k *oracle.MadeUp, name string, find func() []driver.Row) []driver.Row {
+func rows(k *world.MadeUp, name string, find func() []driver.Row) []driver.Row {
 	k.Mu.Lock()
 	rows, ok := k.Known[name]
 	k.Mu.Unlock()
@@ -50,13 +51,14 @@ func rows(k *oracle.MadeUp, name string, find func() []driver.Row) []driver.Row 
 }
 
 // durable runs the suites of the durable layer over one store.
-func durable[R any](s *oracle.Suite[R], st oracle.Store) func(*testing.T) {
+func durable[R any](s *world.Suite[R], st world.Store) func(*testing.T) {
 	return func(t *testing.T) {
 		if s.D.Descriptor.Schema.SQL[st.Name] != "" { // it keeps the records in a database
 			st.Open(t) // where there is no server for it, all is skipped here, and said once
 			t.Run("prompt", func(t *testing.T) { promptOf(s, t, st) })
 			t.Run("plans", func(t *testing.T) { plans(s, t, st) })
 		}
+		t.Run("walks", func(t *testing.T) { s.Walks(t, st) })
 		t.Run("transitions", func(t *testing.T) { transitions(s, t, st) })
 		t.Run("creations", func(t *testing.T) { creations(s, t, st) })
 		t.Run("others", func(t *testing.T) { others(s, t, st) })
@@ -76,7 +78,7 @@ func durable[R any](s *oracle.Suite[R], st oracle.Store) func(*testing.T) {
 }
 
 // groupRules lists the fields by which records are grouped or unique, rule by rule.
-func groupRules(m *oracle.Model) [][]string {
+func groupRules(m *world.Model) [][]string {
 	var rules [][]string
 	for _, u := range m.Uniques {
 		rules = append(rules, oracle.List(u.Fields))
@@ -100,7 +102,7 @@ func groupRules(m *oracle.Model) [][]string {
 }
 
 // grouped lists the fields that stand in some rule.
-func grouped(m *oracle.Model) map[string]bool {
+func grouped(m *world.Model) map[string]bool {
 	g := map[string]bool{}
 	for _, rule := range groupRules(m) {
 		for _, name := range rule {
@@ -113,7 +115,7 @@ func grouped(m *oracle.Model) map[string]bool {
 // apart gives a case texts of its own in the fields by which records are
 // grouped, so that cases in one store do not meet. It reports whether that
 // keeps it apart in every group.
-func apart(m *oracle.Model, o *oracle.Op, c *oracle.Case, n int) bool {
+func apart(m *world.Model, o *oracle.Op, c *oracle.Case, n int) bool {
 	own := fmt.Sprintf(" #%d", n)
 	for name := range grouped(m) {
 		mark(m, o, c, name, own)
@@ -136,7 +138,7 @@ func apart(m *oracle.Model, o *oracle.Op, c *oracle.Case, n int) bool {
 }
 
 // mark gives a case a text of its own in one field.
-func mark(m *oracle.Model, o *oracle.Op, c *oracle.Case, name, own string) {
+func mark(m *world.Model, o *oracle.Op, c *oracle.Case, name, own string) {
 	f := m.FieldByName[name]
 	if f.Kind != driver.KindString {
 		return
@@ -167,7 +169,7 @@ const refusedLimit = 12
 
 // tried are the states in which an operation is tried over a store: those in which it
 // does something, and of the others some, each operation beginning at another one.
-func tried(m *oracle.Model, o *oracle.Op) []*oracle.StateInfo {
+func tried(m *world.Model, o *oracle.Op) []*oracle.StateInfo {
 	var list []*oracle.StateInfo
 	refused, first := 0, slices.Index(m.Ops, o)
 	for i := range m.StateOrder {
@@ -188,7 +190,7 @@ const othersLimit = 12
 // transitions runs every operation on a record in its states: the outcome, the
 // stored record and the log must be as decided; then the call comes again, and
 // other calls come under its request id.
-func transitions[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func transitions[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	for _, o := range s.M.Ops {
 		if o.Creates {
 			continue
@@ -215,7 +217,7 @@ func transitions[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 	}
 }
 
-func transition[R any](h *oracle.Harness[R], what string, o *oracle.Op, c oracle.Case) {
+func transition[R any](h *world.Harness[R], what string, o *oracle.Op, c oracle.Case) {
 	h.T.Helper()
 	seed(h, c.Row)
 	ref := fsm.Ref{ID: c.Row.ID, Rev: 1}
@@ -325,7 +327,7 @@ func transition[R any](h *oracle.Harness[R], what string, o *oracle.Op, c oracle
 
 // unfit returns a call with an input that its operation cannot take; false where
 // it takes whatever can be written.
-func unfit(m *oracle.Model, o *oracle.Op, c oracle.Call) (oracle.Call, bool) {
+func unfit(m *world.Model, o *oracle.Op, c oracle.Call) (oracle.Call, bool) {
 	for _, in := range o.InputList {
 		for _, v := range []any{"", time.Time{}, int64(-1), int64(1 << 40)} {
 			fits := false
@@ -361,7 +363,7 @@ func or2(a, b any) any {
 }
 
 // creations makes records in every way, again, and over others.
-func creations[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func creations[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	for _, o := range s.M.Ops {
 		if !o.Creates {
 			continue

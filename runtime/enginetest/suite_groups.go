@@ -8,12 +8,13 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // others runs the operations that look at other records, or that lead into a
 // state in which something is unique, with the other records in every state,
 // in the same group and in another one, one too few, just enough and too many.
-func others[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func others[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	for _, o := range s.M.Ops {
 		if !looksAround(s.M, o) {
 			continue
@@ -51,7 +52,7 @@ const (
 )
 
 // wheres lists the groups that the others are put into.
-func wheres(m *oracle.Model, o *oracle.Op) []string {
+func wheres(m *world.Model, o *oracle.Op) []string {
 	if !o.Creates && regroups(m, o) {
 		return []string{sameGroup, otherGroup, nextGroup}
 	}
@@ -59,7 +60,7 @@ func wheres(m *oracle.Model, o *oracle.Op) []string {
 }
 
 // regroups reports whether an operation changes a field of a group.
-func regroups(m *oracle.Model, o *oracle.Op) bool {
+func regroups(m *world.Model, o *oracle.Op) bool {
 	groups := grouped(m)
 	in := func(e oracle.EffectSet) bool {
 		return slices.ContainsFunc(e.Set, func(a oracle.Assign) bool { return groups[a.Field] }) ||
@@ -69,7 +70,7 @@ func regroups(m *oracle.Model, o *oracle.Op) bool {
 }
 
 // looksAround reports whether what the operation does depends on other records.
-func looksAround(m *oracle.Model, o *oracle.Op) bool {
+func looksAround(m *world.Model, o *oracle.Op) bool {
 	if slices.ContainsFunc(o.Guards, func(g *oracle.GuardInfo) bool { return g.Fewer > 0 }) || regroups(m, o) {
 		return true
 	}
@@ -84,7 +85,7 @@ func looksAround(m *oracle.Model, o *oracle.Op) bool {
 }
 
 // targets lists the states that an operation can lead to.
-func targets(m *oracle.Model, o *oracle.Op) []string {
+func targets(m *world.Model, o *oracle.Op) []string {
 	var names []string
 	for from, c := range o.Cells {
 		if c.Kind == oracle.CellMove {
@@ -109,7 +110,7 @@ func targets(m *oracle.Model, o *oracle.Op) []string {
 const crowdLimit = 5
 
 // crowds lists how many other records there are to be.
-func crowds(m *oracle.Model, o *oracle.Op) []int {
+func crowds(m *world.Model, o *oracle.Op) []int {
 	list := []int{1}
 	for _, g := range o.Guards {
 		if g.Fewer > 1 && g.Fewer <= crowdLimit {
@@ -122,7 +123,7 @@ func crowds(m *oracle.Model, o *oracle.Op) []int {
 
 // crowded runs the operation once, with k others in a state. Records and groups
 // bear the number n, so that they do not meet those of other runs.
-func crowded[R any](h *oracle.Harness[R], n int, o *oracle.Op, c oracle.Case, other *oracle.StateInfo, k int, where string) {
+func crowded[R any](h *world.Harness[R], n int, o *oracle.Op, c oracle.Case, other *oracle.StateInfo, k int, where string) {
 	h.T.Helper()
 	what := fmt.Sprintf("with %d others in %s, %s", k, other.Name, where)
 	id := fmt.Sprintf("record-%d", n)
@@ -194,7 +195,7 @@ func crowded[R any](h *oracle.Harness[R], n int, o *oracle.Op, c oracle.Case, ot
 }
 
 // number gives a record the next number of its group in every sequence.
-func number(w *oracle.World, r *driver.Row) {
+func number(w *world.World, r *driver.Row) {
 	r.Values = slices.Clone(r.Values)
 	for _, f := range w.M.FieldByName {
 		if f.Kind == driver.KindSequence {
@@ -204,7 +205,7 @@ func number(w *oracle.World, r *driver.Row) {
 }
 
 // numberOf gives a record this number in every sequence.
-func numberOf(m *oracle.Model, r *driver.Row, n int64) {
+func numberOf(m *world.Model, r *driver.Row, n int64) {
 	r.Values = slices.Clone(r.Values)
 	for _, f := range m.FieldByName {
 		if f.Kind == driver.KindSequence {
@@ -214,7 +215,7 @@ func numberOf(m *oracle.Model, r *driver.Row, n int64) {
 }
 
 // dedupeBroken reports whether a record has the dedupe fields of another one.
-func dedupeBroken(w *oracle.World, r driver.Row) bool {
+func dedupeBroken(w *world.World, r driver.Row) bool {
 	return slices.ContainsFunc(w.M.Ops, func(o *oracle.Op) bool {
 		return o.Dedupe != "" && len(w.Others(o.Dedupe, o.DedupeIn, r)) > 0
 	})
@@ -222,7 +223,7 @@ func dedupeBroken(w *oracle.World, r driver.Row) bool {
 
 // soundRow is a record in a state that breaks no rule: one that is found, or that of
 // the table.
-func soundRow(m *oracle.Model, st *oracle.StateInfo) (driver.Row, bool) {
+func soundRow(m *world.Model, st *oracle.StateInfo) (driver.Row, bool) {
 	rows := rows(&m.Made, st.Name, func() []driver.Row {
 		if r, ok := newSoundRow(m, st); ok {
 			return []driver.Row{r}
@@ -235,7 +236,7 @@ func soundRow(m *oracle.Model, st *oracle.StateInfo) (driver.Row, bool) {
 	return rows[0], true
 }
 
-func newSoundRow(m *oracle.Model, st *oracle.StateInfo) (driver.Row, bool) {
+func newSoundRow(m *world.Model, st *oracle.StateInfo) (driver.Row, bool) {
 	if row, ok := m.RowIn(st, true); ok {
 		return row, true
 	}

@@ -7,12 +7,13 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // handles runs what handles offer: what a handle shows is the record, its calls
 // do what the machine's do, and the type of each result is that of the state
 // that the record has come to.
-func handles[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func handles[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	if s.NewHarness(t, st).D.Hold == nil {
 		t.Skip("the machine has no handles: its calls name no revision, or no caller does anything with what is made")
 	}
@@ -39,7 +40,7 @@ func handles[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 }
 
 // holdings looks at what the handle of a record in each state shows.
-func holdings[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func holdings[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	h := s.NewHarness(t, st)
 	for n, from := range s.M.StateOrder {
 		row, ok := soundRow(s.M, from)
@@ -71,7 +72,7 @@ func holdings[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 }
 
 // enter makes records by the machine as an actor has it.
-func enter[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *oracle.Op) {
+func enter[R any](s *world.Suite[R], t *testing.T, st world.Store, o *oracle.Op) {
 	for n, c := range s.M.ByWay(o, nil) {
 		for _, named := range []bool{true, false} {
 			if named && s.M.RequestID == "none" {
@@ -86,7 +87,7 @@ func enter[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *oracle.O
 	}
 }
 
-func enterOne[R any](h *oracle.Harness[R], what string, o *oracle.Op, call oracle.Call, named bool) {
+func enterOne[R any](h *world.Harness[R], what string, o *oracle.Op, call oracle.Call, named bool) {
 	h.T.Helper()
 	ran := len(h.Fx.Done())
 	if named {
@@ -97,7 +98,7 @@ func enterOne[R any](h *oracle.Harness[R], what string, o *oracle.Op, call oracl
 	if err == nil {
 		out = outs[0]
 	} else {
-		h.Fx.Settle(ran, 0)
+		world.Settle(h.Fx, ran, 0)
 	}
 	if !named {
 		call.RequestID = made(out)
@@ -116,7 +117,7 @@ func made[R any](out fsm.Outcome[R]) string {
 }
 
 // enterPicks picks by the machine as an actor has it, one and several at once.
-func enterPicks[R any](h *oracle.Harness[R], o *oracle.Op) {
+func enterPicks[R any](h *world.Harness[R], o *oracle.Op) {
 	h.T.Helper()
 	do := h.D.Operations[o.Name]
 	own := do.Pick
@@ -149,7 +150,7 @@ func enterPicks[R any](h *oracle.Harness[R], o *oracle.Op) {
 
 // heldCalls calls an operation by the handle of a record in each state that
 // offers it.
-func heldCalls[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *oracle.Op) {
+func heldCalls[R any](s *world.Suite[R], t *testing.T, st world.Store, o *oracle.Op) {
 	h := s.NewHarness(t, st)
 	n := 0
 	for _, name := range s.M.Allowed(o) {
@@ -166,7 +167,7 @@ func heldCalls[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *orac
 	s.DurableCount += n
 }
 
-func heldCall[R any](h *oracle.Harness[R], what string, o *oracle.Op, c oracle.Case) {
+func heldCall[R any](h *world.Harness[R], what string, o *oracle.Op, c oracle.Case) {
 	h.T.Helper()
 	seed(h, c.Row)
 	rec, err := h.S.D.Descriptor.Decode(h.W.Rows[c.Row.ID])
@@ -177,7 +178,7 @@ func heldCall[R any](h *oracle.Harness[R], what string, o *oracle.Op, c oracle.C
 	ran := len(h.Fx.Done())
 	got, end, err := h.D.Operations[o.Name].Held(h.Ctx, h.D.Hold(rec, call.Actor).Handle, call)
 	if err != nil {
-		h.Fx.Settle(ran, 0)
+		world.Settle(h.Fx, ran, 0)
 	}
 	if h.M.RequestID != "none" {
 		call.RequestID = made(got)

@@ -11,6 +11,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // importsIn is how many sound records are imported in each state, and how many that are not.
@@ -18,11 +19,11 @@ const importsIn = 4
 
 // imports runs importsTo over every store that the machine has a schema for. One whose effects
 // are part of transactions opens over the stores of its tests only.
-func imports[R any](s *oracle.Suite[R], t *testing.T) {
+func imports[R any](s *world.Suite[R], t *testing.T) {
 	bound := slices.ContainsFunc(s.M.Ops, func(o *oracle.Op) bool { return o.Atomic })
-	for _, st := range append([]oracle.Store{oracle.Memory}, strict...) {
-		tested := slices.ContainsFunc(s.D.Stores, func(o oracle.Store) bool { return o.Name == st.Name })
-		if st.Name == oracle.Memory.Name || tested || !bound && s.D.Descriptor.Schema.SQL[st.Name] != "" {
+	for _, st := range append([]world.Store{world.Memory}, strict...) {
+		tested := slices.ContainsFunc(s.Stores, func(o world.Store) bool { return o.Name == st.Name })
+		if st.Name == world.Memory.Name || tested || !bound && s.D.Descriptor.Schema.SQL[st.Name] != "" {
 			t.Run(st.Name, func(t *testing.T) { importsTo(s, t, st) })
 		}
 	}
@@ -30,7 +31,7 @@ func imports[R any](s *oracle.Suite[R], t *testing.T) {
 
 // importsTo takes made-up records of every state over from elsewhere: those that keep the
 // rules of their state, and others.
-func importsTo[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func importsTo[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	h := s.NewHarness(t, st)
 	var taken []driver.Row
 	should := map[string]int{} // by record: what an audit has to warn of
@@ -69,7 +70,7 @@ func importsTo[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 }
 
 // verdict is what an import of a record has to say, after those that were taken.
-func verdict(m *oracle.Model, r driver.Row, taken []driver.Row) error {
+func verdict(m *world.Model, r driver.Row, taken []driver.Row) error {
 	switch {
 	case unwritten(m, r):
 		return fsm.ErrInvalidInput
@@ -82,7 +83,7 @@ func verdict(m *oracle.Model, r driver.Row, taken []driver.Row) error {
 }
 
 // enters imports a record and compares what became of it with what should.
-func enters[R any](h *oracle.Harness[R], r driver.Row, want error) bool {
+func enters[R any](h *world.Harness[R], r driver.Row, want error) bool {
 	h.T.Helper()
 	h.S.DurableCount++
 	rec, err := h.S.D.Descriptor.Decode(r)
@@ -90,7 +91,7 @@ func enters[R any](h *oracle.Harness[R], r driver.Row, want error) bool {
 		h.T.Fatal(err)
 	}
 	call := fsm.Call{RequestID: h.RequestID(), Actor: "importer", Reason: "moves in"}
-	first, err := h.D.Import(h.Ctx, rec, call)
+	first, err := h.D.Core.Import(h.Ctx, rec, call)
 	if want != nil {
 		if !errors.Is(err, want) {
 			h.T.Errorf("%s of %v: %v, want %v", r.State, r.Values, err, want)
@@ -108,7 +109,7 @@ func enters[R any](h *oracle.Harness[R], r driver.Row, want error) bool {
 	if stored, err := h.D.Record(h.Ctx, r.ID); err != nil || !h.S.D.Equal(stored, first.Record) {
 		h.T.Errorf("%s is stored as %v, %v, want %v", r.ID, stored, err, first.Record)
 	}
-	again, err := h.D.Import(h.Ctx, rec, call)
+	again, err := h.D.Core.Import(h.Ctx, rec, call)
 	if call.RequestID == "" {
 		if !errors.Is(err, fsm.ErrExists) {
 			h.T.Errorf("%s again: %v, want ErrExists", r.ID, err)
@@ -120,7 +121,7 @@ func enters[R any](h *oracle.Harness[R], r driver.Row, want error) bool {
 }
 
 // broken returns made-up records in a state that break a MUST of it.
-func broken(m *oracle.Model, st *oracle.StateInfo) []driver.Row {
+func broken(m *world.Model, st *oracle.StateInfo) []driver.Row {
 	rows := recordsIn(m, st, 16*importsIn)
 	for i := range rows {
 		rows[i].ID, rows[i].UpdatedAt = "broken", rows[i].CreatedAt
@@ -130,7 +131,7 @@ func broken(m *oracle.Model, st *oracle.StateInfo) []driver.Row {
 }
 
 // unwritten reports whether a record has a value that no input can bring.
-func unwritten(m *oracle.Model, r driver.Row) bool {
+func unwritten(m *world.Model, r driver.Row) bool {
 	return slices.ContainsFunc(m.Order, func(name string) bool {
 		f := m.FieldByName[name]
 		switch v := r.Values[f.Index].(type) {

@@ -5,12 +5,13 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // storedInputs makes the same calls through the durable layer, where the engine
 // looks at them before the record is read: the refusal is as good as that of
 // the pure method, and nothing is written.
-func storedInputs[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func storedInputs[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	for _, o := range s.M.Ops {
 		t.Run(o.Name, func(t *testing.T) {
 			h := s.NewHarness(t, st)
@@ -26,7 +27,7 @@ func storedInputs[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 				seed(h, c.Row)
 			}
 			logged := len(h.W.Log)
-			s.BadCalls(o, c, func(what string, call oracle.Call) {
+			s.M.BadCalls(o, c, func(what string, call oracle.Call) {
 				accepted := len(h.W.Log) > logged // the last one
 				switch {
 				case o.Creates && call.ID == "": // the engine makes one

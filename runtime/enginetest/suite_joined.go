@@ -10,17 +10,18 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // joined runs every operation within a transaction of the caller's own: what is
 // done is seen there and nowhere else, is gone after a rollback, stands after a
 // commit, and is found again by the same transaction made once more.
-func joined[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func joined[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	if st.Shared == nil {
 		t.Skip("the store has no transactions of a caller's own")
 	}
-	var begin oracle.Begin
-	h := s.NewHarness(t, oracle.Store{Name: st.Name, Open: func(t *testing.T) fsm.Store {
+	var begin world.Begin
+	h := s.NewHarness(t, world.Store{Name: st.Name, Open: func(t *testing.T) fsm.Store {
 		store, b := st.Shared(t)
 		begin = b
 		return store
@@ -67,7 +68,7 @@ func joined[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 		how := tx.Commit
 		if end == "rolled back" {
 			how, h.W, h.Known = tx.Rollback, before, nil
-			h.Fx.Settle(ran, 0)
+			world.Settle(h.Fx, ran, 0)
 		}
 		if err := how(); err != nil {
 			t.Fatalf("%s: its end: %v", what, err)
@@ -79,7 +80,7 @@ func joined[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 }
 
 // strangers offers what is no transaction of the machine's store.
-func strangers[R any](h *oracle.Harness[R], st oracle.Store) {
+func strangers[R any](h *world.Harness[R], st world.Store) {
 	h.T.Helper()
 	if d, err := h.D.In(h.Ctx, fsm.Joined{}); err == nil || d != nil {
 		h.T.Errorf("In without a transaction: %v, want an error and no machine", err)
@@ -99,7 +100,7 @@ func strangers[R any](h *oracle.Harness[R], st oracle.Store) {
 }
 
 // notJoined asks a joined machine for what runs transactions of its own.
-func notJoined[R any](h *oracle.Harness[R], tx oracle.Tx) {
+func notJoined[R any](h *world.Harness[R], tx world.Tx) {
 	h.T.Helper()
 	if d, err := h.D.In(h.Ctx, tx.Joined); !errors.Is(err, fsm.ErrJoined) || d != nil {
 		h.T.Errorf("In of a joined machine: %v, want ErrJoined", err)
@@ -123,7 +124,7 @@ type joinedCall struct {
 
 // joinable seeds a record for each operation, and returns the calls that can be
 // made one after the other.
-func joinable[R any](h *oracle.Harness[R]) []joinedCall {
+func joinable[R any](h *world.Harness[R]) []joinedCall {
 	h.T.Helper()
 	var calls []joinedCall
 	for i, o := range h.M.Ops {
@@ -156,7 +157,7 @@ func joinable[R any](h *oracle.Harness[R]) []joinedCall {
 }
 
 // seen reads everything back in the transaction.
-func seen[R any](h *oracle.Harness[R], what string) {
+func seen[R any](h *world.Harness[R], what string) {
 	h.T.Helper()
 	ids := map[string][]string{}
 	for _, id := range oracle.SortedKeys(h.W.Rows) {
@@ -187,7 +188,7 @@ func seen[R any](h *oracle.Harness[R], what string) {
 
 // unseen reads from outside what the transaction has changed: as it was before,
 // or not at all until the transaction ends.
-func unseen[R any](h *oracle.Harness[R], what string, before *oracle.World, alone *oracle.Durable[R]) {
+func unseen[R any](h *world.Harness[R], what string, before *world.World, alone *world.Durable[R]) {
 	h.T.Helper()
 	for _, id := range oracle.SortedKeys(h.W.Rows) {
 		was, there := before.Rows[id]

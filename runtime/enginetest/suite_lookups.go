@@ -8,12 +8,13 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // lookups compares the indexes that a store is told of with the queries that
 // the machine makes often: what is due, what `next` picks, the groups of guards,
 // the key of the projection and `lookup`.
-func lookups[R any](s *oracle.Suite[R], t *testing.T) {
+func lookups[R any](s *world.Suite[R], t *testing.T) {
 	var got []string
 	for _, x := range s.D.Descriptor.Schema.Indexes {
 		var order []string
@@ -32,7 +33,7 @@ func lookupText(name string, columns, order, states []string) string {
 	return fmt.Sprintf("%s: %s; by %s; in %s", name, strings.Join(columns, ", "), strings.Join(order, ", "), strings.Join(states, ", "))
 }
 
-func lookupTexts(m *oracle.Model) []string {
+func lookupTexts(m *world.Model) []string {
 	var want []string
 	for _, o := range m.Ops {
 		var timed []string
@@ -90,7 +91,7 @@ func lookupTexts(m *oracle.Model) []string {
 // them, give one value that the call knows: a mandatory input of the field's own
 // words, the actor or a constant; or of which they say that a key of the order is
 // absent. JSON is not compared by stores.
-func given(m *oracle.Model, o *oracle.Op) []string {
+func given(m *world.Model, o *oracle.Op) []string {
 	facts := slices.Clone(o.WhereFacts)
 	if o.OnRefusal == "" {
 		for _, g := range o.Guards {
@@ -124,7 +125,7 @@ func given(m *oracle.Model, o *oracle.Op) []string {
 	return same
 }
 
-func storedStates(m *oracle.Model, names []string) []string {
+func storedStates(m *world.Model, names []string) []string {
 	var words []string
 	for _, name := range names {
 		words = append(words, m.StateByName[name].StoredName)
@@ -133,7 +134,7 @@ func storedStates(m *oracle.Model, names []string) []string {
 }
 
 // everywhere lists the fields of the unique rules that hold in all states.
-func everywhere(m *oracle.Model) [][]string {
+func everywhere(m *world.Model) [][]string {
 	var rules [][]string
 	for _, u := range m.Uniques {
 		if len(oracle.List(u.In)) == len(m.StateOrder) {
@@ -155,7 +156,7 @@ func everywhere(m *oracle.Model) [][]string {
 
 // uniqueWithin reports whether a unique rule has an index for a group already:
 // the same fields, over the same states or over all.
-func uniqueWithin(m *oracle.Model, fields, in []string) bool {
+func uniqueWithin(m *world.Model, fields, in []string) bool {
 	slices.Sort(in)
 	return slices.ContainsFunc(everywhere(m), func(rule []string) bool { return slices.Equal(rule, fields) }) ||
 		slices.ContainsFunc(m.Uniques, func(u oracle.Unique) bool {
@@ -164,7 +165,7 @@ func uniqueWithin(m *oracle.Model, fields, in []string) bool {
 }
 
 // uniqueFrom reports whether a unique rule over all states begins with the fields.
-func uniqueFrom(m *oracle.Model, fields []string) bool {
+func uniqueFrom(m *world.Model, fields []string) bool {
 	return slices.ContainsFunc(everywhere(m), func(rule []string) bool {
 		return len(rule) >= len(fields) && slices.Equal(rule[:len(fields)], fields)
 	})

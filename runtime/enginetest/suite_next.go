@@ -10,11 +10,12 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // queue seeds records in every state, of which some fit `next` and some do not,
 // in an order that is neither that of their ids nor of their making.
-func queue[R any](h *oracle.Harness[R], o *oracle.Op) {
+func queue[R any](h *world.Harness[R], o *oracle.Op) {
 	h.T.Helper()
 	keys := oracle.List(o.Order)
 	n := 0
@@ -97,7 +98,7 @@ func queue[R any](h *oracle.Harness[R], o *oracle.Op) {
 
 // spread adds n to the numbers by which records are grouped, as far as the state
 // of the record allows.
-func spread(m *oracle.Model, r *driver.Row, n int64) {
+func spread(m *world.Model, r *driver.Row, n int64) {
 	for _, name := range oracle.SortedKeys(grouped(m)) {
 		f := m.FieldByName[name]
 		if before, ok := r.Values[f.Index].(int64); ok && f.Kind == driver.KindInt {
@@ -110,7 +111,7 @@ func spread(m *oracle.Model, r *driver.Row, n int64) {
 
 // together gives a record the texts of one group, in all fields by which records
 // are grouped, as far as its state allows.
-func together(m *oracle.Model, r *driver.Row) {
+func together(m *world.Model, r *driver.Row) {
 	r.Values = slices.Clone(r.Values)
 	for _, name := range oracle.SortedKeys(grouped(m)) {
 		f := m.FieldByName[name]
@@ -124,7 +125,7 @@ func together(m *oracle.Model, r *driver.Row) {
 
 // next lets the store pick: the first in the order, one after the other, until
 // nothing fits; a repeated call gives the same record.
-func next[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func next[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	for _, o := range s.M.Ops {
 		if !o.Picks {
 			continue
@@ -164,7 +165,7 @@ func next[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 
 // pickCall is a call that picks: the inputs of a case that it finds, or else of
 // one that moves.
-func pickCall(m *oracle.Model, o *oracle.Op) oracle.Call {
+func pickCall(m *world.Model, o *oracle.Op) oracle.Call {
 	c := m.BaseCall(o)
 	if o.By == "system" {
 		c.Reason = ""
@@ -192,7 +193,7 @@ func pickCall(m *oracle.Model, o *oracle.Op) oracle.Call {
 
 // pickable is the first case of an operation from a state that moves and that
 // `where` finds; with inputs, among those that have them. It has no others in its groups.
-func pickable(m *oracle.Model, o *oracle.Op, s *oracle.StateInfo, inputs map[string]any) (oracle.Case, bool) {
+func pickable(m *world.Model, o *oracle.Op, s *oracle.StateInfo, inputs map[string]any) (oracle.Case, bool) {
 	dims := slices.DeleteFunc(m.AllowedIn(s, m.Dims(o)), func(d oracle.Dim) bool { return strings.HasPrefix(d.Name, oracle.DimPeers) })
 	for choice := range oracle.Combine(dims, oracle.CellLimit) {
 		c := m.Build(o, s, dims, choice)

@@ -14,6 +14,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // explains is a store that shows the plans of its queries.
@@ -67,9 +68,9 @@ var planWords = map[string]struct {
 // plans looks at how the database finds what the machine asks for again and
 // again: by an index, and in its order. A database that has to read all records
 // for the few that are due gets slower with every record that is done.
-func plans[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func plans[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	w := &watched{plans: map[string]string{}}
-	h := s.NewHarness(t, oracle.Store{Name: st.Name, Open: func(t *testing.T) fsm.Store {
+	h := s.NewHarness(t, world.Store{Name: st.Name, Open: func(t *testing.T) fsm.Store {
 		store, ok := st.Open(t).(explains)
 		if !ok {
 			t.Skip("the store does not show the plans of its queries")
@@ -180,7 +181,7 @@ func equals(plans map[string]string, column string) bool {
 }
 
 // deadlines lists the stored names of the columns that triggers wait for.
-func deadlines(m *oracle.Model) []string {
+func deadlines(m *world.Model) []string {
 	var columns []string
 	for _, o := range m.Ops {
 		for _, text := range o.Triggers {

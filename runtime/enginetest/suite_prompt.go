@@ -7,11 +7,12 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // promptOf tries what the schema of a store has to refuse by itself, and beside
 // each attempt the nearest one that it has to take.
-func promptOf[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func promptOf[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	switch s.M.Enforce {
 	case "none", "checks", "full":
 	default:
@@ -41,7 +42,7 @@ func promptOf[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 
 // recordsIn returns made-up records in a state, those that hold and those that
 // do not; at most limit.
-func recordsIn(m *oracle.Model, st *oracle.StateInfo, limit int) []driver.Row {
+func recordsIn(m *world.Model, st *oracle.StateInfo, limit int) []driver.Row {
 	o := &m.Nothing
 	dims := m.RecordDims(o)
 	var rows []driver.Row
@@ -58,11 +59,11 @@ func recordsIn(m *oracle.Model, st *oracle.StateInfo, limit int) []driver.Row {
 }
 
 // soundIn returns made-up records in a state that break no MUST, the same each time.
-func soundIn(m *oracle.Model, st *oracle.StateInfo, limit int) []driver.Row {
+func soundIn(m *world.Model, st *oracle.StateInfo, limit int) []driver.Row {
 	return rows(&m.Made, fmt.Sprint(st.Name, " ", limit), func() []driver.Row { return newSoundIn(m, st, limit) })
 }
 
-func newSoundIn(m *oracle.Model, st *oracle.StateInfo, limit int) []driver.Row {
+func newSoundIn(m *world.Model, st *oracle.StateInfo, limit int) []driver.Row {
 	rows := slices.DeleteFunc(recordsIn(m, st, 8*limit), func(r driver.Row) bool { return !m.MustHold(r) })
 	if len(rows) == 0 {
 		rows = soundNear(m, st)
@@ -72,7 +73,7 @@ func newSoundIn(m *oracle.Model, st *oracle.StateInfo, limit int) []driver.Row {
 
 // soundNear looks for one record that breaks no MUST, and returns it and those
 // that one other value makes of it.
-func soundNear(m *oracle.Model, st *oracle.StateInfo) []driver.Row {
+func soundNear(m *world.Model, st *oracle.StateInfo) []driver.Row {
 	r, ok := m.RowIn(st, false)
 	if !ok {
 		if r, ok = soundRow(m, st); !ok { // that of the table, where there is one
@@ -92,7 +93,7 @@ func soundNear(m *oracle.Model, st *oracle.StateInfo) []driver.Row {
 }
 
 // valuesOf returns values that a field may be given.
-func valuesOf(m *oracle.Model, f *oracle.FieldInfo) []any {
+func valuesOf(m *world.Model, f *oracle.FieldInfo) []any {
 	for _, d := range m.RecordDims(&m.Nothing) {
 		if d.Name == oracle.DimField+f.Name {
 			values := slices.Clone(d.Values)
@@ -128,7 +129,7 @@ type uniqueKey struct {
 }
 
 // uniqueKeys lists the rules that a unique index keeps.
-func uniqueKeys(m *oracle.Model) []uniqueKey {
+func uniqueKeys(m *world.Model) []uniqueKey {
 	var keys []uniqueKey
 	add := func(name string, fields, states []string) {
 		k := uniqueKey{name: name}
@@ -171,7 +172,7 @@ func (k *uniqueKey) clash(a, b driver.Row) bool {
 }
 
 // clashes lists the rules that two records break.
-func clashes(m *oracle.Model, a, b driver.Row) []string {
+func clashes(m *world.Model, a, b driver.Row) []string {
 	var names []string
 	for _, k := range uniqueKeys(m) {
 		if k.clash(a, b) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // attackKeys writes a second row where one is allowed, and rows that stand
@@ -108,7 +109,7 @@ func (p *prompt) variants(k uniqueKey, st *oracle.StateInfo, like driver.Row, bu
 
 // parted gives a record values of its own where it breaks other rules than k
 // beside another one: in a field that is not of k's key.
-func parted(m *oracle.Model, k uniqueKey, r, beside driver.Row) driver.Row {
+func parted(m *world.Model, k uniqueKey, r, beside driver.Row) driver.Row {
 	for _, o := range uniqueKeys(m) {
 		if o.name == k.name || !o.clash(r, beside) {
 			continue
@@ -154,7 +155,7 @@ func (p *prompt) attackUniques() {
 }
 
 // follows lists the rules that two records break whenever they break k.
-func follows(m *oracle.Model, k uniqueKey) []string {
+func follows(m *world.Model, k uniqueKey) []string {
 	var names []string
 	for _, o := range uniqueKeys(m) {
 		if o.name == k.name {

@@ -7,12 +7,13 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // oneStep is a lawful step of a record: what it was (zero for a creation) and
 // what it becomes.
 type oneStep struct {
-	oracle.Way
+	world.Way
 	before, after driver.Row
 	n             int // of the case of its way
 }
@@ -21,7 +22,7 @@ type oneStep struct {
 // the same step with one fault is refused. Records are made before the triggers
 // that would ask for their history, and so are forged events: a database may
 // have been open at a lower level.
-func attackMoves[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func attackMoves[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	script := s.D.Descriptor.Schema.SQL[st.Name]
 	for i, b := range batchesOf(s.M) {
 		var rows []driver.Row
@@ -49,10 +50,10 @@ func attackMoves[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 
 // steps returns the lawful steps, one for each way in which an operation is
 // decided. A way that no call takes by itself is made up.
-func steps(m *oracle.Model) []oneStep {
+func steps(m *world.Model) []oneStep {
 	var all []oneStep
 	n := 0
-	count := map[oracle.Way]int{}
+	count := map[world.Way]int{}
 	for _, o := range m.Ops {
 		for _, from := range append([]*oracle.StateInfo{nil}, m.StateOrder...) {
 			if (from == nil) != o.Creates {
@@ -66,7 +67,7 @@ func steps(m *oracle.Model) []oneStep {
 				if !oracle.Moves(v) {
 					continue
 				}
-				step := oneStep{Way: oracle.Way{O: o, From: from, To: m.StateOf(v.Row.State)}, before: c.Row, after: v.Row}
+				step := oneStep{Way: world.Way{O: o, From: from, To: m.StateOf(v.Row.State)}, before: c.Row, after: v.Row}
 				step.n = count[step.Way]
 				count[step.Way]++
 				step.before.Rev, step.after.Rev = 1, 2
@@ -77,7 +78,7 @@ func steps(m *oracle.Model) []oneStep {
 			}
 		}
 	}
-	made := func(w oracle.Way, fits func(before, after driver.Row) bool) {
+	made := func(w world.Way, fits func(before, after driver.Row) bool) {
 		for _, r := range soundIn(m, w.From, 100) {
 			if after, ok := fit(m, r, w.To, []*oracle.Op{w.O}); ok && fits(r, after) {
 				n++
@@ -113,7 +114,7 @@ func steps(m *oracle.Model) []oneStep {
 
 // fit returns the record in another state, with no field changed that the
 // operations do not write and no counter or set made less.
-func fit(m *oracle.Model, r driver.Row, to *oracle.StateInfo, ops []*oracle.Op) (driver.Row, bool) {
+func fit(m *world.Model, r driver.Row, to *oracle.StateInfo, ops []*oracle.Op) (driver.Row, bool) {
 	var dims []oracle.Dim
 	for _, name := range m.Order {
 		f := m.FieldByName[name]
@@ -158,7 +159,7 @@ func less(f *oracle.FieldInfo, now, before any) bool {
 }
 
 // batchesOf puts the steps into as few databases as the rules across records allow.
-func batchesOf(m *oracle.Model) [][]oneStep {
+func batchesOf(m *world.Model) [][]oneStep {
 	var all [][]oneStep
 	meet := func(a, b oneStep) bool {
 		for _, x := range []driver.Row{a.before, a.after} {
@@ -242,7 +243,7 @@ func (p *prompt) planCreation(s oneStep, event, row literals) []func() {
 		}
 		strange := forged("forged "+s.after.ID+" "+other.Name, event.with("to_state", quoteText(other.StoredName)))
 		attack("a record with the event of one in "+other.Name, insert(p.records(), strange))
-		begins := slices.ContainsFunc(p.m.AllWays(), func(w oracle.Way) bool { return w.From == nil && w.To == other })
+		begins := slices.ContainsFunc(p.m.AllWays(), func(w world.Way) bool { return w.From == nil && w.To == other })
 		if born, ok := fit(p.m, s.after, other, p.m.Ops); ok && !begins {
 			attack("a record that begins in "+other.Name, insert(p.records(), p.row(born).with("id", strange["id"])))
 		}
@@ -259,7 +260,7 @@ func (p *prompt) attackEvent(s oneStep, event literals) {
 	ways := p.m.AllWays()
 	refused("an event of no operation", event.with("operation", "'no operation'"))
 	for _, o := range p.m.Ops {
-		if !slices.Contains(ways, oracle.Way{O: o, From: s.From, To: s.To}) {
+		if !slices.Contains(ways, world.Way{O: o, From: s.From, To: s.To}) {
 			refused("an event of "+o.Name, event.with("operation", quoteText(o.StoredName)))
 		}
 	}
@@ -267,7 +268,7 @@ func (p *prompt) attackEvent(s oneStep, event literals) {
 		if st != s.From {
 			refused("an event that leaves "+st.Name, event.with("from_state", quoteText(st.StoredName)))
 		}
-		if !slices.Contains(ways, oracle.Way{O: s.O, From: s.From, To: st}) {
+		if !slices.Contains(ways, world.Way{O: s.O, From: s.From, To: st}) {
 			refused("an event that leads to "+st.Name, event.with("to_state", quoteText(st.StoredName)))
 		}
 	}
@@ -322,7 +323,7 @@ func (p *prompt) forge(s oneStep, event literals) []func() {
 			insert(p.events(), by.with("id", quoteText(fmt.Sprintf("double %d of %s", i, id)))),
 			insert(p.events(), by.with("rev", fmt.Sprint(20+i))),
 			insert(p.events(), by.with("rev", "2", "n", fmt.Sprint(20+i), "to_state", event["from_state"])))
-		if slices.Contains(p.m.AllWays(), oracle.Way{O: o, From: s.From, To: s.To}) {
+		if slices.Contains(p.m.AllWays(), world.Way{O: o, From: s.From, To: s.To}) {
 			later := s.after
 			later.Rev = int64(20 + i)
 			if o == s.O {
@@ -400,7 +401,7 @@ func (p *prompt) forgeWriters(s oneStep, event literals) []func() {
 }
 
 // aside returns the same step of another record, in groups of its own.
-func aside(m *oracle.Model, s oneStep, why string) (oneStep, bool) {
+func aside(m *world.Model, s oneStep, why string) (oneStep, bool) {
 	id := why + " of " + s.after.ID
 	other := s
 	other.after = named(s.after, id)
@@ -477,7 +478,7 @@ func (p *prompt) forbiddenMoves(rows []driver.Row) []func() {
 	n := 0
 	for _, from := range p.m.StateOrder {
 		for _, to := range p.m.StateOrder {
-			if slices.ContainsFunc(p.m.AllWays(), func(w oracle.Way) bool { return w.From == from && w.To == to }) {
+			if slices.ContainsFunc(p.m.AllWays(), func(w world.Way) bool { return w.From == from && w.To == to }) {
 				continue
 			}
 			n++
@@ -495,7 +496,7 @@ func (p *prompt) forbiddenMoves(rows []driver.Row) []func() {
 
 // forgery returns a record and what it would become by a move that nothing
 // makes, with nothing else wrong about it, beside the rows that are there.
-func forgery(m *oracle.Model, from, to *oracle.StateInfo, n int, rows []driver.Row) (before, after driver.Row, by *oracle.Op, ok bool) {
+func forgery(m *world.Model, from, to *oracle.StateInfo, n int, rows []driver.Row) (before, after driver.Row, by *oracle.Op, ok bool) {
 	for _, r := range soundIn(m, from, 40) {
 		r.ID, r.Rev = fmt.Sprintf("forger-%d", n), 1
 		for _, name := range m.Order { // apart from all others

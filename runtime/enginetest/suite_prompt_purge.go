@@ -7,6 +7,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // What the log of a purged record has in the place of operations.
@@ -118,7 +119,7 @@ func (p *prompt) attackRemains() {
 
 // attackPurges removes records: only a finished one goes, and only with the mark
 // in its log. What looks like a mark is planted before the triggers are there.
-func attackPurges[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func attackPurges[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	script := s.D.Descriptor.Schema.SQL[st.Name]
 	for _, state := range s.M.StateOrder {
 		rows := soundIn(s.M, state, 1)
@@ -159,7 +160,7 @@ func attackPurges[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 
 // attackStubs makes records whose creation stands in the log as one that was
 // emptied: the id belonged to another record once.
-func attackStubs[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func attackStubs[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	script := s.D.Descriptor.Schema.SQL[st.Name]
 	for _, w := range s.M.AllWays() {
 		if w.From != nil {

@@ -44,7 +44,7 @@ func (p *prompt) attackRecords() {
 				changes = append(changes, func() { p.taken("a change to "+what, change) })
 				continue
 			}
-			what = fmt.Sprintf("a record that breaks %s: %s", oracle.Violations(p.m.Broken(r), p.m), p.m.ShowRow(r))
+			what = fmt.Sprintf("a record that breaks %s: %s", oracle.Violations(p.m.Broken(r), p.m.Model), p.m.ShowRow(r))
 			p.refused(what, text)
 			changes = append(changes, func() { p.refused("a change to "+what, change) })
 		}

@@ -9,13 +9,14 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
 // queries looks at what the durable layer asks a store about other records: a
 // name is the key of a lock in some stores, and a state too many does not show
 // when another guard looks at it first.
-func queries[R any](s *oracle.Suite[R], t *testing.T) {
+func queries[R any](s *world.Suite[R], t *testing.T) {
 	for _, o := range s.M.Ops {
 		if !asks(s.M, o) {
 			continue
@@ -27,7 +28,7 @@ func queries[R any](s *oracle.Suite[R], t *testing.T) {
 					continue
 				}
 				spy := &listening{Store: memstore.New()}
-				h := s.NewHarness(t, oracle.Store{Name: "listening", Open: func(t *testing.T) fsm.Store {
+				h := s.NewHarness(t, world.Store{Name: "listening", Open: func(t *testing.T) fsm.Store {
 					t.Cleanup(func() { spy.Close() })
 					return spy
 				}})
@@ -62,7 +63,7 @@ func queries[R any](s *oracle.Suite[R], t *testing.T) {
 
 // manyOthers makes the call once more for each guard with a large bound, beside as
 // many others as it allows and beside one more: the store says that they are there.
-func manyOthers[R any](s *oracle.Suite[R], h *oracle.Harness[R], spy *listening, o *oracle.Op, c oracle.Case) {
+func manyOthers[R any](s *world.Suite[R], h *world.Harness[R], spy *listening, o *oracle.Op, c oracle.Case) {
 	number := c.Row.Rev
 	for _, g := range o.Guards {
 		if g.Fewer <= crowdLimit {
@@ -95,14 +96,14 @@ func manyOthers[R any](s *oracle.Suite[R], h *oracle.Harness[R], spy *listening,
 }
 
 // asks reports whether an operation must know of other records.
-func asks(m *oracle.Model, o *oracle.Op) bool {
+func asks(m *world.Model, o *oracle.Op) bool {
 	return slices.ContainsFunc(o.Guards, func(g *oracle.GuardInfo) bool { return g.Fewer > 0 }) ||
 		o.Creates && slices.ContainsFunc(m.Order, func(name string) bool { return m.FieldByName[name].Kind == driver.KindSequence })
 }
 
 // asksLater reports whether a step of `then` after an operation asks for a
 // guard's group: that is looked at where its own operation is called.
-func asksLater(m *oracle.Model, o *oracle.Op, name string) bool {
+func asksLater(m *world.Model, o *oracle.Op, name string) bool {
 	seen := map[string]bool{}
 	for next := o.Then; next != "" && !seen[next]; next = m.OpNamed(next).Then {
 		seen[next] = true
@@ -115,7 +116,7 @@ func asksLater(m *oracle.Model, o *oracle.Op, name string) bool {
 
 // questions lists what a store has to be asked for a call: the guards in their
 // order, then the next numbers.
-func questions(m *oracle.Model, o *oracle.Op, c oracle.Case) []driver.PeerQuery {
+func questions(m *world.Model, o *oracle.Op, c oracle.Case) []driver.PeerQuery {
 	r, id := c.Row, c.Row.ID
 	if o.Creates {
 		r, id = m.Blank(c.Call.ID), c.Call.ID

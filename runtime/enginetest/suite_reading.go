@@ -11,11 +11,12 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // reading seeds two records in every state and reads them back in every way;
 // then the audit asks its probes.
-func reading[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func reading[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	if d, err := s.D.Open(t.Context(), st.Open(t), &oracle.Effects{}); !errors.Is(err, fsm.ErrSchemaMismatch) || d != nil {
 		t.Errorf("Open before Migrate: %v, want ErrSchemaMismatch", err)
 	}
@@ -78,7 +79,7 @@ func reading[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 }
 
 // listed compares List and Count for some states.
-func listed[R any](h *oracle.Harness[R], want map[string][]string, asked, states []string) {
+func listed[R any](h *world.Harness[R], want map[string][]string, asked, states []string) {
 	h.T.Helper()
 	var ids, got []string
 	for _, name := range states {
@@ -110,7 +111,7 @@ func listed[R any](h *oracle.Harness[R], want map[string][]string, asked, states
 
 // probed lets the audit ask its probes: one that says no is a finding for each
 // record in the states that name it, and for no other.
-func probed[R any](h *oracle.Harness[R]) {
+func probed[R any](h *world.Harness[R]) {
 	h.T.Helper()
 	names := map[string]bool{"": true}
 	for _, st := range h.M.StateOrder {

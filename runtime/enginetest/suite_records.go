@@ -9,11 +9,12 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // records looks at the way between records and rows: a row that no record can
 // be made of is an error, and two records are equal only when all is equal.
-func records[R any](s *oracle.Suite[R], t *testing.T) {
+func records[R any](s *world.Suite[R], t *testing.T) {
 	base := fullRow(s)
 	t.Run("unknown state", func(t *testing.T) {
 		for _, word := range []string{"", "no_such_state", "State(1)"} {
@@ -109,7 +110,7 @@ func records[R any](s *oracle.Suite[R], t *testing.T) {
 }
 
 // fullRow is a record with a value in every field.
-func fullRow[R any](s *oracle.Suite[R]) driver.Row {
+func fullRow[R any](s *world.Suite[R]) driver.Row {
 	r := s.M.BaseRow(s.M.StateOrder[0])
 	for _, d := range s.M.RecordDims(&oracle.Op{}) {
 		if f := s.M.FieldByName[d.Name[len(oracle.DimField):]]; f != nil {
@@ -125,7 +126,7 @@ func fullRow[R any](s *oracle.Suite[R]) driver.Row {
 }
 
 // changes are the smallest changes of a record, each by its name.
-func changes[R any](s *oracle.Suite[R]) map[string]func(*driver.Row) {
+func changes[R any](s *world.Suite[R]) map[string]func(*driver.Row) {
 	list := map[string]func(*driver.Row){
 		"id":         func(r *driver.Row) { r.ID = "record-2" },
 		"rev":        func(r *driver.Row) { r.Rev++ },

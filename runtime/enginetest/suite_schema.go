@@ -11,11 +11,12 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // starts are the states out of which an operation has a step; nil for a creation,
 // which has one out of none.
-func starts(m *oracle.Model, o *oracle.Op) []*oracle.StateInfo {
+func starts(m *world.Model, o *oracle.Op) []*oracle.StateInfo {
 	if o.Creates {
 		return []*oracle.StateInfo{nil}
 	}
@@ -28,7 +29,7 @@ func starts(m *oracle.Model, o *oracle.Op) []*oracle.StateInfo {
 
 // schema compares what the package tells stores about the machine with the
 // table: not every store makes use of everything, but some store does.
-func schema[R any](s *oracle.Suite[R], t *testing.T) {
+func schema[R any](s *world.Suite[R], t *testing.T) {
 	got, m := s.D.Descriptor.Schema, s.M
 	same := func(what string, want, got any) {
 		if want != got {
@@ -77,7 +78,7 @@ func schema[R any](s *oracle.Suite[R], t *testing.T) {
 
 // operationInfo compares the part of each operation that only refusals and
 // stores look at.
-func operationInfo[R any](s *oracle.Suite[R], t *testing.T) {
+func operationInfo[R any](s *world.Suite[R], t *testing.T) {
 	ops := s.D.Descriptor.Operations
 	if len(ops) != len(s.M.Ops) {
 		t.Fatalf("%d operations, want %d", len(ops), len(s.M.Ops))
@@ -101,7 +102,7 @@ func operationInfo[R any](s *oracle.Suite[R], t *testing.T) {
 
 // moveInfo compares what an audit judges the log by: the moves that the operation
 // makes, and the states in which a call may be recorded only.
-func moveInfo[R any](s *oracle.Suite[R], t *testing.T, o *oracle.Op, got *fsmimpl.Operation[R]) {
+func moveInfo[R any](s *world.Suite[R], t *testing.T, o *oracle.Op, got *fsmimpl.Operation[R]) {
 	moves := map[fsmimpl.Move]bool{}
 	recorded := map[string]bool{}
 	look := func(from string, c oracle.Cell) {
@@ -158,7 +159,7 @@ func moveInfo[R any](s *oracle.Suite[R], t *testing.T, o *oracle.Op, got *fsmimp
 }
 
 // uniques compares the rules that a store has to keep.
-func uniques[R any](s *oracle.Suite[R], t *testing.T) {
+func uniques[R any](s *world.Suite[R], t *testing.T) {
 	m := s.M
 	text := func(name string, columns, states []string) string {
 		slices.Sort(states)

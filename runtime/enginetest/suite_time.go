@@ -9,6 +9,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 func setFail(x *oracle.Effects, effect string, fail bool) {
@@ -23,7 +24,7 @@ func setFail(x *oracle.Effects, effect string, fail bool) {
 // effects runs every operation that has an effect, with an effect that works
 // and with one that fails: an atomic one takes everything with it, another one
 // is delivered again until it works, and then what follows it happens.
-func effects[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func effects[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	for _, o := range s.M.Ops {
 		if o.Effect == "" {
 			continue
@@ -45,7 +46,7 @@ func effects[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 			} else {
 				call.Reason = ""
 			}
-			run := func(what string) oracle.Expected {
+			run := func(what string) world.Expected {
 				if o.Creates {
 					_, want := h.Create(what, o, call)
 					return want
@@ -86,14 +87,14 @@ func effects[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 	}
 }
 
-func fail[R any](h *oracle.Harness[R], effect string, fail bool) {
+func fail[R any](h *world.Harness[R], effect string, fail bool) {
 	setFail(h.Fx, effect, fail)
 	h.W.Fail[effect] = fail
 }
 
 // triggers looks at every deadline: just before it nothing happens, at it the
 // operation runs, without a deadline it never does.
-func triggers[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func triggers[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	for _, o := range s.M.Ops {
 		for _, text := range o.Triggers {
 			if text == "startup" {
@@ -108,7 +109,7 @@ func triggers[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 	}
 }
 
-func trigger[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *oracle.Op, text string, from *oracle.StateInfo) {
+func trigger[R any](s *world.Suite[R], t *testing.T, st world.Store, o *oracle.Op, text string, from *oracle.StateInfo) {
 	h := s.NewHarness(t, st)
 	if _, err := s.D.Open(h.Ctx, h.Store, &oracle.Effects{}); err != nil { // one that is opened beside it has sources of its own
 		t.Fatal(err)
@@ -140,7 +141,7 @@ func trigger[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *oracle
 }
 
 // quiet reports whether nothing has moved since the records were seeded.
-func quiet[R any](s *oracle.Suite[R], h *oracle.Harness[R]) bool {
+func quiet[R any](s *world.Suite[R], h *world.Harness[R]) bool {
 	for _, r := range h.W.Rows {
 		if r.Rev != 1 {
 			return false
@@ -151,7 +152,7 @@ func quiet[R any](s *oracle.Suite[R], h *oracle.Harness[R]) bool {
 
 // triggered is a sound record in the state with a deadline at which the operation
 // moves it, and nothing takes that back: what follows at once is not refused.
-func triggered(m *oracle.Model, o *oracle.Op, text string, from *oracle.StateInfo, kept func(oracle.Case) bool) (driver.Row, bool) {
+func triggered(m *world.Model, o *oracle.Op, text string, from *oracle.StateInfo, kept func(oracle.Case) bool) (driver.Row, bool) {
 	for c := range m.Cases(o, from) {
 		if !m.Sound(c.Row) {
 			continue
@@ -170,7 +171,7 @@ func triggered(m *oracle.Model, o *oracle.Op, text string, from *oracle.StateInf
 
 // withoutDeadline is the record without the field that the trigger names, when
 // the state allows that.
-func withoutDeadline(m *oracle.Model, text string, r driver.Row) (driver.Row, bool) {
+func withoutDeadline(m *world.Model, text string, r driver.Row) (driver.Row, bool) {
 	for _, name := range m.Order {
 		f := m.FieldByName[name]
 		if !f.Optional || f.Kind != driver.KindTime {
@@ -186,7 +187,7 @@ func withoutDeadline(m *oracle.Model, text string, r driver.Row) (driver.Row, bo
 }
 
 // startup seeds a record in every state and recovers, twice.
-func startup[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func startup[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	if !slices.ContainsFunc(s.M.Ops, func(o *oracle.Op) bool { return slices.Contains(o.Triggers, "startup") }) {
 		t.Skip("no operation runs at startup")
 	}

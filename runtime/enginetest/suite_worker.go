@@ -13,6 +13,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
@@ -25,7 +26,7 @@ const theWorker = "the worker"
 // workerOf runs a worker over one record: it claims it, keeps it alive wherever the
 // work takes it, is told of the failure of the work, and hands back what it stops
 // in the midst of.
-func workerOf[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+func workerOf[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	if s.NewHarness(t, st).D.Worker == nil {
 		t.Skip("no workers run over this machine: it has no `next` that leads to a state which an operation keeps alive until a deadline")
 	}
@@ -40,15 +41,15 @@ func workerOf[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 			t.Run(end+name, func(t *testing.T) { workOn(s, t, st, end, path) })
 		}
 	}
-	work := oracle.Work[R]{
+	work := world.Work[R]{
 		Do:     func(context.Context, *fsm.Held[R]) error { return nil },
 		Failed: func(context.Context, R, error) error { return nil },
 	}
 	o := worker.Options{Lease: time.Minute}
-	if _, err := w.New("w", o, oracle.Work[R]{Failed: work.Failed}); err == nil {
+	if _, err := w.New("w", o, world.Work[R]{Failed: work.Failed}); err == nil {
 		t.Error("there is a worker that does no work")
 	}
-	if _, err := w.New("w", o, oracle.Work[R]{Do: work.Do}); err == nil {
+	if _, err := w.New("w", o, world.Work[R]{Do: work.Do}); err == nil {
 		t.Error("there is a worker that says nothing of failures")
 	}
 	if _, err := w.New("w", worker.Options{}, work); err == nil {
@@ -59,7 +60,7 @@ func workerOf[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
 // alive lists how the work can go on without leaving the states in which the
 // worker keeps its record alive: to each of them by the fewest operations. The
 // first way stays where the pick leads to.
-func alive[R any](h *oracle.Harness[R], w *oracle.Working[R]) [][]*oracle.Op {
+func alive[R any](h *world.Harness[R], w *world.Working[R]) [][]*oracle.Op {
 	beat := h.M.OpNamed(w.Beat)
 	pick := h.M.OpNamed(w.Pick)
 	at := pick.Cells[h.M.Allowed(pick)[0]].To
@@ -83,7 +84,7 @@ func alive[R any](h *oracle.Harness[R], w *oracle.Working[R]) [][]*oracle.Op {
 
 // step looks for a call by which the actor moves the record, and returns what
 // becomes of it.
-func step[R any](h *oracle.Harness[R], o *oracle.Op, row driver.Row, actor string) (oracle.Call, driver.Row, bool) {
+func step[R any](h *world.Harness[R], o *oracle.Op, row driver.Row, actor string) (oracle.Call, driver.Row, bool) {
 	for c := range h.M.Cases(o, h.M.StateOf(row.State)) {
 		c.Call.Actor, c.Call.At, c.Call.Peers = actor, h.Clock, nil
 		if v := h.M.Decide(o, row, c.Call); oracle.Moves(v) {
@@ -94,7 +95,7 @@ func step[R any](h *oracle.Harness[R], o *oracle.Op, row driver.Row, actor strin
 }
 
 // walk makes the calls of a way by the newest handle of the record.
-func walk[R any](ctx context.Context, h *oracle.Harness[R], held *fsm.Held[R], path []*oracle.Op) error {
+func walk[R any](ctx context.Context, h *world.Harness[R], held *fsm.Held[R], path []*oracle.Op) error {
 	for _, o := range path {
 		rec := held.EngineNewest().Held()
 		row := h.S.D.Descriptor.Encode(&rec)
@@ -114,7 +115,7 @@ func walk[R any](ctx context.Context, h *oracle.Harness[R], held *fsm.Held[R], p
 	return nil
 }
 
-func workOn[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, end string, path []*oracle.Op) {
+func workOn[R any](s *world.Suite[R], t *testing.T, st world.Store, end string, path []*oracle.Op) {
 	h := s.NewHarness(t, st)
 	w := h.D.Worker
 	pick := s.M.OpNamed(w.Pick)
@@ -186,7 +187,7 @@ func workOn[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, end string
 		}
 	}
 	release := told("released")
-	worker, err := w.New(theWorker, o, oracle.Work[R]{
+	worker, err := w.New(theWorker, o, world.Work[R]{
 		Do: work, Release: func(ctx context.Context, r R) error { return release(ctx, r, nil) }, Failed: told("failed"),
 	})
 	if err != nil {
@@ -202,7 +203,7 @@ func workOn[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, end string
 }
 
 // workLog looks at what a worker has written.
-func workLog[R any](h *oracle.Harness[R], id string, w *oracle.Working[R], path []*oracle.Op, lease time.Duration) {
+func workLog[R any](h *world.Harness[R], id string, w *world.Working[R], path []*oracle.Op, lease time.Duration) {
 	h.T.Helper()
 	n, beats := 0, 0 // beats: since the last step of the work
 	for e, err := range h.D.History(h.Ctx, id) {

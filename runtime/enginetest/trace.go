@@ -12,6 +12,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 var traceFile = flag.String("enginetest.trace", "", "before the tests, write every case and what came of it to this `file`, one JSON object a line")
@@ -21,7 +22,7 @@ const traceLimit = 80
 
 // trace writes every case over the pure layer and over every store, then the
 // walks, and the calls that meet other records.
-func trace[R any](s *oracle.Suite[R], t *testing.T) {
+func trace[R any](s *world.Suite[R], t *testing.T) {
 	f, err := os.Create(*traceFile)
 	if err != nil {
 		t.Fatal(err)
@@ -35,10 +36,10 @@ func trace[R any](s *oracle.Suite[R], t *testing.T) {
 			t.Error(err)
 		}
 	}
-	s.Note = func(x oracle.Step[R]) { note(traceStep(s, x)) }
+	s.Note = func(x world.Step[R]) { note(traceStep(s, x)) }
 	engine = "pure"
 	for _, o := range s.M.Ops {
-		for _, from := range from(s, o) {
+		for _, from := range s.M.From(o) {
 			var late *oracle.Case
 			for c := range s.M.CasesUpTo(o, from, traceLimit) {
 				note(tracePure(s, o, c))
@@ -51,28 +52,20 @@ func trace[R any](s *oracle.Suite[R], t *testing.T) {
 			}
 		}
 	}
-	for _, st := range append([]oracle.Store{oracle.Memory}, s.D.Stores...) {
+	for _, st := range append([]world.Store{world.Memory}, s.Stores...) {
 		engine = st.Name
 		for _, o := range s.M.Ops {
 			traceDurable(s, t, st, o, note)
 		}
-		for walk := range oracle.WalkCount {
-			s.Walk(t, st, oracle.WalkSource(walk))
+		for walk := range world.WalkCount {
+			s.Walk(t, st, world.WalkSource(walk))
 		}
 		next(s, t, st)
 		others(s, t, st)
 	}
 }
 
-// from lists the states that an operation meets a record in; nil for a creation.
-func from[R any](s *oracle.Suite[R], o *oracle.Op) []*oracle.StateInfo {
-	if o.Creates {
-		return []*oracle.StateInfo{nil}
-	}
-	return s.M.StateOrder
-}
-
-func tracePure[R any](s *oracle.Suite[R], o *oracle.Op, c oracle.Case) TraceLine {
+func tracePure[R any](s *world.Suite[R], o *oracle.Op, c oracle.Case) TraceLine {
 	l := TraceLine{Kind: "case", Operation: o.Name, Call: traceCall(c.Call)}
 	var r R
 	if !o.Creates {
@@ -99,13 +92,13 @@ func tracePure[R any](s *oracle.Suite[R], o *oracle.Op, c oracle.Case) TraceLine
 
 // traceDurable runs the cases of one operation over one store, each on a record
 // of its own that has no others in its groups.
-func traceDurable[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *oracle.Op, note func(TraceLine)) {
+func traceDurable[R any](s *world.Suite[R], t *testing.T, st world.Store, o *oracle.Op, note func(TraceLine)) {
 	h := s.NewHarness(t, st)
 	if !h.M.Exported(o) {
 		return
 	}
 	n := 0
-	for _, from := range from(s, o) {
+	for _, from := range s.M.From(o) {
 		var batch []oracle.Case
 		for c := range s.M.CasesUpTo(o, from, traceLimit) {
 			if from != nil && !s.M.Sound(c.Row) || slices.ContainsFunc(o.Guards, func(g *oracle.GuardInfo) bool { return g.Fewer > 0 && c.Call.Peers[g.Name] != 0 }) {

@@ -8,6 +8,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // TraceLine is one line of a trace: what was asked of the generated package,
@@ -98,7 +99,7 @@ func traceCall(c oracle.Call) TraceCall {
 }
 
 // traceRefusal writes a refusal for a trace.
-func traceRefusal[R any](s *oracle.Suite[R], err error) TraceOutcome {
+func traceRefusal[R any](s *world.Suite[R], err error) TraceOutcome {
 	o := TraceOutcome{Code: "unknown: " + err.Error()}
 	var r *fsm.Refusal
 	var e *fsm.EffectError
@@ -117,7 +118,7 @@ func traceRefusal[R any](s *oracle.Suite[R], err error) TraceOutcome {
 }
 
 // traceOutcome writes the answer to a call for a trace.
-func traceOutcome[R any](s *oracle.Suite[R], got fsm.Outcome[R], err error) TraceOutcome {
+func traceOutcome[R any](s *world.Suite[R], got fsm.Outcome[R], err error) TraceOutcome {
 	if err != nil {
 		return traceRefusal(s, err)
 	}
@@ -132,7 +133,7 @@ func traceOutcome[R any](s *oracle.Suite[R], got fsm.Outcome[R], err error) Trac
 }
 
 // traceStep writes what a harness has done.
-func traceStep[R any](s *oracle.Suite[R], x oracle.Step[R]) TraceLine {
+func traceStep[R any](s *world.Suite[R], x world.Step[R]) TraceLine {
 	l := TraceLine{Kind: x.Kind, Operation: x.Operation, At: x.At, Count: x.Count}
 	switch x.Kind {
 	case "seed":

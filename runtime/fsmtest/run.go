@@ -7,7 +7,7 @@ import (
 )
 
 // Run runs all tests of one generated package. It stops behind the first kind of test that
-// fails: one fault has many faces. With -short it tries fewer cases and one walk over each store.
+// fails: one fault has many faces. With -short it tries fewer cases and makes fewer calls over each store.
 func Run[R any](t *testing.T, table Table, d Driver[R]) {
 	t.Helper()
 	m, err := oracle.Compile(table)
@@ -32,7 +32,7 @@ func Run[R any](t *testing.T, table Table, d Driver[R]) {
 			if d.Descriptor.Schema.SQL[st.Name] != "" {
 				st.Open(t) // where there is no server for it, all is skipped here, and said once
 			}
-			s.Walks(t, st)
+			s.Stored(t, st)
 		}) {
 			return
 		}

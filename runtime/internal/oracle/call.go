@@ -19,8 +19,6 @@ type Call struct {
 	Labels    map[string]string
 	Inputs    map[string]any
 	Peers     map[string]int64 // by guard: how many others there are; by sequence field: the next number
-
-	fired bool // by a trigger: it has no actor, and its request id is made of operation and revision
 }
 
 // zone and dust make instants look as callers have them: in some zone, and

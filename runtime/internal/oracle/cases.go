@@ -46,46 +46,29 @@ func (m *Model) Cases(o *Op, s *StateInfo) iter.Seq[Case] {
 	return m.CasesUpTo(o, s, limit)
 }
 
-// CasesUpTo is cases with a bound of its own. First come the records that the
+// CasesUpTo is Cases with a bound of its own. First come the records that the
 // state allows, then those that the proof has found, then those that break its
 // rules. Where the bound leaves some out, each way to decide a call is looked for
 // besides.
 func (m *Model) CasesUpTo(o *Op, s *StateInfo, limit int) iter.Seq[Case] {
 	full := m.Dims(o)
 	return func(yield func(Case) bool) {
-		dims := full
-		if s == nil {
-			for choice := range Combine(dims, limit) {
-				if !yield(m.Build(o, s, dims, choice)) {
-					return
-				}
-			}
-			if product(dims, nil) > min(limit, wholeLimit) {
-				for _, c := range m.directed(o, s, dims) {
-					if !yield(c.Clone()) {
-						return
-					}
-				}
-			}
-			for _, c := range m.witnessCases(o, s) {
-				if !yield(c) {
-					return
-				}
-			}
-			return
-		}
 		for _, sound := range []bool{true, false} {
-			if dims = full; sound {
+			dims := full
+			if s == nil && !sound {
+				return
+			} else if s != nil && sound {
 				dims = m.AllowedIn(s, full)
 			}
+			fits := func(c Case) bool { return s == nil || m.Sound(c.Row) == sound }
 			for choice := range Combine(dims, limit) {
-				if c := m.Build(o, s, dims, choice); m.Sound(c.Row) == sound && !yield(c) {
+				if c := m.Build(o, s, dims, choice); fits(c) && !yield(c) {
 					return
 				}
 			}
 			if product(dims, nil) > min(limit, wholeLimit) {
 				for _, c := range m.directed(o, s, full) {
-					if m.Sound(c.Row) == sound && !yield(c.Clone()) {
+					if fits(c) && !yield(c.Clone()) {
 						return
 					}
 				}
@@ -122,6 +105,14 @@ func (m *Model) AllowedIn(s *StateInfo, dims []Dim) []Dim {
 	narrow(s.Absent, false)
 	narrow(s.ShouldAbsent, false)
 	return out
+}
+
+// From lists the states that an operation meets a record in; nil is that of a creation.
+func (m *Model) From(o *Op) []*StateInfo {
+	if o.Creates {
+		return []*StateInfo{nil}
+	}
+	return m.StateOrder
 }
 
 // Build makes the case that a choice of values stands for.
@@ -206,87 +197,72 @@ func (c Case) Clone() Case {
 }
 
 // Moves reports whether the call is taken and not only recorded.
-func Moves(v Verdict) bool { return v.Code == "" && !v.recordOnly }
+func Moves(v Verdict) bool { return v.Code == "" && !v.RecordOnly }
 
 // GoodAlone is a case of the operation that moves, on a record without others: one
 // that breaks no SHOULD, if there is one.
 func (m *Model) GoodAlone(o *Op) (Case, bool) {
 	if o.Creates {
-		for _, c := range m.ByWay(o, nil) {
-			if Moves(m.Decide(o, c.Row, c.Call)) {
-				return c.Clone(), true
-			}
+		all := m.ByWay(o, nil)
+		i := slices.IndexFunc(all, func(c Case) bool { return Moves(m.Decide(o, c.Row, c.Call)) })
+		if i < 0 {
+			return Case{}, false
 		}
-		return Case{}, false
+		return all[i], true
 	}
-	for _, name := range m.Allowed(o) {
-		if c, ok := m.Good(o, m.StateByName[name], Moves); ok {
-			return c.Clone(), true
-		}
-	}
-	for _, name := range m.Allowed(o) { // a guard may ask for what the state should not have
-		for c := range m.Cases(o, m.StateByName[name]) {
-			if m.MustHold(c.Row) && Moves(m.Decide(o, c.Row, c.Call)) {
-				return c.Clone(), true
+	for _, fits := range []func(driver.Row) bool{m.Sound, m.MustHold} { // a guard may ask for what the state should not have
+		for _, name := range m.Allowed(o) {
+			for c := range m.Cases(o, m.StateByName[name]) {
+				if fits(c.Row) && Moves(m.Decide(o, c.Row, c.Call)) {
+					return c.Clone(), true
+				}
 			}
 		}
 	}
 	return Case{}, false
 }
 
-// MustHold reports whether a record breaks no MUST.
+// MustHold reports whether a record breaks no MUST: one that does is nowhere, so what a
+// call on it comes to shows nothing about the machine. A SHOULD may be broken.
 func (m *Model) MustHold(r driver.Row) bool {
 	return !slices.ContainsFunc(m.Broken(r), func(v fsm.Violation) bool { return v.Must })
 }
 
-// Way is one way of one operation from a state to a state; from is nil for a
-// creation.
-type Way struct {
-	O        *Op
-	From, To *StateInfo
-}
-
-// AllWays lists what the operations can do, branches included, each once.
-func (m *Model) AllWays() []Way {
-	var all []Way
-	add := func(o *Op, from *StateInfo, to string) {
-		if w := (Way{o, from, m.StateByName[to]}); w.To != nil && !slices.Contains(all, w) {
-			all = append(all, w)
+// ByWay returns, for an operation and a state, one case for each way in which
+// the operation can be decided on a sound record without others.
+func (m *Model) ByWay(o *Op, s *StateInfo) []Case {
+	var list []Case
+	seen := map[string]bool{}
+	for c := range m.Cases(o, s) {
+		if s != nil && !m.Sound(c.Row) || slices.ContainsFunc(o.Guards, func(g *GuardInfo) bool { return g.Fewer > 0 && c.Call.Peers[g.Name] != 0 }) {
+			continue
 		}
-	}
-	for _, o := range m.Ops {
-		for _, from := range append([]*StateInfo{nil}, m.StateOrder...) {
-			column := NewColumn
-			if from != nil {
-				column = from.Name
-			}
-			switch c := o.Cells[column]; c.Kind {
-			case CellMove:
-				add(o, from, c.To)
-			case CellChoose:
-				for _, b := range o.Branches {
-					if b.From != "" && (from == nil || !slices.Contains(List(b.From), from.Name)) {
-						continue
-					}
-					if b.To == "same" && from != nil {
-						add(o, from, from.Name)
-					} else {
-						add(o, from, b.To)
-					}
-					if len(b.Facts) == 0 { // it takes every record that comes to it
-						break
-					}
-				}
+		v := m.Decide(o, c.Row, c.Call)
+		key := v.Way + strings.Join(v.Failing, ",")
+		if v.Code == "" {
+			for i := range c.Row.Values { // another set of changed fields is another way
+				key += fmt.Sprint(" ", c.Row.Values[i] != v.Row.Values[i])
 			}
 		}
+		if !seen[key] {
+			seen[key] = true
+			list = append(list, c.Clone())
+		}
 	}
-	return all
+	return list
 }
 
-// String names the way.
-func (w Way) String() string {
-	if w.From == nil {
-		return fmt.Sprintf("%s to %s", w.O.Name, w.To.Name)
+// Exported reports whether the durable layer offers the operation by name: none that
+// runs only after the effect of another one.
+func (m *Model) Exported(o *Op) bool {
+	after := false
+	for _, p := range m.Ops {
+		if p.Then == o.Name {
+			if p.Effect == "" || p.Atomic {
+				return true
+			}
+			after = true
+		}
 	}
-	return fmt.Sprintf("%s from %s to %s", w.O.Name, w.From.Name, w.To.Name)
+	return !after || o.By != "system" || len(o.Triggers) > 0
 }

@@ -35,43 +35,23 @@ func Combine(dims []Dim, limit int) iter.Seq[[]int] {
 			}
 		}
 	}
-	sub := make([]Dim, len(relevant))
-	for i, d := range relevant {
-		sub[i] = dims[d]
+	full, covering := [][]int{}, pairs(only(dims, rest))
+	for c := range all(only(dims, relevant)) {
+		full = append(full, slices.Clone(c))
 	}
-	others := make([]Dim, len(rest))
-	for i, d := range rest {
-		others[i] = dims[d]
-	}
-	var full [][]int
-	for c := range all(sub) {
-		full = append(full, append([]int(nil), c...))
-	}
+	// Every relevant combination, and every row of the covering array with each of
+	// them as long as the limit allows; but every row once.
+	rounds := max(1, min(len(covering), limit/len(full)))
 	return func(yield func([]int) bool) {
-		covering := pairs(others)
 		choice := make([]int, len(dims))
-		// Every relevant combination, and every row of the covering array with
-		// each of them as long as the limit allows.
-		rounds := max(1, min(len(covering), limit/len(full)))
-		n := 0
-		for range rounds {
-			for _, c := range full {
+		for n := 0; n < max(rounds*len(full), len(covering)); n++ {
+			if n < rounds*len(full) {
 				for i, d := range relevant {
-					choice[d] = c[i]
-				}
-				for i, d := range rest {
-					choice[d] = covering[n%len(covering)][i]
-				}
-				n++
-				if !yield(choice) {
-					return
+					choice[d] = full[n%len(full)][i]
 				}
 			}
-			n++ // shift, so that a combination meets other rows in the next round
-		}
-		for ; n < len(covering); n++ {
-			for i, d := range rest {
-				choice[d] = covering[n][i]
+			for i, d := range rest { // a combination meets another row in each round
+				choice[d] = covering[(n+n/len(covering))%len(covering)][i]
 			}
 			if !yield(choice) {
 				return
@@ -80,21 +60,26 @@ func Combine(dims []Dim, limit int) iter.Seq[[]int] {
 	}
 }
 
-func product(dims []Dim, only []int) int {
+// only returns the dimensions with these indices.
+func only(dims []Dim, indices []int) []Dim {
+	list := make([]Dim, len(indices))
+	for i, d := range indices {
+		list[i] = dims[d]
+	}
+	return list
+}
+
+// product counts the choices, of some dimensions or, without indices, of all; a very
+// large number it does not count to its end.
+func product(dims []Dim, indices []int) int {
+	if indices != nil {
+		dims = only(dims, indices)
+	}
 	n := 1
-	take := func(d Dim) {
+	for _, d := range dims {
 		if n < 1<<30 {
 			n *= max(1, len(d.Values))
 		}
-	}
-	if only == nil {
-		for _, d := range dims {
-			take(d)
-		}
-		return n
-	}
-	for _, i := range only {
-		take(dims[i])
 	}
 	return n
 }
@@ -103,19 +88,15 @@ func product(dims []Dim, only []int) int {
 func all(dims []Dim) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		choice := make([]int, len(dims))
-		for {
+		for i := 0; i >= 0; {
 			if !yield(choice) {
 				return
 			}
-			i := len(dims) - 1
-			for ; i >= 0; i-- {
+			for i = len(dims) - 1; i >= 0; i-- {
 				if choice[i]++; choice[i] < len(dims[i].Values) {
 					break
 				}
 				choice[i] = 0
-			}
-			if i < 0 {
-				return
 			}
 		}
 	}
@@ -131,84 +112,59 @@ func pairs(dims []Dim) [][]int {
 		sizes[i] = len(d.Values)
 	}
 	key := fmt.Sprint(sizes)
-	if made, ok := coverings.Load(key); ok {
-		return made.([][]int)
+	made, ok := coverings.Load(key)
+	if !ok {
+		made, _ = coverings.LoadOrStore(key, cover(dims))
 	}
-	made := cover(dims)
-	coverings.Store(key, made)
-	return made
+	return made.([][]int)
 }
 
-// cover makes a covering array of strength two, greedily: each row takes as
-// many pairs that are still missing as it finds.
+// cover makes a covering array of strength two, greedily: each row begins with a
+// pair that is still missing, and takes as many of the others as it finds.
 func cover(dims []Dim) [][]int {
+	var rows [][]int
+	if len(dims) < 2 {
+		for c := range all(dims) {
+			rows = append(rows, slices.Clone(c))
+		}
+		return rows
+	}
 	type pair struct{ i, a, j, b int }
+	var pairs []pair
 	missing := map[pair]bool{}
-	for i := range dims {
-		for j := i + 1; j < len(dims); j++ {
+	for j := range dims {
+		for i := range j {
 			for a := range dims[i].Values {
 				for b := range dims[j].Values {
+					pairs = append(pairs, pair{i, a, j, b})
 					missing[pair{i, a, j, b}] = true
 				}
 			}
 		}
 	}
-	var rows [][]int
-	if len(dims) < 2 {
-		for c := range all(dims) {
-			rows = append(rows, append([]int(nil), c...))
+	for _, first := range pairs {
+		if !missing[first] {
+			continue
 		}
-		return rows
-	}
-	for start := 0; len(missing) > 0; start++ {
-		row := make([]int, len(dims))
-		for i := range row {
-			row[i] = -1
-		}
-		// Begin with one missing pair, the first in order, so that every row helps.
-		first := pair{i: -1}
-	find:
-		for i := range dims {
-			for j := i + 1; j < len(dims); j++ {
-				for a := range dims[i].Values {
-					for b := range dims[j].Values {
-						if missing[pair{i, a, j, b}] {
-							first = pair{i, a, j, b}
-							break find
-						}
-					}
-				}
-			}
-		}
+		row := slices.Repeat([]int{-1}, len(dims))
 		row[first.i], row[first.j] = first.a, first.b
 		for i := range dims {
-			if row[i] >= 0 {
-				continue
-			}
-			best, bestGain := start%len(dims[i].Values), -1
+			best, most := row[i], -1
 			for off := range dims[i].Values {
-				a := (start + off) % len(dims[i].Values)
-				gain := 0
+				a, gain := (len(rows)+off)%len(dims[i].Values), 0
 				for j := range dims {
-					if j == i || row[j] < 0 {
-						continue
-					}
-					p := pair{i, a, j, row[j]}
-					if j < i {
-						p = pair{j, row[j], i, a}
-					}
-					if missing[p] {
+					if j < i && missing[pair{j, row[j], i, a}] || j > i && missing[pair{i, a, j, row[j]}] {
 						gain++
 					}
 				}
-				if gain > bestGain {
-					best, bestGain = a, gain
+				if row[i] < 0 && gain > most {
+					best, most = a, gain
 				}
 			}
 			row[i] = best
 		}
-		for i := range dims {
-			for j := i + 1; j < len(dims); j++ {
+		for j := range dims {
+			for i := range j {
 				delete(missing, pair{i, row[i], j, row[j]})
 			}
 		}

@@ -17,21 +17,21 @@ type Verdict struct {
 	// Of a refusal.
 	Code    fsm.Code // empty: the call is taken
 	guard   string   // with CodeGuard: the guard, or the branch's error
-	names   []string // with CodeInvariant, CodeOverflow and CodeInvalidInput: what may be named
-	error   string   // the name of the machine's own sentinel
+	Names   []string // with CodeInvariant, CodeOverflow and CodeInvalidInput: what may be named
+	Error   string   // the name of the machine's own sentinel
 	allowed []string // with CodeWrongState and CodeTerminal
 
 	// Of a call that is taken.
 	Row        driver.Row
-	recordOnly bool
-	kept       string // the guard that failed, where the refusal is recorded only
+	RecordOnly bool
+	Kept       string // the guard that failed, where the refusal is recorded only
 
 	Failing []string // all guards that fail, also behind the first
 	Way     string   // how it was decided, for counting
 }
 
-func refused(code fsm.Code, names ...string) Verdict {
-	return Verdict{Code: code, names: names, Way: string(code)}
+func Refused(code fsm.Code, names ...string) Verdict {
+	return Verdict{Code: code, Names: names, Way: string(code)}
 }
 
 // Decide says what an operation does to a record. For a creation r is zero.
@@ -53,12 +53,12 @@ func (m *Model) Decide(o *Op, r driver.Row, c Call) Verdict {
 	}
 	switch at.Kind {
 	case CellRecordOnly:
-		return Verdict{Row: r, recordOnly: true, Way: "record only"}
+		return Verdict{Row: r, RecordOnly: true, Way: "record only"}
 	case CellMove, CellChoose:
 	default:
-		v := refused(fsm.ErrWrongState)
+		v := Refused(fsm.ErrWrongState)
 		if from.Terminal {
-			v = refused(fsm.ErrTerminal)
+			v = Refused(fsm.ErrTerminal)
 		}
 		v.allowed = m.Allowed(o)
 		return v
@@ -72,9 +72,9 @@ func (m *Model) Decide(o *Op, r driver.Row, c Call) Verdict {
 	if len(failing) > 0 {
 		g := m.guards[failing[0]]
 		if o.OnRefusal == "record only" {
-			return Verdict{Row: r, recordOnly: true, kept: g.Name, Failing: failing, Way: "record only, guard " + g.Name}
+			return Verdict{Row: r, RecordOnly: true, Kept: g.Name, Failing: failing, Way: "record only, guard " + g.Name}
 		}
-		return Verdict{Code: fsm.ErrGuard, guard: g.Name, error: g.Error, Failing: failing, Way: "guard " + g.Name}
+		return Verdict{Code: fsm.ErrGuard, guard: g.Name, Error: g.Error, Failing: failing, Way: "guard " + g.Name}
 	}
 	v := m.move(o, at, from, r, c)
 	return v
@@ -89,14 +89,14 @@ func (m *Model) move(o *Op, at Cell, from *StateInfo, r driver.Row, c Call) Verd
 		for _, name := range m.Order {
 			if f := m.FieldByName[name]; f.Kind == driver.KindSequence {
 				if c.Peers[name] < 1 {
-					return refused(fsm.ErrOverflow, name)
+					return Refused(fsm.ErrOverflow, name)
 				}
 				after.Values[f.Index] = c.Peers[name]
 			}
 		}
 	}
 	if over := m.Apply(o, o.Always, r, &after, c); over != "" {
-		return refused(fsm.ErrOverflow, over)
+		return Refused(fsm.ErrOverflow, over)
 	}
 	to, way := at.To, "move"
 	if at.Kind == CellChoose {
@@ -107,18 +107,18 @@ func (m *Model) move(o *Op, at Cell, from *StateInfo, r driver.Row, c Call) Verd
 			return m.AllHold(b.Facts, o, after, c)
 		})
 		if i < 0 {
-			return refused(fsm.ErrInvariant, "choose")
+			return Refused(fsm.ErrInvariant, "choose")
 		}
 		b := o.Branches[i]
 		way = "branch " + strconv.Itoa(i+1)
 		switch {
 		case b.Reject != "":
-			return Verdict{Code: fsm.ErrGuard, guard: b.Reject, error: b.Reject, Way: way}
+			return Verdict{Code: fsm.ErrGuard, guard: b.Reject, Error: b.Reject, Way: way}
 		case b.RecordOnly:
-			return Verdict{Row: r, recordOnly: true, Way: way}
+			return Verdict{Row: r, RecordOnly: true, Way: way}
 		}
 		if over := m.Apply(o, b.Does, r, &after, c); over != "" {
-			return refused(fsm.ErrOverflow, over)
+			return Refused(fsm.ErrOverflow, over)
 		}
 		if to = b.To; to == "same" {
 			to = from.Name
@@ -130,17 +130,17 @@ func (m *Model) move(o *Op, at Cell, from *StateInfo, r driver.Row, c Call) Verd
 		after.UpdatedAt = c.At
 	}
 	if broken := m.Broken(after); len(broken) > 0 {
-		v := refused(fsm.ErrInvariant)
+		v := Refused(fsm.ErrInvariant)
 		for _, b := range broken {
 			f := m.FieldByName[b.Rule]
 			if f != nil && !o.Creates && (f.Kind == driver.KindCounter || f.Kind == driver.KindSequence) {
 				continue // no step can break it: a corrupt one is found when it is loaded
 			}
 			if b.Must {
-				v.names = append(v.names, b.Rule)
+				v.Names = append(v.Names, b.Rule)
 			}
 		}
-		if len(v.names) > 0 {
+		if len(v.Names) > 0 {
 			return v
 		}
 	}
@@ -232,7 +232,7 @@ func (m *Model) value(o *Op, f *FieldInfo, a Assign, stored driver.Row, c Call) 
 	case v == "now":
 		return c.At
 	case strings.HasPrefix(v, "now + "):
-		return c.At.Add(duration(strings.TrimPrefix(v, "now + ")))
+		return c.At.Add(Duration(strings.TrimPrefix(v, "now + ")))
 	case v == "true", v == "false":
 		return v == "true"
 	case v == "created_at":
@@ -251,36 +251,36 @@ func (m *Model) value(o *Op, f *FieldInfo, a Assign, stored driver.Row, c Call) 
 
 // accept looks at the call by itself.
 func (m *Model) accept(o *Op, c Call) Verdict {
-	if v := m.acceptCaller(o, c); v.Code != "" {
+	if v := m.AcceptCaller(o, c); v.Code != "" {
 		return v
 	}
-	return m.acceptInputs(o, c)
+	return m.AcceptInputs(o, c)
 }
 
-// acceptCaller is accept for who calls and why, acceptInputs for the rest.
-func (m *Model) acceptCaller(o *Op, c Call) Verdict {
+// AcceptCaller is accept for who calls and why, AcceptInputs for the rest.
+func (m *Model) AcceptCaller(o *Op, c Call) Verdict {
 	switch {
 	case o.By == "system":
 	case c.Actor == "" && (o.By == "operator" || o.ReadsActor):
-		return refused(fsm.ErrActorMissing)
+		return Refused(fsm.ErrActorMissing)
 	case c.Reason == "" && o.By == "operator":
-		return refused(fsm.ErrReasonMissing)
+		return Refused(fsm.ErrReasonMissing)
 	case (o.By == "operator" || o.ReadsActor) && !isID(c.Actor):
-		return refused(fsm.ErrInvalidInput, "actor")
+		return Refused(fsm.ErrInvalidInput, "actor")
 	case o.By == "operator" && !isText(c.Reason):
-		return refused(fsm.ErrInvalidInput, "reason")
+		return Refused(fsm.ErrInvalidInput, "reason")
 	}
 	return Verdict{}
 }
 
-func (m *Model) acceptInputs(o *Op, c Call) Verdict {
+func (m *Model) AcceptInputs(o *Op, c Call) Verdict {
 	for _, in := range o.InputList {
 		if !m.Acceptable(o, in, c.Inputs[in.Name]) {
-			return refused(fsm.ErrInvalidInput, in.Name)
+			return Refused(fsm.ErrInvalidInput, in.Name)
 		}
 	}
 	if o.Creates && !isID(c.ID) {
-		return refused(fsm.ErrInvalidInput, "id")
+		return Refused(fsm.ErrInvalidInput, "id")
 	}
 	return Verdict{}
 }
@@ -333,13 +333,7 @@ func (m *Model) fitsFields(o *Op, in *InputInfo, n int64) bool {
 }
 
 func within(y Typ, n int64) bool {
-	return (y.min == nil || n >= *y.min) && (y.Max == nil || n <= *y.Max) && (y.Kind != driver.KindCounter || n >= 0)
-}
-
-// Lawful reports whether a record breaks no MUST: one that does is nowhere, so what a
-// call on it comes to shows nothing about the machine. A SHOULD may be broken.
-func (m *Model) Lawful(r driver.Row) bool {
-	return !slices.ContainsFunc(m.Broken(r), func(v fsm.Violation) bool { return v.Must })
+	return (y.Min == nil || n >= *y.Min) && (y.Max == nil || n <= *y.Max) && (y.Kind != driver.KindCounter || n >= 0)
 }
 
 // Broken lists the rules that a record breaks. A broken type is named by the

@@ -8,6 +8,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
 // Driver is how the tests reach one generated package: typed adapters without
@@ -35,8 +36,6 @@ type Driver[R any] struct {
 	Open func(ctx context.Context, store fsm.Store, fx *Effects, opts ...fsm.Option) (*Durable[R], error)
 	// Stores are the stores that the durable form is tested over, besides memstore.
 	Stores []Store
-	// Engine is set by enginetest: what its suites reach of an opened machine.
-	Engine func(machine any) *Engine[R]
 }
 
 // End says how a state ends a record, as the methods of the state have it.
@@ -80,10 +79,10 @@ type Projected struct {
 var Memory = Store{
 	Name: "memstore",
 	Open: func(t *testing.T) fsm.Store {
-		store, _ := sharedMemory(t)
+		store := memstore.New()
+		t.Cleanup(func() { store.Close() })
 		return store
 	},
-	Shared: sharedMemory,
 }
 
 // Vocabulary is one generated enum with its words, ready to be tested. It is

@@ -2,30 +2,22 @@ package oracle
 
 import (
 	"context"
-	"iter"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // Durable is one generated machine, opened on a store.
 type Durable[R any] struct {
 	// Do makes a call on the record that at names. Where at is nil it makes a record, or
 	// lets the machine pick one. A *NotOfferedError says that there is no such method.
-	Do     func(ctx context.Context, operation string, at fsm.Target, c Call) (fsm.Outcome[R], error)
-	Record func(ctx context.Context, id string) (R, error)
-	// Audit asks the probes for their answer: whether all is well, by the probe's name.
-	Audit   func(ctx context.Context, probe func(name string) (bool, error)) iter.Seq2[audit.Finding, error]
-	Sweep   func(ctx context.Context) (int, error)
+	Do      func(ctx context.Context, operation string, at fsm.Target, c Call) (fsm.Outcome[R], error)
+	Record  func(ctx context.Context, id string) (R, error)
 	Startup func(ctx context.Context) (int, error)
 	Deliver func(ctx context.Context) (int, error)
-	Import  func(ctx context.Context, r R, c fsm.Call) (fsm.Outcome[R], error)
 
-	*Engine[R] // set by the driver's Engine
-
-	machine any
-	over    func(machine any) *Durable[R]
+	Core    *fsm.Machine[R]
+	Machine any                           // of the package's own type
+	On      func(machine any) *Durable[R] // the same for another one of that type
 }
 
 // NotOfferedError says that a package has no method for an operation.
@@ -33,112 +25,15 @@ type NotOfferedError struct{ Operation string }
 
 func (e *NotOfferedError) Error() string { return "the package offers no " + e.Operation }
 
-// Over is the machine m as the tests reach it: operations by call, all else by its engine.
+// Over is the machine m as the tests reach it: operations by call, all else by its core.
 func Over[M, R any](m M, core func(M) *fsm.Machine[R], call func(context.Context, M, string, fsm.Target, Call) (fsm.Outcome[R], error)) *Durable[R] {
 	engine := core(m)
 	return &Durable[R]{
 		Do: func(ctx context.Context, operation string, at fsm.Target, c Call) (fsm.Outcome[R], error) {
 			return call(ctx, m, operation, at, c)
 		},
-		Record: engine.Record,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return audit.Run(ctx, engine)
-		},
-		Sweep: engine.Sweep, Startup: engine.Startup, Deliver: engine.Deliver, Import: engine.Import,
-		machine: m,
-		over:    func(machine any) *Durable[R] { return Over(machine.(M), core, call) },
+		Record: engine.Record, Startup: engine.Startup, Deliver: engine.Deliver,
+		Core: engine, Machine: m,
+		On: func(machine any) *Durable[R] { return Over(machine.(M), core, call) },
 	}
-}
-
-// extend adds what the suites about the engine reach: from now on everything goes by the
-// methods of the generated package.
-func (d *Durable[R]) extend(engine func(machine any) *Engine[R]) *Durable[R] {
-	if engine == nil {
-		return d
-	}
-	e := engine(d.machine)
-	d.Engine, d.Record, d.Audit, d.Sweep, d.Startup, d.Deliver = e, e.Record, e.Audit, e.Sweep, e.Startup, e.Deliver
-	over := d.over
-	d.over = func(machine any) *Durable[R] { return over(machine).extend(engine) }
-	return d
-}
-
-// Engine is what of an opened machine the suites about the engine call, besides its operations.
-type Engine[R any] struct {
-	Operations map[string]Ways[R] // by operation; without those that are not exported
-	Record     func(ctx context.Context, id string) (R, error)
-	List       func(ctx context.Context, states ...string) iter.Seq2[R, error] // by their names
-	Count      func(ctx context.Context, states ...string) (map[string]int64, error)
-	History    func(ctx context.Context, id string) iter.Seq2[fsm.Event, error]
-	Audit      func(ctx context.Context, probe func(name string) (bool, error)) iter.Seq2[audit.Finding, error]
-	Sweep      func(ctx context.Context) (int, error) // nil when no trigger waits for a time
-	Startup    func(ctx context.Context) (int, error) // nil when nothing runs at startup
-	Deliver    func(ctx context.Context) (int, error) // nil without effects that are delivered
-	Lookups    map[string]Find[R]                     // by name
-	// Batch makes the calls that collect makes, all or none.
-	Batch func(ctx context.Context, collect func(machine any) error) ([]fsm.Outcome[R], error)
-	// Join is the machine within a transaction of the caller's own.
-	Join func(ctx context.Context, tx fsm.Joined) (machine any, err error)
-	// Hold makes a handle of a record; nil for a machine without handles.
-	Hold func(r R, actor string) Holding[R]
-	// Bare opens the machine without its effects; nil for a machine without any.
-	Bare func(ctx context.Context, store fsm.Store) error
-	// Worker makes workers; nil for a machine that is not of their shape.
-	Worker *Working[R]
-}
-
-// Working is how workers are made.
-type Working[R any] struct {
-	Pick, Beat string // the operations that claim and keep alive
-	Deadline   string // the field that both set; empty when it is counted from updated_at
-	New        func(actor string, o worker.Options, do Work[R]) (*worker.Worker[R], error)
-}
-
-// Work is what a worker is told to do with what it holds; nil for what it is not told.
-type Work[R any] struct {
-	Do      func(context.Context, *fsm.Held[R]) error
-	Release func(context.Context, R) error
-	Failed  func(context.Context, R, error) error
-}
-
-// Holding is what a handle shows of its record.
-type Holding[R any] struct {
-	State  string // whose type the handle has
-	Handle *fsm.Held[R]
-	Record R
-	Ref    fsm.Ref
-	Target fsm.Target      // the handle itself; nil in a state without handles
-	Fields map[string]bool // of each method that gives a field: whether it gives the record's value
-}
-
-// Ways are further ways to call one operation, besides Do.
-type Ways[R any] struct {
-	Pick func(ctx context.Context, n int, c Call) ([]fsm.Outcome[R], error) // with `next`; n 0 is the form for one
-	// Enter makes or picks by the machine as an actor has it; n 0 is the form for one.
-	Enter func(ctx context.Context, n int, c Call) ([]fsm.Outcome[R], error)
-	// Held calls by a handle, as the actor of which the call is made. End is the
-	// state whose type the result has, or "recorded".
-	Held func(ctx context.Context, h *fsm.Held[R], c Call) (out fsm.Outcome[R], end string, err error)
-}
-
-// Many makes one call on each target, or one creation for each call, in one transaction.
-func (d *Durable[R]) Many(ctx context.Context, operation string, at []fsm.Target, calls []Call) ([]fsm.Outcome[R], error) {
-	return d.Batch(ctx, func(machine any) error {
-		in := d.over(machine)
-		for i, c := range calls {
-			if _, err := in.Do(ctx, operation, at[i], c); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// In is the machine within a transaction of the caller's own.
-func (d *Durable[R]) In(ctx context.Context, tx fsm.Joined) (*Durable[R], error) {
-	machine, err := d.Join(ctx, tx)
-	if machine == nil {
-		return nil, err
-	}
-	return d.over(machine), err
 }

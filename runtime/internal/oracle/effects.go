@@ -18,10 +18,18 @@ var ErrEffect = errors.New("the effect was told to fail")
 // performed, and fails those it is told to.
 type Effects struct {
 	Mu        sync.Mutex
-	performed []Performed
+	Performed []Performed // in its order
 	Attempts  int
 	Fail      map[string]bool
-	sources   map[string]Call
+	Sources   map[string]Call // by operation: the inputs of a call that a trigger issues
+}
+
+// Performed is one effect that ran.
+type Performed struct {
+	Effect, ID string
+	Rev        int64
+	Key        string
+	InTx       bool
 }
 
 // Perform is one effect being performed for a record at a revision; tx is the
@@ -37,30 +45,16 @@ func (x *Effects) Perform(effect string, at fsm.Ref, key string, e fsm.Event, tx
 		return fmt.Errorf("effect %s for %v is given the event of %s@%d", effect, at, e.ID, e.Rev)
 	}
 	given := tx != nil && !(reflect.ValueOf(tx).Kind() == reflect.Pointer && reflect.ValueOf(tx).IsNil())
-	x.performed = append(x.performed, Performed{effect, at.ID, at.Rev, key, given})
+	x.Performed = append(x.Performed, Performed{effect, at.ID, at.Rev, key, given})
 	return nil
 }
 
 // Source makes up the inputs of a call that a trigger issues.
-func (x *Effects) Source(operation string) Call { return x.sources[operation] }
-
-// Settle forgets what was performed in transactions that were rolled back before
-// the last one: of everything after the first before, the last n remain.
-func (x *Effects) Settle(before, n int) {
-	x.Mu.Lock()
-	defer x.Mu.Unlock()
-	since := x.performed[before:]
-	for _, p := range since[:max(0, len(since)-n)] {
-		if !p.inTx {
-			return // that cannot be taken back
-		}
-	}
-	x.performed = append(x.performed[:before:before], since[max(0, len(since)-n):]...)
-}
+func (x *Effects) Source(operation string) Call { return x.Sources[operation] }
 
 // Done lists what was performed, in its order.
 func (x *Effects) Done() []Performed {
 	x.Mu.Lock()
 	defer x.Mu.Unlock()
-	return slices.Clone(x.performed)
+	return slices.Clone(x.Performed)
 }

@@ -65,14 +65,14 @@ func parseTerm(w string, isField func(string) bool) Term {
 
 // holds decides a fact. A comparison with something absent is false.
 func (m *Model) holds(f fact, op *Op, r driver.Row, c Call) bool {
-	left := m.termValue(f.Left, op, r, c)
+	left := m.TermValue(f.Left, op, r, c)
 	switch f.Op {
 	case "is present":
 		return m.present(f.Left, op, left)
 	case "is absent":
 		return !m.present(f.Left, op, left)
 	}
-	right := m.termValue(f.Right, op, r, c)
+	right := m.TermValue(f.Right, op, r, c)
 	if left == nil || right == nil {
 		return false
 	}
@@ -95,7 +95,7 @@ func (m *Model) holds(f fact, op *Op, r driver.Row, c Call) bool {
 		}
 		return true
 	}
-	d := compare(left, right)
+	d := Compare(left, right)
 	switch f.Op {
 	case "<":
 		return d < 0
@@ -138,9 +138,9 @@ func (m *Model) termType(t Term, op *Op) *Typ {
 	return nil
 }
 
-// termValue returns the value of a term, nil when it is absent. The other side
+// TermValue returns the value of a term, nil when it is absent. The other side
 // says which enum a word belongs to.
-func (m *Model) termValue(t Term, op *Op, r driver.Row, c Call) any {
+func (m *Model) TermValue(t Term, op *Op, r driver.Row, c Call) any {
 	switch {
 	case t.Field == "created_at":
 		return r.CreatedAt
@@ -167,7 +167,7 @@ func (m *Model) termValue(t Term, op *Op, r driver.Row, c Call) any {
 	return t.value
 }
 
-func compare(a, b any) int {
+func Compare(a, b any) int {
 	switch a := a.(type) {
 	case int64:
 		switch b := b.(int64); {

@@ -14,7 +14,6 @@ import (
 // Model is a table taken apart, with every name bound.
 type Model struct {
 	Table
-	Lookups     []Lookup // of which enginetest tells
 	Short       bool     // fewer cases are enough
 	spec        []string // the lines of the specification, once read
 	Order       []string // field names as in the table
@@ -27,7 +26,6 @@ type Model struct {
 	invariant   []fact
 	rules       map[string]bool // the texts of all invariants
 	sought      sought
-	Made        MadeUp
 	Nothing     Op // a record is made up for none
 }
 
@@ -35,7 +33,7 @@ type Model struct {
 type Typ struct {
 	Kind        driver.Kind
 	Optional    bool
-	min, Max    *int64
+	Min, Max    *int64
 	Names       []string // of an enum, as the specification writes them now
 	StoredWords []string // the same as rows and events hold them
 }
@@ -306,7 +304,7 @@ func parseType(text, stored string) (Typ, error) {
 		for _, b := range []struct {
 			text string
 			to   **int64
-		}{{lo, &y.min}, {hi, &y.Max}} {
+		}{{lo, &y.Min}, {hi, &y.Max}} {
 			if b.text = strings.TrimSpace(b.text); b.text == "" {
 				continue
 			}
@@ -387,7 +385,7 @@ func Or(list ...string) string {
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // duration reads "600s", "5m", "2h" or "3d".
-func duration(s string) time.Duration {
+func Duration(s string) time.Duration {
 	unit := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[s[len(s)-1]]
 	n, err := strconv.Atoi(s[:len(s)-1])
 	if err != nil || unit == 0 {

@@ -205,33 +205,3 @@ func TestCompileRefuses(t *testing.T) {
 		})
 	}
 }
-
-// A branch without a condition takes every record that comes to it: what stands
-// below it is no way of the operation.
-func TestWaysEndAtABranchThatTakesAll(t *testing.T) {
-	t.Parallel()
-	m, err := Compile(Table{
-		Machine: "grant", RequestID: "none", ExpectedRev: "none",
-		Matrix: `
-     | (new)      | pending | approved | redeemed
-make | -> pending | .       | .        | .
-poll | .          | choose  | choose   | refused
-`,
-		States: []State{{Name: "pending"}, {Name: "approved"}, {Name: "redeemed", Terminal: true}},
-		Operations: []Operation{
-			{Name: "make"},
-			{Name: "poll", Choose: []Branch{{From: "approved", To: "redeemed"}, {To: "same"}}},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, w := range m.AllWays() {
-		got = append(got, w.String())
-	}
-	want := []string{"make to pending", "poll from pending to pending", "poll from approved to redeemed"}
-	if !slices.Equal(got, want) {
-		t.Errorf("ways %q, want %q", got, want)
-	}
-}

@@ -256,7 +256,7 @@ func intPool(p *pools, node string, y Typ, alone bool, index int64) []any {
 		list = []int64{0, 1, 5}
 	case y.Kind == driver.KindSequence:
 		list = []int64{1, 2}
-	case alone && y.min == nil && y.Max == nil:
+	case alone && y.Min == nil && y.Max == nil:
 		list = []int64{70 + index}
 	case !alone && len(p.literals(node)) == 0:
 		for i := range int64(max(3, p.chain(node)+1)) {
@@ -274,8 +274,8 @@ func intPool(p *pools, node string, y Typ, alone bool, index int64) []any {
 	for _, x := range p.group(node) { // the bounds of what it is compared with
 		list = append(list, p.bounds[x]...)
 	}
-	if y.min != nil {
-		list = append(list, *y.min, *y.min+1)
+	if y.Min != nil {
+		list = append(list, *y.Min, *y.Min+1)
 	}
 	if y.Max != nil {
 		list = append(list, *y.Max-1, *y.Max)

@@ -27,8 +27,8 @@ func (p *pools) bound(node string, y Typ) {
 	case driver.KindSequence:
 		p.bounds[node] = append(p.bounds[node], 1, 2)
 	}
-	if y.min != nil {
-		p.bounds[node] = append(p.bounds[node], *y.min, *y.min+1)
+	if y.Min != nil {
+		p.bounds[node] = append(p.bounds[node], *y.Min, *y.Min+1)
 	}
 	if y.Max != nil {
 		p.bounds[node] = append(p.bounds[node], *y.Max-1, *y.Max)

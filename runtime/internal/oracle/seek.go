@@ -119,13 +119,6 @@ type sought struct {
 	cases map[string][]Case
 }
 
-// MadeUp are the records that were made up, by what was asked for: the same question
-// has the same answer, and some are asked for each pair of states.
-type MadeUp struct {
-	Mu    sync.Mutex
-	Known map[string][]driver.Row
-}
-
 // quest is the search for a case of an operation in a state.
 type quest struct {
 	m    *Model

@@ -15,13 +15,10 @@ import (
 
 // Suite is one run of the tests, with what it has counted.
 type Suite[R any] struct {
-	M    *Model
-	D    Driver[R]
-	Note func(Step[R]) // where a trace is written; nil without one
+	M *Model
+	D Driver[R]
 
-	cellCount, caseCount, soundCount, recordCount, DurableCount, groupCount, PromptCount int
-
-	ways map[string]int
+	cellCount, caseCount, soundCount, wayCount, recordCount, storedCount, leftCount, groupCount int
 }
 
 // Cells runs every operation on every abstract record, and compares the whole
@@ -30,36 +27,30 @@ func (s *Suite[R]) Cells(t *testing.T) {
 	p := &parts{t: t}
 	defer p.done()
 	for _, o := range s.M.Ops {
-		ways := map[string]int{}
-		alone := map[string]bool{}
-		if o.Creates {
-			p.run(o.Name, func(t Sink) { s.cell(t, o, nil, ways, alone) })
-		}
+		ways, alone := map[string]int{}, map[string]bool{}
 		var refused []*StateInfo
-		for _, st := range s.M.StateOrder {
-			if o.Creates {
-				break
+		for _, st := range s.M.From(o) {
+			name := o.Name
+			if st != nil {
+				s.cellCount++
+				name += " in " + st.Name
 			}
-			s.cellCount++
-			if o.Cells[st.Name].Kind == CellRefused {
+			if st != nil && o.Cells[st.Name].Kind == CellRefused {
 				refused = append(refused, st)
 				continue
 			}
-			p.run(o.Name+" in "+st.Name, func(t Sink) { s.cell(t, o, st, ways, alone) })
+			p.run(name, func(r *reporter) { s.cell(r, o, st, ways, alone) })
 		}
 		if len(refused) > 0 {
-			p.run(o.Name+" where it is refused", func(t Sink) { s.refused(t, o, refused, ways, alone) })
+			p.run(o.Name+" where it is refused", func(r *reporter) { s.refused(r, o, refused, ways, alone) })
 		}
 		if !o.Creates {
-			p.run(o.Name+" in no state", func(t Sink) { s.nowhere(t, o) })
+			p.run(o.Name+" in no state", func(r *reporter) { s.nowhere(r, o) })
 		}
-		p.judge(func(t Sink) { MustHappen(t, o, ways, alone) })
-		for way, n := range ways {
-			if s.ways == nil {
-				s.ways = map[string]int{}
-			}
-			s.ways[o.Name+": "+way] += n
+		if !t.Failed() {
+			MustHappen(t, o, ways, alone)
 		}
+		s.wayCount += len(ways)
 	}
 }
 
@@ -69,62 +60,68 @@ func (s *Suite[R]) Cells(t *testing.T) {
 const wholeRefusals = 12
 
 // refused runs an operation in the states that refuse it.
-func (s *Suite[R]) refused(t Sink, o *Op, states []*StateInfo, ways map[string]int, alone map[string]bool) {
-	rep := &reporter{t: t}
-	defer rep.done()
+func (s *Suite[R]) refused(r *reporter, o *Op, states []*StateInfo, ways map[string]int, alone map[string]bool) {
 	var call *Call // one that only the state refuses
 	for i, st := range states {
 		if call == nil {
-			if c, ok := s.M.Good(o, st, func(v Verdict) bool { return v.Code == fsm.ErrWrongState || v.Code == fsm.ErrTerminal }); ok {
+			if c, ok := s.M.Good(o, st, isRefusedByState); ok {
 				call = &c.Call
 			}
 		}
 		if i < wholeRefusals || call == nil {
-			s.cell(t, o, st, ways, alone)
+			s.cell(r, o, st, ways, alone)
 			continue
 		}
 		c := Case{s.M.OneRow(st), *call}
 		v := s.M.Decide(o, c.Row, c.Call)
 		s.caseCount, s.soundCount = s.caseCount+1, s.soundCount+1
 		ways[v.Way]++
-		s.report(rep, "", o, c, v)
+		s.report(r, "", o, c, v)
 	}
+}
+
+func isRefusedByState(v Verdict) bool {
+	return v.Code == fsm.ErrWrongState || v.Code == fsm.ErrTerminal
 }
 
 // nowhere runs an operation on records in no state of the specification, as a
 // program may make them: it is not possible there, and says where it was asked for.
-func (s *Suite[R]) nowhere(t Sink, o *Op) {
+func (s *Suite[R]) nowhere(t *reporter, o *Op) {
+	want := Refused(fsm.ErrWrongState)
+	want.allowed = s.M.Allowed(o)
 	for _, st := range s.M.StateOrder {
-		for c := range s.M.Cases(o, st) {
-			if s.M.Decide(o, c.Row, c.Call).Code == fsm.ErrInvalidInput {
-				continue
-			}
-			last := uint64(len(s.M.StateOrder))
-			for n, name := range map[uint64]string{0: "", last + 1: fmt.Sprintf("State(%d)", last+1)} {
-				r, err := s.D.Descriptor.Decode(c.Row)
-				if err != nil {
-					t.Errorf("Decode: %v", err)
-					return
-				}
-				field := reflect.ValueOf(&r).Elem().FieldByName("State")
-				if field.OverflowUint(n) {
-					continue // every number is a state
-				}
-				field.SetUint(n)
-				_, err = s.D.Did(&r, o, c.Call)
-				var refused *fsm.Refusal
-				if !errors.As(err, &refused) || refused.Code != fsm.ErrWrongState || refused.ID != c.Row.ID || refused.Operation != o.Name || refused.State != name {
-					t.Errorf("in state number %d of %d: got %v, want it refused in state %q", n, last, err, name)
-				}
-			}
-			return
+		c, ok := s.M.Good(o, st, func(v Verdict) bool { return v.Code != fsm.ErrInvalidInput })
+		if !ok {
+			continue
 		}
+		last := uint64(len(s.M.StateOrder))
+		for n, name := range map[uint64]string{0: "", last + 1: fmt.Sprintf("State(%d)", last+1)} {
+			r, err := s.D.Descriptor.Decode(c.Row)
+			if err != nil {
+				t.Errorf("Decode: %v", err)
+				return
+			}
+			field := reflect.ValueOf(&r).Elem().FieldByName("State")
+			if field.OverflowUint(n) {
+				continue // every number is a state
+			}
+			field.SetUint(n)
+			before := r
+			_, err = s.D.Did(&r, o, c.Call)
+			if problem := s.M.DiffRefusal(o, c.Row.ID, driver.Row{}, want, err, s.D.Errors); problem != "" {
+				t.Errorf("in state number %d of %d: %s", n, last, problem)
+			} else if refused, _ := errors.AsType[*fsm.Refusal](err); refused.State != name {
+				t.Errorf("in state number %d of %d it is refused in %q, want %q", n, last, refused.State, name)
+			}
+			if !s.D.Equal(r, before) {
+				t.Errorf("in state number %d of %d it is refused, but the record changed", n, last)
+			}
+		}
+		return
 	}
 }
 
-func (s *Suite[R]) cell(t Sink, o *Op, st *StateInfo, ways map[string]int, alone map[string]bool) {
-	rep := &reporter{t: t}
-	defer rep.done()
+func (s *Suite[R]) cell(r *reporter, o *Op, st *StateInfo, ways map[string]int, alone map[string]bool) {
 	n := 0
 	var late *Case
 	for c := range s.M.Cases(o, st) {
@@ -133,32 +130,31 @@ func (s *Suite[R]) cell(t Sink, o *Op, st *StateInfo, ways map[string]int, alone
 		if st == nil || s.M.Sound(c.Row) {
 			s.soundCount++
 			if wrong := o.Denied(v); wrong != "" {
-				rep.errorf("%s\n\trecord: %s\n\tcall:   %s", wrong, s.M.ShowRow(c.Row), c.Call)
+				r.Errorf("%s\n\trecord: %s\n\tcall:   %s", wrong, s.M.ShowRow(c.Row), c.Call)
 			}
 		}
-		lawful := st == nil || s.M.Lawful(c.Row)
-		if lawful {
+		if st == nil || s.M.MustHold(c.Row) {
 			ways[v.Way]++
+			if len(v.Failing) == 1 {
+				alone[v.Failing[0]] = true
+			}
 		}
 		if late == nil {
 			late = s.M.Late(o, c)
 		}
-		if lawful && len(v.Failing) == 1 {
-			alone[v.Failing[0]] = true
-		}
-		s.report(rep, "", o, c, v)
+		s.report(r, "", o, c, v)
 	}
 	if late != nil {
-		s.report(rep, "", o, *late, s.M.Decide(o, late.Row, late.Call))
+		s.report(r, "", o, *late, s.M.Decide(o, late.Row, late.Call))
 	}
 	s.caseCount += n
 	if n == 0 {
-		t.Errorf("no case for %s: the table allows no record", o.Name)
+		r.Errorf("no case for %s: the table allows no record", o.Name)
 	}
 }
 
 // report runs one case and tells what is wrong.
-func (s *Suite[R]) report(rep *reporter, what string, o *Op, c Case, v Verdict) {
+func (s *Suite[R]) report(r *reporter, what string, o *Op, c Case, v Verdict) {
 	problem, refused := s.onCase(o, c, v)
 	if problem == "" {
 		return
@@ -175,7 +171,7 @@ func (s *Suite[R]) report(rep *reporter, what string, o *Op, c Case, v Verdict) 
 		}
 		states = List(cell.To)
 	}
-	rep.errorf("%s%s\n\trecord: %s\n\tcall:   %s\n\twant:   %s%s", what, problem, s.M.ShowRow(c.Row), c.Call, s.M.showVerdict(v), s.M.Where(o, guards, states))
+	r.Errorf("%s%s\n\trecord: %s\n\tcall:   %s\n\twant:   %s%s", what, problem, s.M.ShowRow(c.Row), c.Call, s.M.ShowVerdict(v), s.M.Where(o, guards, states))
 }
 
 // Denied says what the table says against how a sound record is decided, or "".
@@ -202,7 +198,7 @@ func sets(o *Op) []Assign {
 // the operation gives a deadline: none fits behind it. It is nil for any other case.
 func (m *Model) Late(o *Op, c Case) *Case {
 	deadline := func(a Assign) bool { return strings.HasPrefix(a.Value, "now + ") }
-	if v := m.Decide(o, c.Row, c.Call); v.Code != "" || v.recordOnly || !slices.ContainsFunc(sets(o), deadline) {
+	if v := m.Decide(o, c.Row, c.Call); v.Code != "" || v.RecordOnly || !slices.ContainsFunc(sets(o), deadline) {
 		return nil
 	}
 	c = c.Clone()
@@ -254,7 +250,7 @@ func (s *Suite[R]) led(o *Op, c Case, v Verdict, ev Event, after driver.Row, err
 	if o.Creates {
 		id = c.Call.ID
 	}
-	if problem := s.M.diffRefusal(o, id, c.Row, v, err, s.D.Errors); problem != "" {
+	if problem := s.M.DiffRefusal(o, id, c.Row, v, err, s.D.Errors); problem != "" {
 		return "refusal: " + problem
 	}
 	if ev != (Event{}) {
@@ -286,23 +282,26 @@ type parts struct {
 	more []string
 }
 
-func (p *parts) run(name string, look func(Sink)) {
+func (p *parts) run(name string, look func(*reporter)) {
 	if !p.t.Failed() {
-		p.t.Run(name, func(t *testing.T) { look(t) })
+		p.t.Run(name, func(t *testing.T) {
+			r := &reporter{Sink: t}
+			look(r)
+			r.done()
+		})
 		return
 	}
-	var quiet silence
-	if look(&quiet); quiet {
+	r := &reporter{Sink: silence{}}
+	if look(r); r.failed > 0 {
 		p.more = append(p.more, name)
 	}
 }
 
-// judge looks at a part without a name, unless something is wrong already.
-func (p *parts) judge(look func(Sink)) {
-	if !p.t.Failed() {
-		look(p.t)
-	}
-}
+// silence is for what is only counted.
+type silence struct{}
+
+func (silence) Errorf(string, ...any) {}
+func (silence) Logf(string, ...any)   {}
 
 func (p *parts) done() {
 	const most = 6
@@ -312,12 +311,6 @@ func (p *parts) done() {
 		p.t.Errorf("wrong, too: %s", strings.Join(p.more, ", "))
 	}
 }
-
-// silence only notes that something is wrong.
-type silence bool
-
-func (s *silence) Errorf(string, ...any) { *s = true }
-func (s *silence) Logf(string, ...any)   {}
 
 // MustHappen looks whether the cases met every way in which an operation can
 // be decided, on records that break no MUST: otherwise they would prove less than
@@ -346,13 +339,13 @@ func MustHappen(t Sink, o *Op, ways map[string]int, alone map[string]bool) {
 	}
 }
 
-func (m *Model) showVerdict(v Verdict) string {
+func (m *Model) ShowVerdict(v Verdict) string {
 	switch {
 	case v.Code == fsm.ErrGuard:
 		return "guard " + v.guard + " refuses"
 	case v.Code != "":
-		return strings.TrimSpace("refused as " + string(v.Code) + " " + strings.Join(v.names, " or "))
-	case v.recordOnly:
+		return strings.TrimSpace("refused as " + string(v.Code) + " " + strings.Join(v.Names, " or "))
+	case v.RecordOnly:
 		return "recorded only"
 	}
 	return m.ShowRow(v.Row)
@@ -361,9 +354,9 @@ func (m *Model) showVerdict(v Verdict) string {
 // Counts says how much the tests looked at.
 func (s *Suite[R]) Counts() string {
 	text := fmt.Sprintf("%d operations, %d states: %d cells, %d cases of the pure layer (%d on records that the invariants allow) decided in %d ways, %d records checked",
-		len(s.M.Ops), len(s.M.StateOrder), s.cellCount, s.caseCount, s.soundCount, len(s.ways), s.recordCount)
+		len(s.M.Ops), len(s.M.StateOrder), s.cellCount, s.caseCount, s.soundCount, s.wayCount, s.recordCount)
 	if s.groupCount > 0 {
 		text += fmt.Sprintf(", %d groups projected", s.groupCount)
 	}
-	return text + fmt.Sprintf(", %d durable cases", s.DurableCount)
+	return text + fmt.Sprintf(", %d calls over stores (%d left to the pure layer)", s.storedCount, s.leftCount)
 }

@@ -51,10 +51,10 @@ func TestManyRefusals(t *testing.T) {
 				return nil, refused
 			},
 		}}
-		var wrong silence
-		s.refused(&wrong, m.Ops[0], m.StateOrder, map[string]int{}, map[string]bool{})
-		if bool(wrong) != (fault < states) {
-			t.Errorf("with a fault in state number %d of %d: noticed %t", fault, states, bool(wrong))
+		wrong := &reporter{Sink: silence{}}
+		s.refused(wrong, m.Ops[0], m.StateOrder, map[string]int{}, map[string]bool{})
+		if (wrong.failed > 0) != (fault < states) {
+			t.Errorf("with a fault in state number %d of %d: noticed %t", fault, states, wrong.failed > 0)
 		}
 		if n := s.caseCount; n != tried || n < 2*states || s.soundCount < states {
 			t.Errorf("%d cases, %d on sound records, tried %d", n, s.soundCount, tried)

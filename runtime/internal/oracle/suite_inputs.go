@@ -15,22 +15,19 @@ func (s *Suite[R]) Inputs(t *testing.T) {
 	p := &parts{t: t}
 	defer p.done()
 	for _, o := range s.M.Ops {
-		p.run(o.Name, func(t Sink) {
-			rep := &reporter{t: t}
-			defer rep.done()
-			states := s.M.StateOrder
-			if o.Creates {
-				states = []*StateInfo{nil}
-			}
+		p.run(o.Name, func(r *reporter) {
 			refusals := 0
-			for _, st := range states {
+			for _, st := range s.M.From(o) {
 				if st != nil && o.Cells[st.Name].Kind == CellRefused {
 					if refusals++; refusals > wholeRefusals {
 						continue
 					}
 				}
 				for c := range s.M.Cases(o, st) {
-					s.BadCalls(o, c, func(what string, call Call) { s.badCall(rep, what, o, Case{c.Row, call}) })
+					s.M.BadCalls(o, c, func(what string, call Call) {
+						s.caseCount++
+						s.report(r, what+": ", o, Case{c.Row, call}, s.M.Decide(o, c.Row, call))
+					})
 					break // the call is looked at before the record
 				}
 			}
@@ -38,16 +35,11 @@ func (s *Suite[R]) Inputs(t *testing.T) {
 	}
 }
 
-func (s *Suite[R]) badCall(rep *reporter, what string, o *Op, bad Case) {
-	s.caseCount++
-	s.report(rep, what+": ", o, bad, s.M.Decide(o, bad.Row, bad.Call))
-}
-
 // NoWord stands for a value of an enum that none of its words has.
 const NoWord = "no word"
 
 // BadCalls hands out changes of a good call, most of which make it bad.
-func (s *Suite[R]) BadCalls(o *Op, c Case, do func(what string, call Call)) {
+func (m *Model) BadCalls(o *Op, c Case, do func(what string, call Call)) {
 	try := func(what string, change func(*Call)) {
 		bad := c.Call
 		bad.Inputs = maps.Clone(c.Call.Inputs)
@@ -92,8 +84,8 @@ func (s *Suite[R]) BadCalls(o *Op, c Case, do func(what string, call Call)) {
 			for _, n := range edges(in.Typ) {
 				try(in.Name+" is out of bounds", set(n))
 			}
-			for _, f := range s.M.Order {
-				for _, n := range edges(s.M.FieldByName[f].Typ) {
+			for _, f := range m.Order {
+				for _, n := range edges(m.FieldByName[f].Typ) {
 					try(in.Name+" is out of a field's bounds", set(n))
 				}
 			}
@@ -105,8 +97,8 @@ func (s *Suite[R]) BadCalls(o *Op, c Case, do func(what string, call Call)) {
 // edges lists the numbers just outside and just inside the bounds of a type.
 func edges(y Typ) []int64 {
 	var list []int64
-	if y.min != nil {
-		list = append(list, *y.min-1, *y.min)
+	if y.Min != nil {
+		list = append(list, *y.Min-1, *y.Min)
 	}
 	if y.Max != nil {
 		list = append(list, *y.Max, *y.Max+1)

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -33,12 +34,12 @@ func (s *Suite[R]) Projection(t *testing.T) {
 			break
 		}
 	}
-	rep := &reporter{t: t}
+	rep := &reporter{Sink: t}
 	defer rep.done()
 	reached := map[string]bool{}
 	for group := range s.M.groups(size) {
 		s.groupCount++
-		rows := s.M.groupRows(group)
+		rows, counts := s.M.groupRows(group), map[string]int64{}
 		var records []R
 		for _, row := range rows {
 			r, err := s.D.Descriptor.Decode(row)
@@ -46,44 +47,24 @@ func (s *Suite[R]) Projection(t *testing.T) {
 				t.Fatal(err)
 			}
 			records = append(records, r)
-		}
-		counts := map[string]int64{}
-		for _, row := range rows {
 			counts[row.State]++
 		}
-		want := s.M.project(rows)
-		if got := audited.State(counts); got != want.State {
-			rep.errorf("the audit takes %v for %q, want %q", group, got, want.State)
-		}
-		got := s.D.Project(records)
+		want, got := s.M.project(rows), s.D.Project(records)
 		reached[want.State] = true
-		if got.State != want.State {
-			rep.errorf("%v is projected to %q, want %q", group, got.State, want.State)
+		var d Differences
+		d.Add("what the audit takes it for", want.State, audited.State(counts))
+		d.Add("the state", want.State, got.State)
+		for _, name := range SortedKeys(want.Key) {
+			d.Add("the key "+name, want.Key[name], got.Key[name])
 		}
-		for _, name := range List(p.Key) {
-			f := s.M.FieldByName[name]
-			if f.Kind == driver.KindEnum || f.Kind == driver.KindJSON || f.Kind == driver.KindSet {
-				continue // rows hold them in another form
-			}
-			v := f.Empty()
-			if len(rows) > 0 {
-				v = rows[0].Values[f.Index]
-			} else if v == nil && !f.Optional {
-				v = f.Zero()
-			}
-			if got.Key[name] != v {
-				rep.errorf("%v: the key %s is %v, want %v", group, name, got.Key[name], v)
-			}
+		for _, name := range SortedKeys(want.Fields) {
+			d.Add(name, want.Fields[name], got.Fields[name])
 		}
-		for name, v := range want.Fields {
-			if got.Fields[name] != v {
-				rep.errorf("%v: %s is %v, want %v", group, name, got.Fields[name], v)
-			}
+		if len(d) > 0 {
+			rep.Errorf("%v: %s", group, d)
 		}
 	}
-	var states []string
 	for _, r := range p.Rules {
-		states = append(states, r.State)
 		switch {
 		case reached[r.State]:
 		case size < wanted:
@@ -92,19 +73,24 @@ func (s *Suite[R]) Projection(t *testing.T) {
 			t.Errorf("no group up to %d records is projected to %q", size, r.State)
 		}
 	}
-	if s.D.Leads == nil {
-		if audited.Moves != nil {
-			t.Errorf("the audit allows the moves %v only, the machine allows all", audited.Moves)
-		}
-		return
+	if s.D.Leads != nil {
+		s.leads(t)
+	} else if audited.Moves != nil {
+		t.Errorf("the audit allows the moves %v only, the machine allows all", audited.Moves)
 	}
-	for _, from := range states {
-		for _, to := range states {
+}
+
+// leads asks for each move of the derived machine whether one step may lead to it.
+func (s *Suite[R]) leads(t *testing.T) {
+	p := s.M.Projection
+	for _, a := range p.Rules {
+		for _, b := range p.Rules {
+			from, to := a.State, b.State
 			want := slices.ContainsFunc(p.Moves, func(x Move) bool { return x.From == from && x.To == to })
 			if got := s.D.Leads(from, to); got != want {
 				t.Errorf("%s may lead to %s: %t, want %t", from, to, got, want)
 			}
-			if got := slices.Contains(audited.Moves, fsmimpl.Move{From: from, To: to}); got != want {
+			if got := slices.Contains(s.D.Descriptor.Projection.Moves, fsmimpl.Move{From: from, To: to}); got != want {
 				t.Errorf("the audit lets %s lead to %s: %t, want %t", from, to, got, want)
 			}
 		}
@@ -113,70 +99,56 @@ func (s *Suite[R]) Projection(t *testing.T) {
 
 // groups yields every multiset of states up to a size. For a rule that counts further it
 // adds to small groups as many records as it asks for, one fewer and one more.
-func (m *Model) groups(size int) func(func([]string) bool) {
+func (m *Model) groups(size int) iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
-		if !m.multisets(size)(yield) {
-			return
+		for _, group := range m.multisets(size) {
+			if !yield(group) {
+				return
+			}
+		}
+		small := 2
+		if len(m.StateOrder) > 8 {
+			small = 1
 		}
 		for _, r := range m.Projection.Rules {
 			counted := List(strings.Trim(r.Any+","+r.All, ","))
 			if int(r.AtLeast) < size || len(counted) == 0 {
 				continue
 			}
-			small := 2
-			if len(m.StateOrder) > 8 {
-				small = 1
-			}
-			ends := slices.Compact([]string{counted[0], counted[len(counted)-1]})
-			if !m.multisets(small)(func(group []string) bool {
+			for _, group := range m.multisets(small) {
 				has := 0
 				for _, name := range group {
 					if slices.Contains(counted, name) {
 						has++
 					}
 				}
-				for _, name := range ends {
+				for _, name := range slices.Compact([]string{counted[0], counted[len(counted)-1]}) {
 					for n := int(r.AtLeast) - 1; n <= int(r.AtLeast)+1; n++ {
 						if !yield(append(slices.Clone(group), slices.Repeat([]string{name}, max(0, n-has))...)) {
-							return false
+							return
 						}
 					}
 				}
-				return true
-			}) {
-				return
 			}
 		}
 	}
 }
 
-// multisets yields every multiset of states up to a size, and reports whether all were wanted.
-func (m *Model) multisets(size int) func(func([]string) bool) bool {
-	return func(yield func([]string) bool) bool {
-		var grow func(group []string, first int) bool
-		grow = func(group []string, first int) bool {
-			if !yield(group) {
-				return false
-			}
-			if len(group) == size {
-				return true
-			}
-			for i := first; i < len(m.StateOrder); i++ {
-				if !grow(append(slices.Clone(group), m.StateOrder[i].Name), i) {
-					return false
-				}
-			}
-			return true
+// multisets lists every multiset of states up to a size.
+func (m *Model) multisets(size int) [][]string {
+	list, last := [][]string{nil}, []int{0} // last is the state that was added last
+	for at := 0; at < len(list); at++ {
+		for i := last[at]; i < len(m.StateOrder) && len(list[at]) < size; i++ {
+			list, last = append(list, append(slices.Clone(list[at]), m.StateOrder[i].Name)), append(last, i)
 		}
-		return grow(nil, 0)
 	}
+	return list
 }
 
 // groupRows makes records in these states with one key and different values
 // elsewhere, in an order in which neither the largest nor the smallest value
 // comes first or last.
 func (m *Model) groupRows(group []string) []driver.Row {
-	keys := List(m.Projection.Key)
 	var rows []driver.Row
 	for i, name := range group {
 		r := m.BaseRow(m.StateByName[name])
@@ -185,33 +157,24 @@ func (m *Model) groupRows(group []string) []driver.Row {
 		r.CreatedAt = TheNow.Add(time.Duration(rank) * time.Minute)
 		r.UpdatedAt = r.CreatedAt
 		for _, f := range m.FieldByName {
-			var v any
+			n := rank
+			if slices.Contains(List(m.Projection.Key), f.Name) {
+				n = 0
+			}
 			switch f.Kind {
 			case driver.KindInt, driver.KindCounter, driver.KindSequence:
-				v = int64(rank + 1)
-				if f.min != nil {
-					v = *f.min + int64(rank)
+				low := int64(1)
+				if f.Min != nil {
+					low = *f.Min
 				}
+				r.Values[f.Index] = low + int64(n)
 			case driver.KindTime:
-				v = TheNow.Add(time.Duration(rank) * time.Minute)
+				r.Values[f.Index] = TheNow.Add(time.Duration(n) * time.Minute)
 			case driver.KindString:
-				v = fmt.Sprintf("text %d", rank)
-				if slices.Contains(keys, f.Name) {
-					v = "the key"
-				}
-			case driver.KindBool:
-				v = false
-			case driver.KindEnum:
-				v = f.StoredWords[0]
-			case driver.KindJSON:
-				v = "{}"
-			case driver.KindSet:
-				v = "[]"
+				r.Values[f.Index] = fmt.Sprintf("text %d", n)
+			default:
+				r.Values[f.Index] = f.Zero()
 			}
-			if slices.Contains(keys, f.Name) && f.Kind != driver.KindString {
-				v = m.pool(newPools(), DimField+f.Name, f.Typ, 0, f.Name)[0]
-			}
-			r.Values[f.Index] = v
 		}
 		rows = append(rows, r)
 	}
@@ -230,7 +193,18 @@ func (m *Model) project(rows []driver.Row) Projected {
 		}
 		return n
 	}
-	out := Projected{Fields: map[string]any{}}
+	out := Projected{Key: map[string]any{}, Fields: map[string]any{}}
+	for _, name := range List(p.Key) {
+		switch f := m.FieldByName[name]; {
+		case f.Kind == driver.KindEnum || f.Kind == driver.KindJSON || f.Kind == driver.KindSet: // rows hold them in another form
+		case len(rows) > 0:
+			out.Key[name] = rows[0].Values[f.Index]
+		case !f.Optional:
+			out.Key[name] = f.Zero()
+		default:
+			out.Key[name] = nil
+		}
+	}
 	for _, r := range p.Rules {
 		if r.Any != "" && in(r.Any) == 0 ||
 			r.All != "" && (len(rows) == 0 || in(r.All) != int64(len(rows))) ||
@@ -250,8 +224,8 @@ func (m *Model) project(rows []driver.Row) Projected {
 		}
 		var best any
 		for _, r := range rows {
-			v := m.termValue(Term{Field: field}, nil, r, Call{})
-			if v != nil && (best == nil || agg == "max" && compare(v, best) > 0 || agg == "min" && compare(v, best) < 0) {
+			v := m.TermValue(Term{Field: field}, nil, r, Call{})
+			if v != nil && (best == nil || agg == "max" && Compare(v, best) > 0 || agg == "min" && Compare(v, best) < 0) {
 				best = v
 			}
 		}

@@ -1,4 +1,4 @@
-package oracle
+package world
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
 // How long the walks are.
@@ -29,7 +30,7 @@ func (s *Suite[R]) Walks(t *testing.T, st Store) {
 // Walk runs one sequence of calls.
 func (s *Suite[R]) Walk(t *testing.T, st Store, r *rand.Rand) {
 	h := s.TracedHarness(t, st)
-	calls := map[string][]Call{}
+	calls := map[string][]oracle.Call{}
 	for _, o := range s.M.Ops {
 		calls[o.Name] = s.M.someCalls(o)
 	}
@@ -69,7 +70,7 @@ func (s *Suite[R]) Walk(t *testing.T, st Store, r *rand.Rand) {
 		if !o.Creates {
 			id = ids[r.IntN(len(ids))]
 			for range 40 { // most calls are refused, so that one that moves the record is looked for
-				if v := s.M.Decide(o, h.W.Rows[id], call); Moves(v) {
+				if v := s.M.Decide(o, h.W.Rows[id], call); oracle.Moves(v) {
 					break
 				}
 				call, id = later(calls[o.Name][r.IntN(len(calls[o.Name]))], h.Clock), ids[r.IntN(len(ids))]
@@ -118,7 +119,7 @@ func (s *Suite[R]) Walk(t *testing.T, st Store, r *rand.Rand) {
 }
 
 // later is a call as it is made at another time: what it says of times is as far from it.
-func later(c Call, now time.Time) Call {
+func later(c oracle.Call, now time.Time) oracle.Call {
 	c.Inputs = maps.Clone(c.Inputs)
 	for name, v := range c.Inputs {
 		if at, ok := v.(time.Time); ok && !at.IsZero() {
@@ -130,8 +131,8 @@ func later(c Call, now time.Time) Call {
 }
 
 // someCalls lists the different calls among the cases of an operation.
-func (m *Model) someCalls(o *Op) []Call {
-	var list []Call
+func (m *Model) someCalls(o *oracle.Op) []oracle.Call {
+	var list []oracle.Call
 	seen := map[string]bool{}
 	st := m.StateOrder[0]
 	if names := m.Allowed(o); len(names) > 0 {

@@ -1,4 +1,4 @@
-package oracle
+package world
 
 import (
 	"slices"
@@ -6,11 +6,12 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
 // Pick is a call of an operation that lets the store choose up to n records.
-func (w *World) Pick(o *Op, n int, c Call) []Expected {
-	if v := w.acceptCall(o, &c); v.Code != "" {
+func (w *World) Pick(o *oracle.Op, n int, c oracle.Call) []Expected {
+	if v := w.acceptCall(o, &c, false); v.Code != "" {
 		return []Expected{{Verdict: v}}
 	}
 	if c.RequestID != "" && o.By != "system" {
@@ -40,25 +41,25 @@ func (w *World) Pick(o *Op, n int, c Call) []Expected {
 		switch {
 		case e.Code == fsm.ErrEffect:
 			return []Expected{e}
-		case e.Code == "" && e.kept == "":
+		case e.Code == "" && e.Kept == "":
 			list = append(list, e)
 			trial = step
 		}
 	}
 	if len(list) == 0 {
-		return []Expected{{Verdict: refused(fsm.ErrNothingToDo)}}
+		return []Expected{{Verdict: oracle.Refused(fsm.ErrNothingToDo)}}
 	}
 	*w = *trial
 	return list
 }
 
 // fitting lists the records that `next` looks at, the first one first.
-func (w *World) fitting(o *Op, c Call) []string {
+func (w *World) fitting(o *oracle.Op, c oracle.Call) []string {
 	c.At = driver.Time(c.At)
 	var fit []driver.Row
-	for _, id := range SortedKeys(w.Rows) {
+	for _, id := range oracle.SortedKeys(w.Rows) {
 		r := w.Rows[id]
-		if k := o.Cells[w.M.StateOf(r.State).Name].Kind; (k == CellMove || k == CellChoose) && w.M.AllHold(o.WhereFacts, o, r, c) {
+		if k := o.Cells[w.M.StateOf(r.State).Name].Kind; (k == oracle.CellMove || k == oracle.CellChoose) && w.M.AllHold(o.WhereFacts, o, r, c) {
 			fit = append(fit, r)
 		}
 	}
@@ -73,10 +74,10 @@ func (w *World) fitting(o *Op, c Call) []string {
 // sortRows sorts rows by an order of the table, absent values last, then by id.
 func (m *Model) sortRows(list []driver.Row, order string) {
 	slices.SortStableFunc(list, func(a, b driver.Row) int {
-		for _, key := range List(order) {
+		for _, key := range oracle.List(order) {
 			name, descending := strings.CutPrefix(key, "-")
-			t := Term{Field: name}
-			x, y := m.termValue(t, nil, a, Call{}), m.termValue(t, nil, b, Call{})
+			t := oracle.Term{Field: name}
+			x, y := m.TermValue(t, nil, a, oracle.Call{}), m.TermValue(t, nil, b, oracle.Call{})
 			d := 0
 			switch {
 			case x == nil || y == nil: // absent values come last, whatever the direction
@@ -98,5 +99,5 @@ func compareValues(a, b any) int {
 	if x, ok := a.(bool); ok {
 		return map[bool]int{true: 1}[x] - map[bool]int{true: 1}[b.(bool)]
 	}
-	return compare(a, b)
+	return oracle.Compare(a, b)
 }

@@ -1,19 +1,20 @@
-package oracle
+package world
 
 import (
 	"errors"
 	"fmt"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
 // Pick runs `next` in both and compares; n 0 is the form for one record.
-func (h *Harness[R]) Pick(what string, o *Op, n int, c Call) []Expected {
+func (h *Harness[R]) Pick(what string, o *oracle.Op, n int, c oracle.Call) []Expected {
 	h.T.Helper()
 	before, ran := len(h.W.performed), len(h.Fx.Done())
 	want := h.W.Pick(o, max(n, 1), c)
 	got, err := h.pick(o, n, c)
-	h.Fx.Settle(ran, len(h.W.performed)-before) // a record that was passed over late takes its transaction with it
+	Settle(h.Fx, ran, len(h.W.performed)-before) // a record that was passed over late takes its transaction with it
 	h.CompareAll(what, o, c, want, got, err)
 	if n == 0 && len(got) == 0 {
 		got = make([]fsm.Outcome[R], 1)
@@ -24,16 +25,12 @@ func (h *Harness[R]) Pick(what string, o *Op, n int, c Call) []Expected {
 	return want
 }
 
-func (h *Harness[R]) pick(o *Op, n int, c Call) ([]fsm.Outcome[R], error) {
-	if h.D.Engine != nil {
-		return h.D.Operations[o.Name].Pick(h.Ctx, n, c)
-	}
-	out, err := h.D.Do(h.Ctx, o.Name, nil, c)
-	return []fsm.Outcome[R]{out}, err
+func (h *Harness[R]) pick(o *oracle.Op, n int, c oracle.Call) ([]fsm.Outcome[R], error) {
+	return h.D.Operations[o.Name].Pick(h.Ctx, n, c)
 }
 
 // CompareAll looks at the answers of a batch.
-func (h *Harness[R]) CompareAll(what string, o *Op, c Call, want []Expected, got []fsm.Outcome[R], err error) {
+func (h *Harness[R]) CompareAll(what string, o *oracle.Op, c oracle.Call, want []Expected, got []fsm.Outcome[R], err error) {
 	h.T.Helper()
 	if want[0].Code != "" {
 		h.Compare(what, o, c, want[0], fsm.Outcome[R]{}, err)
@@ -60,7 +57,7 @@ func (h *Harness[R]) Deliver(what string) {
 	if told := countEffectErrors(err); told != waits || waits > 0 != errors.Is(err, fsm.ErrEffect) {
 		h.T.Errorf("%s: Deliver tells of %d effects (%v), want %d", what, told, err, waits)
 	}
-	h.traced(Step[R]{Kind: "deliver", Count: got, Call: Call{At: h.Clock}})
+	h.traced(Step[R]{Kind: "deliver", Count: got, Call: oracle.Call{At: h.Clock}})
 	if got != want {
 		h.T.Errorf("%s: Deliver performed %d effects, want %d", what, got, want)
 	}
@@ -100,7 +97,7 @@ func (h *Harness[R]) Sweep(what string) {
 	if err != nil {
 		h.T.Errorf("%s: Sweep: %v", what, err)
 	}
-	h.traced(Step[R]{Kind: "sweep", Count: got, Call: Call{At: h.Clock}})
+	h.traced(Step[R]{Kind: "sweep", Count: got, Call: oracle.Call{At: h.Clock}})
 	if got != want {
 		h.T.Errorf("%s: Sweep moved %d records, want %d", what, got, want)
 	}
@@ -118,6 +115,6 @@ func (h *Harness[R]) Recover(what string) {
 	if err != nil || got != want {
 		h.T.Errorf("%s: Startup moved %d records (%v), want %d", what, got, err, want)
 	}
-	h.traced(Step[R]{Kind: "startup", Count: got, Call: Call{At: h.Clock}})
+	h.traced(Step[R]{Kind: "startup", Count: got, Call: oracle.Call{At: h.Clock}})
 	h.Same(what)
 }

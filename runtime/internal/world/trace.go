@@ -1,8 +1,9 @@
-package oracle
+package world
 
 import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
 // Step is what a harness has done, and what came of it, for those who want to note it.
@@ -10,7 +11,7 @@ type Step[R any] struct {
 	Kind      string // "walk": a new empty store; "seed", "step", "sweep", "startup" and "deliver": in that store
 	Operation string
 	At        fsm.Ref // of a step: the target; without an id the store picks
-	Call      Call
+	Call      oracle.Call
 	Count     int        // of sweep, startup and deliver: how many
 	Row       driver.Row // of a seed
 	Outcome   fsm.Outcome[R]

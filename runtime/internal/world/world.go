@@ -1,4 +1,4 @@
-package oracle
+package world
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
 // World is what a store has to hold: records with their log and the effects
@@ -20,7 +21,7 @@ type World struct {
 	Rows      map[string]driver.Row
 	Log       []Logged
 	outbox    []pending
-	performed []Performed // effects that ran, in order
+	performed []oracle.Performed // effects that ran, in order
 	commits   int
 	Fail      map[string]bool // effects that fail
 	last      map[string]int64
@@ -42,35 +43,27 @@ type Logged struct {
 type pending struct {
 	id       string
 	rev      int64
-	o        *Op
+	o        *oracle.Op
 	due      time.Time
 	attempts int
 }
 
-// Performed is one effect that ran.
-type Performed struct {
-	Effect, id string
-	rev        int64
-	Key        string
-	inTx       bool
-}
-
 // Expected is what a call has to lead to.
 type Expected struct {
-	Verdict               // with a code: refused
-	row        driver.Row // the record as of the call
-	events     []Logged
-	replayed   bool
-	recordOnly bool
-	Existing   bool
-	current    driver.Row
-	stale      [2]int64    // with CodeStale: the revision, and the expected one
-	step       *Op         // with a code: the step of `then` that is refused; nil: the operation itself
-	undone     []Performed // with a code: effects of the steps before it, in the transaction that is taken back
+	oracle.Verdict            // with a code: refused
+	row            driver.Row // the record as of the call
+	events         []Logged
+	replayed       bool
+	recordOnly     bool
+	Existing       bool
+	current        driver.Row
+	stale          [2]int64           // with CodeStale: the revision, and the expected one
+	step           *oracle.Op         // with a code: the step of `then` that is refused; nil: the operation itself
+	undone         []oracle.Performed // with a code: effects of the steps before it, in the transaction that is taken back
 }
 
 func newWorld(m *Model) *World {
-	return &World{M: m, Rows: map[string]driver.Row{}, Fail: map[string]bool{}, last: map[string]int64{}, now: func() time.Time { return TheNow }}
+	return &World{M: m, Rows: map[string]driver.Row{}, Fail: map[string]bool{}, last: map[string]int64{}, now: func() time.Time { return oracle.TheNow }}
 }
 
 // Clone is a world that can be changed by itself.
@@ -86,7 +79,7 @@ func (w *World) Clone() *World {
 func (w *World) Seed(r driver.Row) {
 	w.Rows[r.ID] = r
 	w.commits++
-	w.Log = append(w.Log, Logged{Event: seedEvent(r), after: r, machine: true, commit: w.commits, print: "seed"})
+	w.Log = append(w.Log, Logged{Event: oracle.SeedEvent(r), after: r, machine: true, commit: w.commits, print: "seed"})
 	for _, name := range w.M.Order {
 		if f := w.M.FieldByName[name]; f.Kind == driver.KindSequence {
 			k := w.sequenceKey(f, r)
@@ -120,10 +113,10 @@ func (w *World) groupKey(fields []string, r driver.Row) string {
 
 // sequenceKey writes whose numbers a sequence counts. A record must have a number,
 // so an absent value is one like any other here.
-func (w *World) sequenceKey(f *FieldInfo, r driver.Row) string {
+func (w *World) sequenceKey(f *oracle.FieldInfo, r driver.Row) string {
 	var b strings.Builder
 	b.WriteString(f.Name)
-	for _, name := range List(f.Per) {
+	for _, name := range oracle.List(f.Per) {
 		fmt.Fprintf(&b, "\x00%T %v", r.Values[w.M.FieldByName[name].Index], r.Values[w.M.FieldByName[name].Index])
 	}
 	return b.String()
@@ -131,7 +124,7 @@ func (w *World) sequenceKey(f *FieldInfo, r driver.Row) string {
 
 // NextNumber follows all numbers that were given in the group of r, and those of
 // the records that came into it with theirs. Behind the greatest there is none.
-func (w *World) NextNumber(f *FieldInfo, r driver.Row) int64 {
+func (w *World) NextNumber(f *oracle.FieldInfo, r driver.Row) int64 {
 	key := w.sequenceKey(f, r)
 	last := w.last[key]
 	for _, o := range w.Rows {
@@ -147,14 +140,14 @@ func (w *World) NextNumber(f *FieldInfo, r driver.Row) int64 {
 
 // Others lists the records of the group of r in these states, r itself left out.
 func (w *World) Others(fields, in string, r driver.Row) []driver.Row {
-	key := w.groupKey(List(fields), r)
+	key := w.groupKey(oracle.List(fields), r)
 	if key == "" {
 		return nil
 	}
 	var found []driver.Row
-	for _, id := range SortedKeys(w.Rows) {
+	for _, id := range oracle.SortedKeys(w.Rows) {
 		o := w.Rows[id]
-		if id != r.ID && (in == "" || slices.Contains(List(in), w.M.StateOf(o.State).Name)) && w.groupKey(List(fields), o) == key {
+		if id != r.ID && (in == "" || slices.Contains(oracle.List(in), w.M.StateOf(o.State).Name)) && w.groupKey(oracle.List(fields), o) == key {
 			found = append(found, o)
 		}
 	}
@@ -162,8 +155,8 @@ func (w *World) Others(fields, in string, r driver.Row) []driver.Row {
 }
 
 // Create is a call of an operation that makes a record.
-func (w *World) Create(o *Op, c Call) Expected {
-	if v := w.acceptCall(o, &c); v.Code != "" {
+func (w *World) Create(o *oracle.Op, c oracle.Call) Expected {
+	if v := w.acceptCall(o, &c, false); v.Code != "" {
 		return Expected{Verdict: v}
 	}
 	if e, known := w.replay(o, "", c); known {
@@ -182,22 +175,28 @@ func (w *World) Create(o *Op, c Call) Expected {
 		}
 	}
 	if _, taken := w.Rows[c.ID]; taken {
-		return Expected{Verdict: refused(fsm.ErrExists)}
+		return Expected{Verdict: oracle.Refused(fsm.ErrExists)}
 	}
 	return w.Commit(o, driver.Row{ID: c.ID}, c, c.RequestID != "", "")
 }
 
 // Call is a call of an operation on a record that it names, at revision rev
 // (0: none is named).
-func (w *World) Call(o *Op, id string, rev int64, c Call) Expected {
-	if v := w.acceptCall(o, &c); v.Code != "" {
+func (w *World) Call(o *oracle.Op, id string, rev int64, c oracle.Call) Expected {
+	return w.call(o, id, rev, c, false)
+}
+
+// call is Call, or what a trigger issues: that has no actor, and its request id is made of
+// operation and revision.
+func (w *World) call(o *oracle.Op, id string, rev int64, c oracle.Call, fired bool) Expected {
+	if v := w.acceptCall(o, &c, fired); v.Code != "" {
 		return Expected{Verdict: v}
 	}
 	r, found := w.Rows[id]
 	if rev == 0 && w.M.ExpectedRev == "required" {
-		return Expected{Verdict: refused(fsm.ErrInvalidInput, "rev")}
+		return Expected{Verdict: oracle.Refused(fsm.ErrInvalidInput, "rev")}
 	}
-	if o.By == "system" || c.fired {
+	if o.By == "system" || fired {
 		at := rev
 		if at == 0 {
 			at = r.Rev
@@ -211,19 +210,19 @@ func (w *World) Call(o *Op, id string, rev int64, c Call) Expected {
 		return Expected{Verdict: v}
 	}
 	if !found {
-		return Expected{Verdict: refused(fsm.ErrNotFound)}
+		return Expected{Verdict: oracle.Refused(fsm.ErrNotFound)}
 	}
 	asked := rev != 0 && (o.By == "system" || w.M.ExpectedRev != "none") &&
-		o.Cells[w.M.StateOf(r.State).Name].Kind != CellRecordOnly
+		o.Cells[w.M.StateOf(r.State).Name].Kind != oracle.CellRecordOnly
 	if asked && rev != r.Rev {
-		return Expected{Verdict: refused(fsm.ErrStale), stale: [2]int64{r.Rev, rev}}
+		return Expected{Verdict: oracle.Refused(fsm.ErrStale), stale: [2]int64{r.Rev, rev}}
 	}
 	c.ID = id
 	return w.Commit(o, r, c, false, "")
 }
 
 // peers counts what the guards and sequences of an operation ask for.
-func (w *World) peers(o *Op, r driver.Row, c Call) map[string]int64 {
+func (w *World) peers(o *oracle.Op, r driver.Row, c oracle.Call) map[string]int64 {
 	grouped := r
 	if o.Creates {
 		grouped = w.M.Blank(c.ID)
@@ -245,11 +244,11 @@ func (w *World) peers(o *Op, r driver.Row, c Call) map[string]int64 {
 
 // Commit decides and writes one call with everything that follows in the same
 // transaction. A step that is refused takes everything back.
-func (w *World) Commit(o *Op, r driver.Row, c Call, machine bool, cause string) Expected {
+func (w *World) Commit(o *oracle.Op, r driver.Row, c oracle.Call, machine bool, cause string) Expected {
 	next := w.Clone()
 	next.commits++
 	var e Expected
-	no := func(v Verdict, first bool) Expected {
+	no := func(v oracle.Verdict, first bool) Expected {
 		e := Expected{Verdict: v, undone: next.performed[len(w.performed):]}
 		if !first || cause != "" {
 			e.step = o
@@ -263,20 +262,20 @@ func (w *World) Commit(o *Op, r driver.Row, c Call, machine bool, cause string) 
 			return no(v, first)
 		}
 		if u := next.UniqueBroken(v); u != nil {
-			return no(Verdict{Code: fsm.ErrNotUnique, names: []string{u.Name}, error: u.Error, Way: "unique " + u.Name}, first)
+			return no(oracle.Verdict{Code: fsm.ErrNotUnique, Names: []string{u.Name}, Error: u.Error, Way: "unique " + u.Name}, first)
 		}
 		next.write(o, r, v, c, machine, cause)
 		e.events = append(e.events, next.Log[len(next.Log)-1])
 		e.row, e.current = v.Row, v.Row
 		if first {
-			e.Verdict, e.recordOnly = v, v.recordOnly
+			e.Verdict, e.recordOnly = v, v.RecordOnly
 		}
-		if v.recordOnly {
+		if v.RecordOnly {
 			break
 		}
 		if o.Effect != "" && o.Atomic {
 			if w.Fail[o.Effect] {
-				return Expected{Verdict: refused(fsm.ErrEffect), undone: next.performed[len(w.performed):]}
+				return Expected{Verdict: oracle.Refused(fsm.ErrEffect), undone: next.performed[len(w.performed):]}
 			}
 			next.performed = append(next.performed, w.M.effectOf(o, v.Row))
 		}
@@ -285,7 +284,7 @@ func (w *World) Commit(o *Op, r driver.Row, c Call, machine bool, cause string) 
 		}
 		r, cause = v.Row, o.StoredName
 		o = w.M.OpNamed(o.Then)
-		c = Call{ID: c.ID, Actor: driver.SystemActor, At: c.At, Inputs: map[string]any{}}
+		c = oracle.Call{ID: c.ID, Actor: driver.SystemActor, At: c.At, Inputs: map[string]any{}}
 		machine = false
 	}
 	*w = *next
@@ -293,9 +292,9 @@ func (w *World) Commit(o *Op, r driver.Row, c Call, machine bool, cause string) 
 }
 
 // effectOf says how an effect is performed for a record.
-func (m *Model) effectOf(o *Op, r driver.Row) Performed {
-	p := Performed{Effect: o.Effect, id: r.ID, rev: r.Rev, inTx: o.Atomic}
-	keys := List(o.EffectKey)
+func (m *Model) effectOf(o *oracle.Op, r driver.Row) oracle.Performed {
+	p := oracle.Performed{Effect: o.Effect, ID: r.ID, Rev: r.Rev, InTx: o.Atomic}
+	keys := oracle.List(o.EffectKey)
 	if len(keys) == 0 {
 		p.Key = fmt.Sprintf("%s/%s/%d", m.Machine, r.ID, r.Rev)
 		return p
@@ -327,13 +326,13 @@ func (m *Model) effectOf(o *Op, r driver.Row) Performed {
 }
 
 // UniqueBroken returns the unique rule that the record would break, nil for none.
-func (w *World) UniqueBroken(v Verdict) *Unique {
-	if v.recordOnly {
+func (w *World) UniqueBroken(v oracle.Verdict) *oracle.Unique {
+	if v.RecordOnly {
 		return nil
 	}
 	for i := range w.M.Uniques {
 		u := &w.M.Uniques[i]
-		if slices.Contains(List(u.In), w.M.StateOf(v.Row.State).Name) && len(w.Others(u.Fields, u.In, v.Row)) > 0 {
+		if slices.Contains(oracle.List(u.In), w.M.StateOf(v.Row.State).Name) && len(w.Others(u.Fields, u.In, v.Row)) > 0 {
 			return u
 		}
 	}
@@ -344,26 +343,26 @@ func (w *World) UniqueBroken(v Verdict) *Unique {
 		if f.Kind != driver.KindSequence {
 			continue
 		}
-		fields := strings.Join(append(List(f.Per), name), ",")
+		fields := strings.Join(append(oracle.List(f.Per), name), ",")
 		if len(w.Others(fields, "", v.Row)) > 0 {
-			return &Unique{Name: "sequence_" + name, Fields: fields}
+			return &oracle.Unique{Name: "sequence_" + name, Fields: fields}
 		}
 	}
 	for _, o := range w.M.Ops {
 		if o.Dedupe != "" && o.DedupeIn == "" && len(w.Others(o.Dedupe, "", v.Row)) > 0 {
-			return &Unique{Name: "dedupe_" + o.Name, Fields: o.Dedupe}
+			return &oracle.Unique{Name: "dedupe_" + o.Name, Fields: o.Dedupe}
 		}
 	}
 	return nil
 }
 
 // write appends the event and replaces the record.
-func (w *World) write(o *Op, before driver.Row, v Verdict, c Call, machine bool, cause string) {
+func (w *World) write(o *oracle.Op, before driver.Row, v oracle.Verdict, c oracle.Call, machine bool, cause string) {
 	e := Logged{Event: fsm.Event{
 		ID: c.ID, Rev: v.Row.Rev, Operation: o.StoredName, Name: o.EventName, From: before.State, To: v.Row.State,
-		At: driver.Time(c.At), Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID, Labels: c.Labels, Cause: cause, Guard: v.kept,
+		At: driver.Time(c.At), Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID, Labels: c.Labels, Cause: cause, Guard: v.Kept,
 	}, inputs: w.M.sent(o, c), after: v.Row, machine: machine, print: w.print(o, c), commit: w.commits}
-	if v.recordOnly {
+	if v.RecordOnly {
 		e.N = 1
 		for _, x := range w.Log {
 			if x.ID == c.ID && x.Rev == v.Row.Rev {
@@ -396,7 +395,7 @@ func (w *World) write(o *Op, before driver.Row, v Verdict, c Call, machine bool,
 }
 
 // sent lists the inputs as the event has to hold them.
-func (m *Model) sent(o *Op, c Call) map[string]any {
+func (m *Model) sent(o *oracle.Op, c oracle.Call) map[string]any {
 	s := map[string]any{}
 	for _, in := range o.InputList {
 		v := c.Inputs[in.Name]
@@ -409,20 +408,20 @@ func (m *Model) sent(o *Op, c Call) map[string]any {
 }
 
 // print is what two calls with the same request id must have in common.
-func (w *World) print(o *Op, c Call) string {
+func (w *World) print(o *oracle.Op, c oracle.Call) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\x00%s\x00%s", o.Name, c.Actor, c.Reason)
 	s := w.M.sent(o, c)
 	for _, in := range o.InputList {
 		if !in.Loose {
-			fmt.Fprintf(&b, "\x00%s %s", in.Name, Show(s[in.Name]))
+			fmt.Fprintf(&b, "\x00%s %s", in.Name, oracle.Show(s[in.Name]))
 		}
 	}
 	return b.String()
 }
 
 // acceptCall looks at who calls and why, and at the request id.
-func (w *World) acceptCall(o *Op, c *Call) Verdict {
+func (w *World) acceptCall(o *oracle.Op, c *oracle.Call, fired bool) oracle.Verdict {
 	c.At = driver.Time(c.At)
 	if o.By == "system" {
 		c.Actor, c.RequestID = driver.SystemActor, ""
@@ -430,29 +429,29 @@ func (w *World) acceptCall(o *Op, c *Call) Verdict {
 	if w.M.RequestID == "none" {
 		c.RequestID = ""
 	}
-	if v := w.M.acceptCaller(o, *c); v.Code != "" {
+	if v := w.M.AcceptCaller(o, *c); v.Code != "" {
 		return v
 	}
 	switch {
 	case o.By == "system":
-	case c.RequestID == "" && !c.fired && w.M.RequestID == "required":
-		return refused(fsm.ErrRequestMissing)
+	case c.RequestID == "" && !fired && w.M.RequestID == "required":
+		return oracle.Refused(fsm.ErrRequestMissing)
 	case strings.HasPrefix(c.RequestID, "sys:"):
-		return refused(fsm.ErrInvalidInput, "request_id", "RequestID", "")
+		return oracle.Refused(fsm.ErrInvalidInput, "request_id", "RequestID", "")
 	}
-	return Verdict{}
+	return oracle.Verdict{}
 }
 
-// acceptInputs looks at the inputs of a call, after its request.
-func (w *World) acceptInputs(o *Op, c Call) Verdict {
+// AcceptInputs looks at the inputs of a call, after its request.
+func (w *World) acceptInputs(o *oracle.Op, c oracle.Call) oracle.Verdict {
 	if o.Creates && c.ID == "" {
 		c.ID = "the engine makes one"
 	}
-	return w.M.acceptInputs(o, c)
+	return w.M.AcceptInputs(o, c)
 }
 
 // replay answers a known request: in the scope of the machine without an id.
-func (w *World) replay(o *Op, id string, c Call) (Expected, bool) {
+func (w *World) replay(o *oracle.Op, id string, c oracle.Call) (Expected, bool) {
 	if c.RequestID == "" {
 		return Expected{}, false
 	}
@@ -464,7 +463,7 @@ func (w *World) replay(o *Op, id string, c Call) (Expected, bool) {
 	}
 	first := w.Log[i]
 	if first.print != w.print(o, c) || o.Creates && c.ID != "" && first.ID != c.ID {
-		return Expected{Verdict: refused(fsm.ErrRequestReused)}, true
+		return Expected{Verdict: oracle.Refused(fsm.ErrRequestReused)}, true
 	}
 	return w.replayOf(first), true
 }
@@ -491,8 +490,8 @@ func (w *World) replayedBatch(requestID string) []Expected {
 }
 
 // due says whether a trigger of the operation asks for a record now.
-func (w *World) due(o *Op, r driver.Row, now time.Time) bool {
-	if k := o.Cells[w.M.StateOf(r.State).Name].Kind; k != CellMove && k != CellChoose {
+func (w *World) due(o *oracle.Op, r driver.Row, now time.Time) bool {
+	if k := o.Cells[w.M.StateOf(r.State).Name].Kind; k != oracle.CellMove && k != oracle.CellChoose {
 		return false
 	}
 	return slices.ContainsFunc(o.Triggers, func(text string) bool {
@@ -508,9 +507,9 @@ func (m *Model) Deadline(text string, r driver.Row) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	name, plus, _ := strings.Cut(rest, " + ")
-	t, ok := m.termValue(Term{Field: name}, nil, r, Call{}).(time.Time)
+	t, ok := m.TermValue(oracle.Term{Field: name}, nil, r, oracle.Call{}).(time.Time)
 	if ok && plus != "" {
-		t = t.Add(duration(plus))
+		t = t.Add(oracle.Duration(plus))
 	}
 	return t, ok
 }

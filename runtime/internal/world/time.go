@@ -1,4 +1,4 @@
-package oracle
+package world
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
 // sweep runs every trigger that is due, in the order of the specification, and
@@ -16,7 +17,7 @@ import (
 func (w *World) sweep(now time.Time) int {
 	n := 0
 	for _, o := range w.M.Ops {
-		for _, id := range SortedKeys(w.Rows) {
+		for _, id := range oracle.SortedKeys(w.Rows) {
 			if r := w.Rows[id]; w.due(o, r, now) {
 				c := w.M.engineCall(o, now)
 				n += w.fire(o, r, c)
@@ -28,8 +29,8 @@ func (w *World) sweep(now time.Time) int {
 
 // fire takes a step without a caller, and returns how many it took. A refusal is
 // passed over: what it has taken back was performed nevertheless.
-func (w *World) fire(o *Op, r driver.Row, c Call) int {
-	e := w.Call(o, r.ID, r.Rev, c)
+func (w *World) fire(o *oracle.Op, r driver.Row, c oracle.Call) int {
+	e := w.call(o, r.ID, r.Rev, c, true)
 	w.performed = append(w.performed, e.undone...)
 	if e.Code == "" && !e.replayed {
 		return 1
@@ -44,9 +45,9 @@ func (w *World) startup(now time.Time) int {
 		if !slices.Contains(o.Triggers, "startup") {
 			continue
 		}
-		for _, id := range SortedKeys(w.Rows) {
+		for _, id := range oracle.SortedKeys(w.Rows) {
 			r := w.Rows[id]
-			if k := o.Cells[w.M.StateOf(r.State).Name].Kind; k != CellMove && k != CellChoose {
+			if k := o.Cells[w.M.StateOf(r.State).Name].Kind; k != oracle.CellMove && k != oracle.CellChoose {
 				continue
 			}
 			c := w.M.engineCall(o, now)
@@ -106,7 +107,7 @@ func (w *World) settle(p pending, now time.Time) bool {
 	next.outbox = slices.DeleteFunc(next.outbox, func(x pending) bool { return x.id == p.id && x.rev == p.rev })
 	if p.o.Then != "" {
 		then := w.M.OpNamed(p.o.Then)
-		c := Call{
+		c := oracle.Call{
 			ID: p.id, Actor: driver.SystemActor, At: now, Inputs: map[string]any{},
 			RequestID: fmt.Sprintf("sys:%s:%d", then.StoredName, p.rev),
 		}
@@ -130,9 +131,9 @@ func (w *World) rowAt(id string, rev int64) driver.Row {
 }
 
 // engineCall is the call that a trigger issues.
-func (m *Model) engineCall(o *Op, now time.Time) Call {
+func (m *Model) engineCall(o *oracle.Op, now time.Time) oracle.Call {
 	c := m.BaseCall(o)
-	c.At, c.Reason, c.Inputs, c.fired = now, "", m.sourceInputs(o), true
+	c.At, c.Reason, c.Inputs = now, "", m.sourceInputs(o)
 	if o.By != "system" {
 		c.Actor = ""
 	}
@@ -141,10 +142,10 @@ func (m *Model) engineCall(o *Op, now time.Time) Call {
 
 // sourceInputs are the inputs that the test's source gives to a triggered
 // operation: those of the first case that moves, or else of the first whose inputs are taken.
-func (m *Model) sourceInputs(o *Op) map[string]any {
+func (m *Model) sourceInputs(o *oracle.Op) map[string]any {
 	if len(o.Triggers) > 0 && len(o.InputList) > 0 {
-		taken := func(v Verdict) bool { return v.Code != fsm.ErrInvalidInput }
-		for _, want := range []func(Verdict) bool{Moves, taken} {
+		taken := func(v oracle.Verdict) bool { return v.Code != fsm.ErrInvalidInput }
+		for _, want := range []func(oracle.Verdict) bool{oracle.Moves, taken} {
 			for _, name := range m.Allowed(o) {
 				if c, ok := m.Good(o, m.StateByName[name], want); ok {
 					return c.Call.Inputs

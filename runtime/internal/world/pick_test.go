@@ -1,4 +1,4 @@
-package oracle
+package world
 
 import (
 	"fmt"
@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 	"github.com/google/go-cmp/cmp"
 )
 
 // picking is a machine in which everything that can keep `next` from a record does.
-var picking = Table{
+var picking = oracle.Table{
 	Machine: "picking", RequestID: "optional", ExpectedRev: "none",
 	Matrix: `
         | (new)   | open    | begun   | closed
@@ -21,27 +22,27 @@ take    | .       | choose  | refused | refused
 run     | .       | refused | -> closed | refused
 move    | .       | -> open | refused | refused
 `,
-	Fields: []Field{
+	Fields: []oracle.Field{
 		{Name: "room", Type: "optional string"},
 		{Name: "kind", Type: "fine|rejected|recorded|barred|broken"},
 		{Name: "number", Type: "sequence", Per: "room"},
 	},
-	States: []State{{Name: "open"}, {Name: "begun"}, {Name: "closed", Terminal: true}},
-	Guards: []Guard{
+	States: []oracle.State{{Name: "open"}, {Name: "begun"}, {Name: "closed", Terminal: true}},
+	Guards: []oracle.Guard{
 		{Name: "not_barred", When: []string{"kind != barred"}, Error: "barred"},
 		{Name: "room_free", Fewer: 1, Same: "room", In: "closed", Error: "full"},
 		{Name: "not_broken", When: []string{"kind != broken"}, Error: "broken"},
 	},
-	Uniques: []Unique{{Name: "one_closed", Fields: "room", In: "closed", Error: "taken"}},
-	Operations: []Operation{
-		{Name: "make", Inputs: []Input{{Name: "room", Type: "optional string"}, {Name: "kind", Type: "fine|rejected|recorded|barred|broken"}}, Set: []string{"room: input or absent", "kind: input"}},
+	Uniques: []oracle.Unique{{Name: "one_closed", Fields: "room", In: "closed", Error: "taken"}},
+	Operations: []oracle.Operation{
+		{Name: "make", Inputs: []oracle.Input{{Name: "room", Type: "optional string"}, {Name: "kind", Type: "fine|rejected|recorded|barred|broken"}}, Set: []string{"room: input or absent", "kind: input"}},
 		{
 			Name: "take", Require: "not_barred, room_free", OnRefusal: "record only", Picks: true, Order: "number", Effect: "carry", Atomic: true,
-			Choose: []Branch{{When: []string{"kind == rejected"}, Reject: "not_this"}, {When: []string{"kind == recorded"}, RecordOnly: true}, {To: "begun"}},
+			Choose: []oracle.Branch{{When: []string{"kind == rejected"}, Reject: "not_this"}, {When: []string{"kind == recorded"}, RecordOnly: true}, {To: "begun"}},
 			Then:   "run",
 		},
 		{Name: "run", By: "system", Require: "not_broken"},
-		{Name: "move", Inputs: []Input{{Name: "room", Type: "optional string"}}, Set: []string{"room: input or absent"}},
+		{Name: "move", Inputs: []oracle.Input{{Name: "room", Type: "optional string"}}, Set: []string{"room: input or absent"}},
 	},
 }
 
@@ -71,7 +72,7 @@ func (w *World) picked(n int) string {
 	o := w.M.OpNamed("take")
 	var ids []string
 	for _, e := range w.Pick(o, n, w.M.BaseCall(o)) {
-		ids = append(ids, Or(string(e.Code), e.row.ID))
+		ids = append(ids, oracle.Or(string(e.Code), e.row.ID))
 	}
 	return strings.Join(ids, " ")
 }
@@ -111,7 +112,7 @@ func TestWorldPickPassesOverTakenPlaces(t *testing.T) {
 	t.Parallel()
 	w := pickWorld(t, "fine a", "fine a", "fine b")
 	o := w.M.OpNamed("take")
-	o.Guards = slices.DeleteFunc(o.Guards, func(g *GuardInfo) bool { return g.Name == "room_free" })
+	o.Guards = slices.DeleteFunc(o.Guards, func(g *oracle.GuardInfo) bool { return g.Name == "room_free" })
 	for _, want := range []string{"r1", "r3", "nothing_to_do"} {
 		if got := w.picked(1); got != want {
 			t.Errorf("picked %s, want %s", got, want)
@@ -145,8 +146,8 @@ func TestSequenceIsAnIndex(t *testing.T) {
 	}
 	for _, id := range []string{"r1", "r5"} {
 		room := map[string]string{"r1": "b", "r5": "a"}[id]
-		if e := move(id, room); e.Code != fsm.ErrNotUnique || e.names[0] != "sequence_number" {
-			t.Errorf("%s to %s: %q %q, want not_unique sequence_number", id, room, e.Code, e.names)
+		if e := move(id, room); e.Code != fsm.ErrNotUnique || e.Names[0] != "sequence_number" {
+			t.Errorf("%s to %s: %q %q, want not_unique sequence_number", id, room, e.Code, e.Names)
 		}
 	}
 	for _, step := range [][2]string{{"r1", ""}, {"r3", "b"}} {

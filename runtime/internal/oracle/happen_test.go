@@ -6,40 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	fsm "github.com/fsmgen/fsmgen/runtime"
 )
-
-// A refusal that is recorded only leaves the revision, so the same startup again
-// replays it: it takes no second step.
-func TestStartupCountsNoReplay(t *testing.T) {
-	t.Parallel()
-	m, err := Compile(Table{
-		Machine: "demo", RequestID: "required", ExpectedRev: "required",
-		Matrix: `
-        | (new)   | open    | closed
-make    | -> open | .       | .
-recover | .       | -> closed | .
-`,
-		Fields: []Field{{Name: "level", Type: "int 0..9"}},
-		States: []State{{Name: "open"}, {Name: "closed", Terminal: true}},
-		Guards: []Guard{{Name: "high", When: []string{"level > 5"}, Error: "low"}},
-		Operations: []Operation{
-			{Name: "make", Set: []string{"level: 1"}},
-			{Name: "recover", By: "system", Triggers: []string{"startup"}, Require: "high", OnRefusal: "record only"},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newWorld(m)
-	w.Seed(m.BaseRow(m.StateByName["open"]))
-	for i, want := range []int{1, 0} {
-		if n := w.startup(TheNow); n != want {
-			t.Errorf("startup %d took %d steps, want %d", i+1, n, want)
-		}
-	}
-}
 
 // noted keeps what a test says instead of saying it.
 type noted struct{ errors, logs []string }
@@ -97,43 +64,5 @@ func TestImpliedIsRequired(t *testing.T) {
 	x.Operations[1].Implied = "over"
 	if _, err := Compile(x); err == nil || !strings.Contains(err.Error(), "not required") {
 		t.Errorf("got %v, want an error", err)
-	}
-}
-
-// The index of `dedupe_by` refuses what another creation puts into its place.
-func TestDedupeIsAnIndex(t *testing.T) {
-	t.Parallel()
-	m, err := Compile(Table{
-		Machine: "demo", RequestID: "none", ExpectedRev: "none",
-		Matrix: `
-        | (new)   | open
-make    | -> open | .
-copy    | -> open | .
-`,
-		Fields: []Field{{Name: "level", Type: "int 0..9"}},
-		States: []State{{Name: "open", Terminal: true}},
-		Operations: []Operation{
-			{Name: "make", Set: []string{"level: 1"}, Dedupe: "level"},
-			{Name: "copy", Set: []string{"level: 1"}},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newWorld(m)
-	try := func(name, id string) Expected {
-		o := m.OpNamed(name)
-		c := m.BaseCall(o)
-		c.ID = id
-		return w.Create(o, c)
-	}
-	if e := try("make", "a"); e.Code != "" || e.Existing {
-		t.Fatalf("the first is refused: %s", e.Code)
-	}
-	if e := try("make", "b"); !e.Existing {
-		t.Errorf("the second is %q, want the existing one", e.Code)
-	}
-	if e := try("copy", "c"); e.Code != fsm.ErrNotUnique || e.names[0] != "dedupe_make" {
-		t.Errorf("the copy is %q %q, want not_unique dedupe_make", e.Code, e.names)
 	}
 }

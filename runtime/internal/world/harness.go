@@ -1,4 +1,4 @@
-package oracle
+package world
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
 // Harness runs calls on an opened machine and on the model beside it, and
@@ -25,7 +26,7 @@ type Harness[R any] struct {
 	Store fsm.Store
 	D     *Durable[R]
 	W     *World
-	Fx    *Effects
+	Fx    *oracle.Effects
 	Clock time.Time
 	N     int // for request ids
 	Note  func(Step[R])
@@ -35,11 +36,11 @@ type Harness[R any] struct {
 // NewHarness opens the machine on an empty store.
 func (s *Suite[R]) NewHarness(t *testing.T, st Store, opts ...fsm.Option) *Harness[R] {
 	t.Helper()
-	h := &Harness[R]{T: t, S: s, M: s.M, Ctx: t.Context(), Store: st.Open(t), W: newWorld(s.M), Clock: TheNow.Add(17 * time.Second)}
+	h := &Harness[R]{T: t, S: s, M: s.M, Ctx: t.Context(), Store: st.Open(t), W: newWorld(s.M), Clock: oracle.TheNow.Add(17 * time.Second)}
 	h.W.now = func() time.Time { return h.Clock }
-	h.Fx = &Effects{sources: map[string]Call{}}
+	h.Fx = &oracle.Effects{Sources: map[string]oracle.Call{}}
 	for _, o := range s.M.Ops {
-		h.Fx.sources[o.Name] = Call{Inputs: s.M.sourceInputs(o)}
+		h.Fx.Sources[o.Name] = oracle.Call{Inputs: s.M.sourceInputs(o)}
 	}
 	if err := s.D.Migrate(h.Ctx, h.Store); err != nil {
 		t.Fatalf("Migrate: %v", err)
@@ -66,14 +67,14 @@ func (s *Suite[R]) TracedHarness(t *testing.T, st Store) *Harness[R] {
 func (h *Harness[R]) open(opts ...fsm.Option) {
 	h.T.Helper()
 	opts = append([]fsm.Option{
-		fsm.WithClock(func() time.Time { return AsSent(h.Clock) }), fsm.WithCallerTime(), fsm.WithBackoff(firstWait, longestWait),
+		fsm.WithClock(func() time.Time { return oracle.AsSent(h.Clock) }), fsm.WithCallerTime(), fsm.WithBackoff(firstWait, longestWait),
 		fsm.WithDelivery(time.Minute, 1), // one after the other: what is performed is compared in its order
 	}, opts...)
 	d, err := h.S.D.Open(h.Ctx, h.Store, h.Fx, opts...)
 	if err != nil {
 		h.T.Fatalf("Open: %v", err)
 	}
-	h.D = d.extend(h.S.D.Engine)
+	h.D = extended(d, h.S.Engine)
 }
 
 // RequestID returns a request id that was not used; none when the machine has none.
@@ -86,7 +87,7 @@ func (h *Harness[R]) RequestID() string {
 }
 
 // Timed is the call with the clock's time when it names none.
-func (h *Harness[R]) Timed(c Call) Call {
+func (h *Harness[R]) Timed(c oracle.Call) oracle.Call {
 	if c.At.IsZero() {
 		c.At = h.Clock
 	}
@@ -94,7 +95,7 @@ func (h *Harness[R]) Timed(c Call) Call {
 }
 
 // Create makes a record in both and compares.
-func (h *Harness[R]) Create(what string, o *Op, c Call) (fsm.Outcome[R], Expected) {
+func (h *Harness[R]) Create(what string, o *oracle.Op, c oracle.Call) (fsm.Outcome[R], Expected) {
 	h.T.Helper()
 	want := h.W.Create(o, h.Timed(c))
 	got, err := h.D.Do(h.Ctx, o.Name, nil, c)
@@ -104,14 +105,14 @@ func (h *Harness[R]) Create(what string, o *Op, c Call) (fsm.Outcome[R], Expecte
 }
 
 // Call runs an operation on a named record in both and compares.
-func (h *Harness[R]) Call(what string, o *Op, at fsm.Target, c Call) (fsm.Outcome[R], Expected) {
+func (h *Harness[R]) Call(what string, o *oracle.Op, at fsm.Target, c oracle.Call) (fsm.Outcome[R], Expected) {
 	h.T.Helper()
 	ref := at.Ref()
 	ran := len(h.Fx.Done())
 	want := h.W.Call(o, ref.ID, ref.Rev, h.Timed(c))
 	got, err := h.D.Do(h.Ctx, o.Name, at, c)
 	if err != nil {
-		h.Fx.Settle(ran, 0) // a step of `then` that was refused took the effects before it along
+		Settle(h.Fx, ran, 0) // a step of `then` that was refused took the effects before it along
 	}
 	h.Compare(what, o, c, want, got, err)
 	h.traced(Step[R]{Kind: "step", Operation: o.Name, At: ref, Call: h.Timed(c), Outcome: got, Err: err})
@@ -119,23 +120,23 @@ func (h *Harness[R]) Call(what string, o *Op, at fsm.Target, c Call) (fsm.Outcom
 }
 
 // Compare looks at one answer.
-func (h *Harness[R]) Compare(what string, o *Op, c Call, want Expected, got fsm.Outcome[R], err error) {
+func (h *Harness[R]) Compare(what string, o *oracle.Op, c oracle.Call, want Expected, got fsm.Outcome[R], err error) {
 	h.T.Helper()
 	if problem := h.diff(o, want, got, err); problem != "" {
 		h.T.Errorf("%s: %s: %s\n\tcall: %s, request %q", what, o.Name, problem, c, c.RequestID)
 	}
 }
 
-func (h *Harness[R]) diff(o *Op, want Expected, got fsm.Outcome[R], err error) string {
+func (h *Harness[R]) diff(o *oracle.Op, want Expected, got fsm.Outcome[R], err error) string {
 	if want.Code == fsm.ErrEffect {
-		if !errors.Is(err, fsm.ErrEffect) || !errors.Is(err, ErrEffect) {
+		if !errors.Is(err, fsm.ErrEffect) || !errors.Is(err, oracle.ErrEffect) {
 			return fmt.Sprintf("%v, want the effect's own error within a *fsm.EffectError", err)
 		}
 		return ""
 	}
 	if want.Code != "" {
 		if err == nil {
-			return fmt.Sprintf("was taken, want %s", h.M.showVerdict(want.Verdict))
+			return fmt.Sprintf("was taken, want %s", h.M.ShowVerdict(want.Verdict))
 		}
 		var r *fsm.Refusal
 		if !errors.As(err, &r) {
@@ -147,28 +148,28 @@ func (h *Harness[R]) diff(o *Op, want Expected, got fsm.Outcome[R], err error) s
 		if want.step != nil {
 			o = want.step
 		}
-		return h.M.diffRefusal(o, "", driver.Row{}, want.Verdict, err, h.S.D.Errors)
+		return h.M.DiffRefusal(o, "", driver.Row{}, want.Verdict, err, h.S.D.Errors)
 	}
 	if err != nil {
 		return fmt.Sprintf("refused: %v", err)
 	}
-	var d differences
+	var d oracle.Differences
 	if wrong := h.M.DiffRows(want.row, h.S.D.Descriptor.Encode(&got.Record)); wrong != "" {
-		d.note("outcome: %s", wrong)
+		d.Note("outcome: %s", wrong)
 	}
-	d.add("Replayed", want.replayed, got.Replayed)
-	d.add("RecordOnly", want.recordOnly, got.RecordOnly)
-	d.add("Existing", want.Existing, got.Existing)
-	d.add("Current", want.current.Ref(), got.Current)
-	d.add("CurrentState", h.M.StateOf(want.current.State).Name, got.CurrentState)
-	d.add("as a target the outcome", want.row.Ref(), got.Ref())
+	d.Add("Replayed", want.replayed, got.Replayed)
+	d.Add("RecordOnly", want.recordOnly, got.RecordOnly)
+	d.Add("Existing", want.Existing, got.Existing)
+	d.Add("Current", want.current.Ref(), got.Current)
+	d.Add("CurrentState", h.M.StateOf(want.current.State).Name, got.CurrentState)
+	d.Add("as a target the outcome", want.row.Ref(), got.Ref())
 	if want.Existing {
 		return d.String()
 	}
-	d.add("number of events", len(want.events), len(got.Events))
+	d.Add("number of events", len(want.events), len(got.Events))
 	for i := range min(len(want.events), len(got.Events)) {
 		if wrong := h.M.diffLogged(want.events[i], got.Events[i]); wrong != "" {
-			d.note("event %d: %s", i, wrong)
+			d.Note("event %d: %s", i, wrong)
 		}
 	}
 	return d.String()
@@ -176,53 +177,53 @@ func (h *Harness[R]) diff(o *Op, want Expected, got fsm.Outcome[R], err error) s
 
 // diffLogged compares one event of a log.
 func (m *Model) diffLogged(want Logged, got fsm.Event) string {
-	var d differences
-	d.add("id", want.ID, got.ID)
-	d.add("rev", want.Rev, got.Rev)
-	d.add("n", want.N, got.N)
-	d.add("operation", want.Operation, got.Operation)
-	d.add("name", want.Name, got.Name)
-	d.add("from", want.From, got.From)
-	d.add("to", want.To, got.To)
-	d.add("at", want.At, got.At)
-	d.add("actor", want.Actor, got.Actor)
-	d.add("reason", want.Reason, got.Reason)
+	var d oracle.Differences
+	d.Add("id", want.ID, got.ID)
+	d.Add("rev", want.Rev, got.Rev)
+	d.Add("n", want.N, got.N)
+	d.Add("operation", want.Operation, got.Operation)
+	d.Add("name", want.Name, got.Name)
+	d.Add("from", want.From, got.From)
+	d.Add("to", want.To, got.To)
+	d.Add("at", want.At, got.At)
+	d.Add("actor", want.Actor, got.Actor)
+	d.Add("reason", want.Reason, got.Reason)
 	if want.RequestID != "" || want.Cause != "" {
-		d.add("request id", want.RequestID, got.RequestID)
+		d.Add("request id", want.RequestID, got.RequestID)
 	}
 	if want.RequestID != "" && !want.machine {
-		d.add("request n", int64(-1), got.RequestN)
+		d.Add("request n", int64(-1), got.RequestN)
 	} else if want.machine && got.RequestN < 0 && want.Operation != "seed" {
-		d.note("request n %d, want the index within the machine's request", got.RequestN)
+		d.Note("request n %d, want the index within the machine's request", got.RequestN)
 	}
-	d.add("cause", want.Cause, got.Cause)
+	d.Add("cause", want.Cause, got.Cause)
 	version := m.Version
 	if want.Operation == "seed" {
 		version = 0 // made up: see Seed
 	}
-	d.add("version", version, got.Version)
-	d.add("guard", want.Guard, got.Guard)
+	d.Add("version", version, got.Version)
+	d.Add("guard", want.Guard, got.Guard)
 	for k, v := range want.Labels {
-		d.add("label "+k, v, got.Labels[k])
+		d.Add("label "+k, v, got.Labels[k])
 	}
-	d.add("number of labels", len(want.Labels), len(got.Labels))
+	d.Add("number of labels", len(want.Labels), len(got.Labels))
 	if got.Sum != driver.Checksum(&got) {
-		d.note("the checksum is wrong")
+		d.Note("the checksum is wrong")
 	}
 	if want.Operation == "seed" {
 		return d.String()
 	}
 	if wrong := m.diffInputs(want, got); wrong != "" {
-		d.note("%s", wrong)
+		d.Note("%s", wrong)
 	}
 	if want.N == 0 {
 		var changes map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(got.Changes.String()), &changes); err != nil {
-			d.note("changes %s: %v", got.Changes, err)
+			d.Note("changes %s: %v", got.Changes, err)
 		}
 		w := slices.Clone(want.changed)
 		slices.Sort(w)
-		d.add("changed fields", strings.Join(w, ", "), strings.Join(SortedKeys(changes), ", "))
+		d.Add("changed fields", strings.Join(w, ", "), strings.Join(oracle.SortedKeys(changes), ", "))
 	}
 	return d.String()
 }
@@ -242,14 +243,14 @@ func (m *Model) diffInputs(want Logged, got fsm.Event) string {
 	for _, in := range o.InputList {
 		v, err := inputValue(in, sent[in.Name])
 		if err != nil || v != want.inputs[in.Name] {
-			return fmt.Sprintf("input %s is logged as %s (%v), want %s", in.Name, sent[in.Name], err, Show(want.inputs[in.Name]))
+			return fmt.Sprintf("input %s is logged as %s (%v), want %s", in.Name, sent[in.Name], err, oracle.Show(want.inputs[in.Name]))
 		}
 	}
 	return ""
 }
 
 // inputValue reads a value of an event.
-func inputValue(in *InputInfo, raw json.RawMessage) (any, error) {
+func inputValue(in *oracle.InputInfo, raw json.RawMessage) (any, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
@@ -279,7 +280,7 @@ func inputValue(in *InputInfo, raw json.RawMessage) (any, error) {
 	return s, err
 }
 
-func (m *Model) byStored(word string) *Op {
+func (m *Model) byStored(word string) *oracle.Op {
 	for _, o := range m.Ops {
 		if o.StoredName == word {
 			return o
@@ -316,7 +317,7 @@ func (h *Harness[R]) Same(what string) {
 			h.T.Errorf("%s: %d records are stored, want %d", what, n, len(h.W.Rows))
 		}
 		logs := h.W.Logs()
-		for _, id := range SortedKeys(h.W.Rows) {
+		for _, id := range oracle.SortedKeys(h.W.Rows) {
 			var events []fsm.Event
 			for e, err := range r.Events(id, 0) {
 				if err != nil {
@@ -385,41 +386,16 @@ func normal(r driver.Row) driver.Row {
 	return r
 }
 
-// ByWay returns, for an operation and a state, one case for each way in which
-// the operation can be decided on a sound record without others.
-func (m *Model) ByWay(o *Op, s *StateInfo) []Case {
-	var list []Case
-	seen := map[string]bool{}
-	for c := range m.Cases(o, s) {
-		if s != nil && !m.Sound(c.Row) || slices.ContainsFunc(o.Guards, func(g *GuardInfo) bool { return g.Fewer > 0 && c.Call.Peers[g.Name] != 0 }) {
-			continue
-		}
-		v := m.Decide(o, c.Row, c.Call)
-		key := v.Way + strings.Join(v.Failing, ",")
-		if v.Code == "" {
-			for i := range c.Row.Values { // another set of changed fields is another way
-				key += fmt.Sprint(" ", c.Row.Values[i] != v.Row.Values[i])
-			}
-		}
-		if !seen[key] {
-			seen[key] = true
-			list = append(list, c.Clone())
+// Settle forgets what was performed in transactions that were rolled back before
+// the last one: of everything after the first before, the last n remain.
+func Settle(x *oracle.Effects, before, n int) {
+	x.Mu.Lock()
+	defer x.Mu.Unlock()
+	since := x.Performed[before:]
+	for _, p := range since[:max(0, len(since)-n)] {
+		if !p.InTx {
+			return // that cannot be taken back
 		}
 	}
-	return list
-}
-
-// Exported reports whether the durable layer offers the operation by name: none that
-// runs only after the effect of another one.
-func (m *Model) Exported(o *Op) bool {
-	after := false
-	for _, p := range m.Ops {
-		if p.Then == o.Name {
-			if p.Effect == "" || p.Atomic {
-				return true
-			}
-			after = true
-		}
-	}
-	return !after || o.By != "system" || len(o.Triggers) > 0
+	x.Performed = append(x.Performed[:before:before], since[max(0, len(since)-n):]...)
 }

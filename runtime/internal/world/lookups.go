@@ -1,4 +1,4 @@
-package oracle
+package world
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
 // Lookup is a question of the application.
@@ -23,7 +24,7 @@ type Lookup struct {
 }
 
 // Find is how the tests reach a look-up: the values of its fields are the inputs of c.
-type Find[R any] func(ctx context.Context, c Call, p fsm.Page) ([]R, fsm.Page, error)
+type Find[R any] func(ctx context.Context, c oracle.Call, p fsm.Page) ([]R, fsm.Page, error)
 
 // Lookups makes up records that differ in what the look-ups name, and compares every page
 // of every look-up with those that the table asks for.
@@ -54,7 +55,7 @@ func (s *Suite[R]) Lookups(t *testing.T, st Store) {
 }
 
 // pages reads a look-up to its end, two records at a time.
-func pages[R any](h *Harness[R], l Lookup, c Call, encode func(*R) driver.Row) (ids []string, err error) {
+func pages[R any](h *Harness[R], l Lookup, c oracle.Call, encode func(*R) driver.Row) (ids []string, err error) {
 	page := fsm.Page{Size: 2}
 	for {
 		records, next, err := h.D.Lookups[l.Name](h.Ctx, c, page)
@@ -78,8 +79,8 @@ func pages[R any](h *Harness[R], l Lookup, c Call, encode func(*R) driver.Row) (
 func (s *Suite[R]) lookupRows(h *Harness[R]) (known []driver.Row) {
 	named, first := map[string]bool{}, map[string]bool{}
 	for _, l := range s.M.Lookups {
-		first[List(l.Fields)[0]] = true
-		for _, name := range append(List(l.Fields), List(strings.ReplaceAll(l.Order, "-", ""))...) {
+		first[oracle.List(l.Fields)[0]] = true
+		for _, name := range append(oracle.List(l.Fields), oracle.List(strings.ReplaceAll(l.Order, "-", ""))...) {
 			named[name] = true
 		}
 	}
@@ -93,20 +94,23 @@ func (s *Suite[R]) lookupRows(h *Harness[R]) (known []driver.Row) {
 			row.UpdatedAt = row.CreatedAt
 			for _, name := range s.M.Order {
 				f := s.M.FieldByName[name]
-				present := !f.Optional || named[name] && random.IntN(3) > 0
-				for _, p := range state.presence {
-					if p.field == f {
-						present = p.want
-					}
+				said := func(lists ...string) bool {
+					return slices.ContainsFunc(lists, func(l string) bool { return slices.Contains(oracle.List(l), name) })
 				}
-				switch list := f.some(first[name]); {
+				present := !f.Optional || named[name] && random.IntN(3) > 0
+				if said(state.Present, state.ShouldPresent) {
+					present = true
+				} else if said(state.Absent, state.ShouldAbsent) {
+					present = false
+				}
+				switch list := some(f.Typ, first[name]); {
 				case f.Kind == driver.KindSequence:
 					row.Values[f.Index] = int64(len(known) + 1)
 				case present && (named[name] || row.Values[f.Index] == nil):
 					row.Values[f.Index] = list[random.IntN(len(list))]
 				}
 			}
-			if s.M.Sound(row) && Seed(h.Ctx, h.Store, s.D.Descriptor.Schema, row) == nil {
+			if s.M.Sound(row) && oracle.Seed(h.Ctx, h.Store, s.D.Descriptor.Schema, row) == nil {
 				known = append(known, row)
 			}
 		}
@@ -115,14 +119,14 @@ func (s *Suite[R]) lookupRows(h *Harness[R]) (known []driver.Row) {
 }
 
 // some lists values of a type: a few, which many records share, or more of them.
-func (y *Typ) some(few bool) []any {
+func some(y oracle.Typ, few bool) []any {
 	switch y.Kind {
 	case driver.KindString:
 		return []any{"a", "b"}
 	case driver.KindBool:
 		return []any{false, true}
 	case driver.KindTime:
-		return []any{TheNow, TheNow.Add(time.Hour)}
+		return []any{oracle.TheNow, oracle.TheNow.Add(time.Hour)}
 	case driver.KindEnum:
 		list := []any{}
 		for _, w := range y.StoredWords {
@@ -131,8 +135,8 @@ func (y *Typ) some(few bool) []any {
 		return list
 	case driver.KindInt, driver.KindCounter:
 		low := int64(1)
-		if y.min != nil {
-			low = max(low, *y.min)
+		if y.Min != nil {
+			low = max(low, *y.Min)
 		}
 		list := []any{low, low + 1}
 		for n := low + 2; !few && n < low+24 && (y.Max == nil || n <= *y.Max); n++ {
@@ -144,19 +148,19 @@ func (y *Typ) some(few bool) []any {
 }
 
 // asks returns the call that asks for records like one; no inputs where it lacks a field.
-func (m *Model) asks(l Lookup, like driver.Row) (c Call, key string) {
+func (m *Model) asks(l Lookup, like driver.Row) (c oracle.Call, key string) {
 	c.Inputs = map[string]any{}
-	for _, name := range List(l.Fields) {
+	for _, name := range oracle.List(l.Fields) {
 		f := m.FieldByName[name]
 		v := like.Values[f.Index]
 		if v == nil {
-			return Call{}, ""
+			return oracle.Call{}, ""
 		}
 		if i := slices.Index(f.StoredWords, fmt.Sprint(v)); f.Kind == driver.KindEnum && i >= 0 {
 			v = f.Names[i]
 		}
 		c.Inputs[name] = v
-		key += Show(v) + ";"
+		key += oracle.Show(v) + ";"
 	}
 	return c, key
 }
@@ -165,10 +169,10 @@ func (m *Model) asks(l Lookup, like driver.Row) (c Call, key string) {
 func (m *Model) finds(l Lookup, like driver.Row, known []driver.Row) (ids []string) {
 	var list []driver.Row
 	for _, row := range known {
-		fits := l.In == "" || slices.Contains(List(l.In), m.StateOf(row.State).Name)
-		for _, name := range List(l.Fields) {
+		fits := l.In == "" || slices.Contains(oracle.List(l.In), m.StateOf(row.State).Name)
+		for _, name := range oracle.List(l.Fields) {
 			i := m.FieldByName[name].Index
-			fits = fits && row.Values[i] != nil && Show(row.Values[i]) == Show(like.Values[i])
+			fits = fits && row.Values[i] != nil && oracle.Show(row.Values[i]) == oracle.Show(like.Values[i])
 		}
 		if fits {
 			list = append(list, row)

@@ -1,0 +1,39 @@
+package world
+
+import (
+	"sync"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+)
+
+// Model is what the oracle knows of a machine, with what is asked of many records.
+type Model struct {
+	*oracle.Model
+	Lookups []Lookup
+	Made    MadeUp
+}
+
+// Compile binds the names of a table, see oracle.Compile.
+func Compile(t oracle.Table) (*Model, error) {
+	m, err := oracle.Compile(t)
+	return &Model{Model: m}, err
+}
+
+// MadeUp are the records that were made up, by what was asked for: the same question
+// has the same answer, and some are asked for each pair of states.
+type MadeUp struct {
+	Mu    sync.Mutex
+	Known map[string][]driver.Row
+}
+
+// Suite is one run of the tests about the engine, with what it has counted.
+type Suite[R any] struct {
+	M      *Model
+	D      oracle.Driver[R]
+	Stores []Store // besides memstore
+	Engine func(machine any) *Engine[R]
+	Note   func(Step[R]) // where a trace is written; nil without one
+
+	DurableCount, PromptCount int
+}
