@@ -107,8 +107,9 @@ func (m *Machine[R]) prepare(c fsmimpl.Call[R], id string, engine bool) (*reques
 		}
 		size += driver.TextSize(k) + driver.TextSize(v)
 	}
-	q.at = driver.Time(c.At)
-	m.tick(q)
+	if q.at = driver.Time(c.At); c.At.IsZero() {
+		q.at = q.begun
+	}
 	if y := q.at.Year(); y < 1 || y > 9999 {
 		return nil, invalid("at", "the year %d is not in 1 to 9999", y)
 	}

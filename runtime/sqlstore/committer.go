@@ -76,6 +76,7 @@ type committer struct {
 	room  chan struct{}
 	// patience is how long a batch may take before others go on beside it.
 	patience time.Duration
+	alarms   alarms // of those who wait
 
 	mu    sync.Mutex
 	led   int
@@ -116,13 +117,15 @@ func (c *committer) commit(ctx context.Context, t *table, w *driver.Write) error
 	c.queue = append(c.queue, j)
 	c.call() // all may have gone meanwhile
 	c.mu.Unlock()
-	over, stop := call.Timer(ctx)
-	defer stop()
-	select {
-	case <-j.wake:
-		return j.outcome()
-	case <-ctx.Done():
-	case <-over:
+	for waits := true; waits; {
+		select {
+		case <-j.wake:
+			return j.outcome()
+		case <-ctx.Done():
+			waits = false
+		case <-c.alarms.of(ctx):
+			waits = call.Err(ctx) == nil
+		}
 	}
 	if c.leave(j) {
 		return t.unopened(ctx, call.ErrOver)

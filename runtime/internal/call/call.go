@@ -85,17 +85,6 @@ func Waiting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(ctx, until, ErrOver)
 }
 
-// Timer tells when the call may wait no longer, for who waits for its context as well. It
-// takes less than Waiting.
-func Timer(ctx context.Context) (over <-chan time.Time, stop func() bool) {
-	until, ok := Until(ctx)
-	if !ok {
-		return nil, func() bool { return false }
-	}
-	timer := time.NewTimer(time.Until(until))
-	return timer.C, timer.Stop
-}
-
 // Err returns why the call may not wait, or nil: it is asked before a wait.
 func Err(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
