@@ -6,6 +6,7 @@ import (
 	sqldriver "database/sql/driver"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +220,31 @@ func TestArrays(t *testing.T) {
 	want := `{NULL,"","a\"b\\c,{}",-7,42,true,false,1.5,"2026-03-01T11:00:00.000001Z"}`
 	if diff := cmp.Diff(want, a.end()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What a write allocates is bounded, by itself and in a batch.
+func TestAllocationsOfAText(t *testing.T) {
+	tab, err := newTable(&Store{dialect: Postgres()}, &driver.Schema{Machine: "m", Table: "m",
+		Columns: []driver.Column{{Name: "a", Stored: "a", Kind: driver.KindString}, {Name: "b", Stored: "b", Kind: driver.KindTime}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, most := range map[int]float64{1: 9, 24: 43} {
+		var ws []*driver.Write
+		for i := range n {
+			ws = append(ws, step(func(w *driver.Write) {
+				w.Prev.ID = "x" + strconv.Itoa(i)
+				w.Row.ID, w.Event.ID, w.Outbox = w.Prev.ID, w.Prev.ID, nil
+				w.Row.Values, w.Changed = []any{"v", time.UnixMicro(1)}, []int{1}
+				w.Old = &driver.Row{Values: []any{"v", nil}, Chain: 1}
+				w.Event.RequestID, w.Event.Changes = "r", driver.RawJSON(`{"b":"1970-01-01T00:00:00.000001Z"}`)
+				w.Event.Inputs = w.Event.Changes
+			}))
+		}
+		if got := testing.AllocsPerRun(100, func() { tab.compose(whole, ws...) }); got > most {
+			t.Errorf("%d writes allocate %v times, at most %v are expected", n, got, most)
+		}
 	}
 }
 

@@ -61,9 +61,8 @@ type composed struct {
 func (t *table) compose(how extent, writes ...*driver.Write) (string, []any) {
 	b := &builder{t: t, writes: writes}
 	if len(writes) > 1 { // rows and places are passed over; ids are waited for, in one order for all batches
-		b.writes = slices.SortedFunc(slices.Values(writes), func(a, b *driver.Write) int {
-			return strings.Compare(a.Prev.ID, b.Prev.ID)
-		})
+		b.writes = slices.Clone(writes)
+		slices.SortFunc(b.writes, func(a, b *driver.Write) int { return strings.Compare(a.Prev.ID, b.Prev.ID) })
 	}
 	b.inputs = make([]string, len(b.writes))
 	for i, w := range b.writes {

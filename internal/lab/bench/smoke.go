@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"runtime"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/lab/bench/child"
 	"github.com/fsmgen/fsmgen/internal/lab/bench/measure"
+	"github.com/fsmgen/fsmgen/internal/lab/bench/ours"
 	"github.com/fsmgen/fsmgen/internal/lab/bench/pure"
 )
 
@@ -34,6 +38,10 @@ func (j *judge) atLeast(what string, got, limit float64) {
 	j.say(what, got, "at least", limit, got >= limit)
 }
 
+func (j *judge) atMost(what string, got, limit float64) {
+	j.say(what, got, "at most", limit, got <= limit)
+}
+
 // floors are ratios to the generated methods that must not be fallen below: half
 // of what is reached, or less.
 var floors = []struct {
@@ -58,6 +66,9 @@ func smoke(ctx context.Context, o options, w io.Writer) error {
 	}
 	j := &judge{w: w}
 	if err := judgePure(j, f); err != nil {
+		return err
+	}
+	if err := judgeAllocations(ctx, o, j); err != nil {
 		return err
 	}
 	if err := judgeSQLite(ctx, o, j); err != nil {
@@ -96,6 +107,45 @@ func judgePure(j *judge, f pure.Figures) error {
 		j.atLeast("time of "+floor.name+" ("+floor.depth+") / generated", measure.Ratio(r, ours), floor.ratio)
 	}
 	return nil
+}
+
+// judgeAllocations judges how often a durable transition of one caller allocates.
+func judgeAllocations(ctx context.Context, o options, j *judge) error {
+	most := map[string]float64{"lifecycle": 103, "paymentintent": 112, "taskinstance": 111, "account": 98}
+	for _, machine := range machines {
+		dir, err := os.MkdirTemp(o.scratch, "fsmgen-bench")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		steps, err := ours.Steps(ctx, child.Config{Machine: machine, Database: "sqlite",
+			Address: filepath.Join(dir, "a.db"), Name: "a", Callers: 1})
+		if err != nil {
+			return err
+		}
+		got, err := allocations(steps[0])
+		if err != nil {
+			return err
+		}
+		j.atMost("SQLite, one caller: allocations of a transition, "+machine, got, most[machine])
+	}
+	return nil
+}
+
+// allocations returns how often a step allocates, after it has been taken for a while.
+func allocations(step func() error) (float64, error) {
+	const n = 600
+	var before, after runtime.MemStats
+	for i := range 2 * n {
+		if i == n {
+			runtime.ReadMemStats(&before)
+		}
+		if err := step(); err != nil {
+			return 0, err
+		}
+	}
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / n, nil
 }
 
 // judgeSQLite judges a group commit of ours beside one by hand, in processes of their own.
