@@ -213,7 +213,12 @@ func TestWorkersPassOverWhatOthersHold(t *testing.T) {
 			t.Errorf("the worker was given %s, and the pick %v", id, err)
 		}
 	case err := <-picked:
-		if err != nil {
+		switch {
+		case errors.Is(err, fsm.ErrNothingToDo): // it has heard of that before us
+			if id := <-w.got; id != "a" {
+				t.Errorf("the pick found nothing, and the worker was given %s", id)
+			}
+		case err != nil:
 			t.Error(err)
 		}
 	case <-time.After(time.Minute):
