@@ -98,41 +98,31 @@ func (t *faultyTable) busy() error {
 	return &fsm.Refusal{Machine: t.machine, Code: fsm.ErrBusy, Cause: ErrInjected}
 }
 
-func (t *faultyTable) working() error {
+// unlessDown makes a call while the store is not down.
+func (t *faultyTable) unlessDown(do func() error) error {
 	t.f.mu.Lock()
-	defer t.f.mu.Unlock()
-	if t.f.down {
+	down := t.f.down
+	t.f.mu.Unlock()
+	if down {
 		return t.busy()
 	}
-	return nil
+	return do()
 }
 
 func (t *faultyTable) Migrate(ctx context.Context) error {
-	if err := t.working(); err != nil {
-		return err
-	}
-	return t.t.Migrate(ctx)
+	return t.unlessDown(func() error { return t.t.Migrate(ctx) })
 }
 
 func (t *faultyTable) Check(ctx context.Context) error {
-	if err := t.working(); err != nil {
-		return err
-	}
-	return t.t.Check(ctx)
+	return t.unlessDown(func() error { return t.t.Check(ctx) })
 }
 
 func (t *faultyTable) Retire(ctx context.Context) error {
-	if err := t.working(); err != nil {
-		return err
-	}
-	return t.t.Retire(ctx)
+	return t.unlessDown(func() error { return t.t.Retire(ctx) })
 }
 
 func (t *faultyTable) View(ctx context.Context, f func(driver.Reader) error) error {
-	if err := t.working(); err != nil {
-		return err
-	}
-	return t.t.View(ctx, f)
+	return t.unlessDown(func() error { return t.t.View(ctx, f) })
 }
 
 func (t *faultyTable) Commit(ctx context.Context, w *driver.Write) error {

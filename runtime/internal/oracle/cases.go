@@ -85,25 +85,16 @@ func (m *Model) CasesUpTo(o *Op, s *StateInfo, limit int) iter.Seq[Case] {
 // AllowedIn leaves out the values that a state forbids by presence alone.
 func (m *Model) AllowedIn(s *StateInfo, dims []Dim) []Dim {
 	out := slices.Clone(dims)
-	narrow := func(names string, present bool) {
-		for _, name := range List(names) {
-			for i, d := range out {
-				if d.Name != DimField+name {
-					continue
-				}
-				out[i].Values = slices.DeleteFunc(slices.Clone(d.Values), func(v any) bool {
-					return m.present(Term{Field: name}, nil, v) != present
-				})
-				if len(out[i].Values) == 0 { // an absent field that is always there
-					out[i].Values = d.Values
-				}
-			}
+	for _, f := range slices.Concat(s.must, s.should) {
+		i := slices.IndexFunc(out, func(d Dim) bool { return d.Name == DimField+f.Left.Field })
+		if i < 0 || f.Op != "is present" && f.Op != "is absent" {
+			continue
+		}
+		forbidden := func(v any) bool { return m.present(f.Left, nil, v) != (f.Op == "is present") }
+		if left := slices.DeleteFunc(slices.Clone(out[i].Values), forbidden); len(left) > 0 { // else an absent field that is always there
+			out[i].Values = left
 		}
 	}
-	narrow(s.Present, true)
-	narrow(s.ShouldPresent, true)
-	narrow(s.Absent, false)
-	narrow(s.ShouldAbsent, false)
 	return out
 }
 

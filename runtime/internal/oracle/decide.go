@@ -40,7 +40,10 @@ func (m *Model) Decide(o *Op, r driver.Row, c Call) Verdict {
 	if o.By == "system" {
 		c.Actor = driver.SystemActor
 	}
-	if v := m.accept(o, c); v.Code != "" {
+	if v := m.AcceptCaller(o, c); v.Code != "" {
+		return v
+	}
+	if v := m.AcceptInputs(o, c); v.Code != "" {
 		return v
 	}
 	from := m.StateOf(r.State)
@@ -82,29 +85,14 @@ func (m *Model) Decide(o *Op, r driver.Row, c Call) Verdict {
 
 // move applies the effects, chooses and looks at the invariants.
 func (m *Model) move(o *Op, at Cell, from *StateInfo, r driver.Row, c Call) Verdict {
-	after := r
-	after.Values = slices.Clone(r.Values)
-	if o.Creates { // a branch may look at the number
-		after.CreatedAt = c.At
-		for _, name := range m.Order {
-			if f := m.FieldByName[name]; f.Kind == driver.KindSequence {
-				if c.Peers[name] < 1 {
-					return Refused(fsm.ErrOverflow, name)
-				}
-				after.Values[f.Index] = c.Peers[name]
-			}
-		}
-	}
-	if over := m.Apply(o, o.Always, r, &after, c); over != "" {
+	after, over := m.begun(o, r, c)
+	if over != "" {
 		return Refused(fsm.ErrOverflow, over)
 	}
 	to, way := at.To, "move"
 	if at.Kind == CellChoose {
 		i := slices.IndexFunc(o.Branches, func(b *BranchInfo) bool {
-			if b.From != "" && (from == nil || !slices.Contains(List(b.From), from.Name)) {
-				return false
-			}
-			return m.AllHold(b.Facts, o, after, c)
+			return b.In(from) && m.AllHold(b.Facts, o, after, c)
 		})
 		if i < 0 {
 			return Refused(fsm.ErrInvariant, "choose")
@@ -145,6 +133,22 @@ func (m *Model) move(o *Op, at Cell, from *StateInfo, r driver.Row, c Call) Verd
 		}
 	}
 	return Verdict{Row: after, Way: way}
+}
+
+// begun is the record that branches look at: a creation has its numbers, and what is
+// always done is done. It names the first field that cannot hold its new value.
+func (m *Model) begun(o *Op, r driver.Row, c Call) (after driver.Row, over string) {
+	after = r
+	after.Values = slices.Clone(r.Values)
+	if o.Creates {
+		after.CreatedAt = c.At
+		for _, f := range m.Sequences {
+			if after.Values[f.Index] = c.Peers[f.Name]; c.Peers[f.Name] < 1 && over == "" {
+				over = f.Name
+			}
+		}
+	}
+	return after, Or(over, m.Apply(o, o.Always, r, &after, c))
 }
 
 func (m *Model) passes(g *GuardInfo, o *Op, r driver.Row, c Call) bool {
@@ -192,39 +196,32 @@ func (m *Model) Apply(o *Op, e EffectSet, stored driver.Row, target *driver.Row,
 	}
 	for _, a := range e.Add {
 		f := m.FieldByName[a.Field]
-		added := m.value(o, f, a, stored, c)
-		items := Members(target.Values[f.Index])
-		if in := o.InputNamed(strings.TrimPrefix(Or(map[bool]string{true: a.Field}[a.Value == "input"], a.Value), "input.")); in != nil && in.Kind == driver.KindSet {
-			items = append(items, Members(added)...)
-		} else if g := m.FieldByName[a.Value]; g != nil && g.Kind == driver.KindSet {
-			items = append(items, Members(added)...)
-		} else if s, ok := added.(string); ok {
-			items = append(items, s)
+		added, ok := m.value(o, f, a, stored, c).(string)
+		if !ok {
+			continue
 		}
-		target.Values[f.Index] = SetOf(items...)
+		items := []string{added}
+		if t := m.termType(m.source(a), o); t != nil && t.Kind == driver.KindSet {
+			items = Members(added)
+		}
+		target.Values[f.Index] = SetOf(append(Members(target.Values[f.Index]), items...)...)
 	}
 	return over
 }
 
 // value reads the right side of an assignment.
 func (m *Model) value(o *Op, f *FieldInfo, a Assign, stored driver.Row, c Call) any {
-	sent := func(name string) any {
-		v := c.Inputs[name]
-		if in := o.InputNamed(name); v == nil && in != nil {
-			v = in.Empty()
+	if name := a.Input(); name != "" {
+		sent := c.Inputs[name]
+		if in := o.InputNamed(name); sent == nil && in != nil {
+			sent = in.Empty()
 		}
-		return v
+		if sent == nil && a.Value == "input or same" {
+			return stored.Values[f.Index]
+		}
+		return sent
 	}
 	switch v := a.Value; {
-	case v == "input", v == "input or absent":
-		return sent(a.Field)
-	case v == "input or same":
-		if s := sent(a.Field); s != nil {
-			return s
-		}
-		return stored.Values[f.Index]
-	case strings.HasPrefix(v, "input."):
-		return sent(strings.TrimPrefix(v, "input."))
 	case strings.HasPrefix(v, "'"):
 		return f.constant(strings.TrimSuffix(v[1:], "'"))
 	case v == "actor":
@@ -249,15 +246,7 @@ func (m *Model) value(o *Op, f *FieldInfo, a Assign, stored driver.Row, c Call) 
 	}
 }
 
-// accept looks at the call by itself.
-func (m *Model) accept(o *Op, c Call) Verdict {
-	if v := m.AcceptCaller(o, c); v.Code != "" {
-		return v
-	}
-	return m.AcceptInputs(o, c)
-}
-
-// AcceptCaller is accept for who calls and why, AcceptInputs for the rest.
+// AcceptCaller looks at who calls and why, and AcceptInputs at the rest of a call by itself.
 func (m *Model) AcceptCaller(o *Op, c Call) Verdict {
 	switch {
 	case o.By == "system":
@@ -273,6 +262,7 @@ func (m *Model) AcceptCaller(o *Op, c Call) Verdict {
 	return Verdict{}
 }
 
+// AcceptInputs looks at the inputs, and at the id of a creation.
 func (m *Model) AcceptInputs(o *Op, c Call) Verdict {
 	for _, in := range o.InputList {
 		if !m.Acceptable(o, in, c.Inputs[in.Name]) {
@@ -320,20 +310,14 @@ func isID(s string) bool { return s != "" && len(s) <= 255 && isText(s) }
 
 // fitsFields says whether an int input keeps the bounds of the fields it is set into.
 func (m *Model) fitsFields(o *Op, in *InputInfo, n int64) bool {
-	for _, a := range sets(o) {
-		from := strings.TrimPrefix(a.Value, "input.")
-		if a.Value == "input" || a.Value == "input or absent" || a.Value == "input or same" {
-			from = a.Field
-		}
-		if from == in.Name && strings.HasPrefix(a.Value, "input") && !within(m.FieldByName[a.Field].Typ, n) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(sets(o), func(a Assign) bool {
+		return a.Input() == in.Name && !within(m.FieldByName[a.Field].Typ, n)
+	})
 }
 
 func within(y Typ, n int64) bool {
-	return (y.Min == nil || n >= *y.Min) && (y.Max == nil || n <= *y.Max) && (y.Kind != driver.KindCounter || n >= 0)
+	return (y.Min == nil || n >= *y.Min) && (y.Max == nil || n <= *y.Max) && (y.Kind != driver.KindCounter || n >= 0) &&
+		(y.Kind != driver.KindSequence || n >= 1)
 }
 
 // Broken lists the rules that a record breaks. A broken type is named by the
@@ -343,32 +327,21 @@ func (m *Model) Broken(r driver.Row) []fsm.Violation {
 	var list []fsm.Violation
 	for i, v := range r.Values {
 		if n, isInt := v.(int64); isInt {
-			f := m.FieldByName[m.Order[i]]
-			if !within(f.Typ, n) || f.Kind == driver.KindSequence && n < 1 {
+			if f := m.FieldByName[m.Order[i]]; !within(f.Typ, n) {
 				list = append(list, fsm.Violation{Rule: f.Name, Must: true})
 			}
 		}
 	}
-	presence := func(must bool) {
-		for _, p := range s.presence {
-			if p.must == must && m.present(Term{Field: p.field.Name}, nil, r.Values[p.field.Index]) != p.want {
-				rule := p.field.Name + " is absent"
-				if p.want {
-					rule = p.field.Name + " is present"
-				}
-				list = append(list, fsm.Violation{Rule: rule, Must: must})
-			}
+	for _, f := range s.must {
+		if !m.holds(f, nil, r, Call{}) {
+			list = append(list, fsm.Violation{Rule: f.text, Must: true})
 		}
 	}
-	presence(true)
-	for _, facts := range [][]fact{m.invariant, s.invariant} {
-		for _, f := range facts {
-			if !m.holds(f, nil, r, Call{}) {
-				list = append(list, fsm.Violation{Rule: f.text, Must: true})
-			}
+	for _, f := range s.should {
+		if !m.holds(f, nil, r, Call{}) {
+			list = append(list, fsm.Violation{Rule: f.text})
 		}
 	}
-	presence(false)
 	return list
 }
 

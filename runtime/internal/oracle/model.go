@@ -18,15 +18,16 @@ type Model struct {
 	spec        []string // the lines of the specification, once read
 	Order       []string // field names as in the table
 	FieldByName map[string]*FieldInfo
+	Sequences   []*FieldInfo
+	groupings   []string // the fields in which rules look for other records
 	StateByName map[string]*StateInfo
 	StateOrder  []*StateInfo
 	stored      map[string]*StateInfo // by the word in rows
 	Ops         []*Op
 	guards      map[string]*GuardInfo
-	invariant   []fact
-	rules       map[string]bool // the texts of all invariants
-	sought      sought
-	Nothing     Op // a record is made up for none
+	rule        []fact          // all rules about records, each once
+	rules       map[string]bool // their texts
+	Nothing     Op              // a record is made up for none
 }
 
 // Typ is the type of a field or an input.
@@ -49,15 +50,9 @@ type FieldInfo struct {
 type StateInfo struct {
 	State
 	StoredName string
-	invariant  []fact
-	presence   []presence
+	must       []fact // presence, and all invariants that hold in it
+	should     []fact
 	one        *driver.Row // a record in it, once one is made up
-}
-
-// presence is a rule about one field.
-type presence struct {
-	field      *FieldInfo
-	want, must bool
 }
 
 // GuardInfo is a guard of the table, taken apart.
@@ -80,6 +75,7 @@ type Op struct {
 	ReadsActor            bool
 	froms                 []string // the states that it leaves
 	known                 []Dim    // what varies around it, once worked out
+	sought                map[*StateInfo][]Case
 }
 
 // InputInfo is an input of the table with its type.
@@ -95,6 +91,19 @@ type BranchInfo struct {
 	Does  EffectSet
 }
 
+// In reports whether the branch is looked at in a state; nil is that of a creation.
+func (b *BranchInfo) In(s *StateInfo) bool {
+	return b.From == "" || s != nil && slices.Contains(List(b.From), s.Name)
+}
+
+// source is the term that an assignment reads.
+func (m *Model) source(a Assign) Term {
+	if in := a.Input(); in != "" {
+		return Term{Input: in}
+	}
+	return parseTerm(a.Value, m.isField)
+}
+
 // EffectSet is what an operation or a branch does to the fields.
 type EffectSet struct {
 	Set       []Assign
@@ -105,6 +114,17 @@ type EffectSet struct {
 
 // Assign gives a field a value, in the words of the table.
 type Assign struct{ Field, Value string }
+
+// Input is the input that the value is read from, "" for none.
+func (a Assign) Input() string {
+	if from, ok := strings.CutPrefix(a.Value, "input."); ok {
+		return from
+	}
+	if a.Value == "input" || strings.HasPrefix(a.Value, "input or ") {
+		return a.Field
+	}
+	return ""
+}
 
 // Compile binds the names of a table; a table that does not fit is an error.
 func Compile(t Table) (*Model, error) {
@@ -119,6 +139,9 @@ func Compile(t Table) (*Model, error) {
 		}
 		f.Stored = Or(f.Stored, f.Name)
 		m.FieldByName[f.Name] = &FieldInfo{Field: f, Typ: y, Index: i}
+		if y.Kind == driver.KindSequence {
+			m.Sequences = append(m.Sequences, m.FieldByName[f.Name])
+		}
 		m.Order = append(m.Order, f.Name)
 	}
 	var err error
@@ -133,18 +156,22 @@ func Compile(t Table) (*Model, error) {
 		}
 		return list
 	}
-	m.invariant = facts(t.Invariant)
+	presence := func(names, is string) (texts []string) {
+		for _, name := range List(names) {
+			texts = append(texts, name+is)
+		}
+		return texts
+	}
 	for _, s := range t.States {
-		x := &StateInfo{State: s, StoredName: Or(s.Stored, s.Name), invariant: facts(s.Invariant)}
-		for _, p := range []struct {
-			names      string
-			want, must bool
-		}{{s.Present, true, true}, {s.Absent, false, true}, {s.ShouldPresent, true, false}, {s.ShouldAbsent, false, false}} {
-			for _, name := range List(p.names) {
-				if m.FieldByName[name] == nil {
-					return nil, fmt.Errorf("state %s: %q is no field", s.Name, name)
-				}
-				x.presence = append(x.presence, presence{m.FieldByName[name], p.want, p.must})
+		present, absent := presence(s.Present, " is present"), presence(s.Absent, " is absent")
+		x := &StateInfo{
+			State: s, StoredName: Or(s.Stored, s.Name), must: facts(slices.Concat(present, absent, t.Invariant, s.Invariant)),
+			should: facts(slices.Concat(presence(s.ShouldPresent, " is present"), presence(s.ShouldAbsent, " is absent"))),
+		}
+		for _, f := range slices.Concat(x.must, x.should) {
+			if !m.rules[f.text] {
+				m.rules[f.text] = true
+				m.rule = append(m.rule, f)
 			}
 		}
 		m.StateByName[s.Name] = x
@@ -153,6 +180,9 @@ func Compile(t Table) (*Model, error) {
 	}
 	for _, g := range t.Guards {
 		m.guards[g.Name] = &GuardInfo{Guard: g, Facts: facts(g.When)}
+		if g.Fewer > 0 {
+			m.groupings = append(m.groupings, g.Same)
+		}
 	}
 	cells, names, columns, e := parseMatrix(t.Matrix)
 	if e != nil {
@@ -173,7 +203,7 @@ func Compile(t Table) (*Model, error) {
 		x := &Op{
 			Operation: o, StoredName: Or(o.Stored, o.Name), EventName: Or(o.StoredEvent, o.Event, o.Name), Cells: cells[o.Name],
 			WhereFacts: facts(o.Where), Creates: cells[o.Name][NewColumn].Kind != cellNone,
-			Always: parseEffects(o.Set, o.Clear, o.Increment, o.Add),
+			Always: parseEffects(o.Set, o.Clear, o.Increment, o.Add), sought: map[*StateInfo][]Case{},
 		}
 		x.Event = Or(o.Event, o.Name)
 		for _, in := range o.Inputs {
@@ -204,9 +234,12 @@ func Compile(t Table) (*Model, error) {
 			}
 		}
 		m.Ops = append(m.Ops, x)
+		if o.Dedupe != "" {
+			m.groupings = append(m.groupings, o.Dedupe)
+		}
 	}
-	for _, f := range m.allInvariants() {
-		m.rules[f.text] = true
+	for _, u := range t.Uniques {
+		m.groupings = append(m.groupings, u.Fields)
 	}
 	if err == nil {
 		err = m.checkWitnesses()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -57,7 +56,7 @@ func (m *Model) Dims(o *Op) []Dim {
 func (m *Model) newDims(o *Op) []Dim {
 	p := newPools()
 	facts := m.operationFacts(o)
-	for _, f := range slices.Concat(facts, m.allInvariants()) {
+	for _, f := range slices.Concat(facts, m.rule) {
 		p.join(m.node(f.Left, o), m.node(f.Right, o))
 		p.order(f.Op, m.node(f.Left, o), m.node(f.Right, o))
 	}
@@ -67,8 +66,7 @@ func (m *Model) newDims(o *Op) []Dim {
 		}
 	}
 	for _, a := range m.allAdds(o) {
-		from := Or(map[bool]string{true: "input." + a.Field}[a.Value == "input"], a.Value)
-		p.join(DimField+a.Field, m.node(parseTerm(from, m.isField), o))
+		p.join(DimField+a.Field, m.node(m.source(a), o))
 	}
 	for _, name := range m.Order {
 		p.bound(DimField+name, m.FieldByName[name].Typ)
@@ -81,13 +79,9 @@ func (m *Model) newDims(o *Op) []Dim {
 		read[m.node(f.Left, o)], read[m.node(f.Right, o)] = true, true
 	}
 	for _, a := range o.Always.Set { // a branch looks at the field when the input is in it
-		from, named := strings.CutPrefix(a.Value, "input.")
-		if !named {
-			from = a.Field
-		}
-		if strings.HasPrefix(a.Value, "input") && read[DimField+a.Field] {
-			p.join(dimInput+from, DimField+a.Field)
-			read[dimInput+from] = true
+		if in := a.Input(); in != "" && read[DimField+a.Field] {
+			p.join(dimInput+in, DimField+a.Field)
+			read[dimInput+in] = true
 		}
 	}
 	var list []Dim
@@ -134,10 +128,8 @@ func (m *Model) newDims(o *Op) []Dim {
 		}
 	}
 	if o.Creates {
-		for _, name := range m.Order {
-			if m.FieldByName[name].Kind == driver.KindSequence {
-				list = append(list, Dim{DimPeers + name, []any{int64(1), int64(4), int64(0)}, true, nil})
-			}
+		for _, f := range m.Sequences {
+			list = append(list, Dim{DimPeers + f.Name, []any{int64(1), int64(4), int64(0)}, true, nil})
 		}
 	}
 	return list
@@ -146,8 +138,7 @@ func (m *Model) newDims(o *Op) []Dim {
 // counted reports whether a creation sets a counter to an input and then counts it up.
 func (m *Model) counted(o *Op, input string) bool {
 	return slices.ContainsFunc(o.Always.Set, func(a Assign) bool {
-		from, named := strings.CutPrefix(a.Value, "input.")
-		return (named && from == input || a.Value == "input" && a.Field == input) && m.increments(o, a.Field)
+		return a.Input() == input && m.increments(o, a.Field)
 	})
 }
 
@@ -164,14 +155,6 @@ func (m *Model) operationFacts(o *Op) []fact {
 	}
 	for _, b := range o.Branches {
 		facts = append(facts, b.Facts...)
-	}
-	return facts
-}
-
-func (m *Model) allInvariants() []fact {
-	facts := slices.Clone(m.invariant)
-	for _, s := range m.StateOrder {
-		facts = append(facts, s.invariant...)
 	}
 	return facts
 }
@@ -253,9 +236,8 @@ func intPool(p *pools, node string, y Typ, alone bool, index int64) []any {
 	var list []int64
 	switch {
 	case y.Kind == driver.KindCounter:
-		list = []int64{0, 1, 5}
+		list = []int64{5}
 	case y.Kind == driver.KindSequence:
-		list = []int64{1, 2}
 	case alone && y.Min == nil && y.Max == nil:
 		list = []int64{70 + index}
 	case !alone && len(p.literals(node)) == 0:
@@ -271,19 +253,13 @@ func intPool(p *pools, node string, y Typ, alone bool, index int64) []any {
 			}
 		}
 	}
-	for _, x := range p.group(node) { // the bounds of what it is compared with
+	for _, x := range p.group(node) { // its bounds, and those of what it is compared with
 		list = append(list, p.bounds[x]...)
-	}
-	if y.Min != nil {
-		list = append(list, *y.Min, *y.Min+1)
-	}
-	if y.Max != nil {
-		list = append(list, *y.Max-1, *y.Max)
 	}
 	slices.Sort(list)
 	var values []any
 	for _, n := range slices.Compact(list) {
-		if within(y, n) && (y.Kind != driver.KindSequence || n >= 1) {
+		if within(y, n) {
 			values = append(values, n)
 		}
 	}

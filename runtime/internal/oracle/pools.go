@@ -20,12 +20,14 @@ func newPools() *pools {
 	return &pools{map[string]string{}, map[string][]int64{}, map[string][]rise{}, map[string][]rise{}}
 }
 
+// bound notes the numbers at the bounds of a field or an input, and next to them.
 func (p *pools) bound(node string, y Typ) {
+	p.join(node, "")
 	switch y.Kind { // what an unbounded number has to come below
 	case driver.KindCounter:
-		p.bounds[node] = append(p.bounds[node], 0, 1)
+		p.bounds[node] = []int64{0, 1}
 	case driver.KindSequence:
-		p.bounds[node] = append(p.bounds[node], 1, 2)
+		p.bounds[node] = []int64{1, 2}
 	}
 	if y.Min != nil {
 		p.bounds[node] = append(p.bounds[node], *y.Min, *y.Min+1)
@@ -121,21 +123,15 @@ type rise struct {
 
 // order notes how a fact orders its two sides.
 func (p *pools) order(op, left, right string) {
-	switch op {
-	case "<":
-		p.rises(left, right, 1)
-	case ">":
-		p.rises(right, left, 1)
-	case "!=":
-		p.rises(left, right, 1)
-		p.rises(right, left, 1)
-	case "<=":
-		p.rises(left, right, 0)
-	case ">=":
-		p.rises(right, left, 0)
-	case "==":
-		p.rises(left, right, 0)
-		p.rises(right, left, 0)
+	by := 0
+	if op == "<" || op == ">" || op == "!=" {
+		by = 1
+	}
+	if slices.Contains([]string{"<", "<=", "==", "!="}, op) {
+		p.rises(left, right, by)
+	}
+	if slices.Contains([]string{">", ">=", "==", "!="}, op) {
+		p.rises(right, left, by)
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
@@ -35,88 +33,71 @@ func seek(dims []Dim, goals []goal, put func(i, v int)) ([]int, bool) {
 		}
 		put(i, 0)
 	}
-	for _, g := range goals {
-		if len(g.reads) == 0 && !g.met() {
-			return nil, false
-		}
+	unmet := func(g goal) bool { return !g.met() }
+	if slices.ContainsFunc(goals, func(g goal) bool { return len(g.reads) == 0 && unmet(g) }) {
+		return nil, false
 	}
+	order, begins, ready := connected(len(dims), goals)
 	left := seekLimit
-	ready := make([][]goal, len(dims)) // the goals that the choice for a dimension completes
-	parts := connected(len(dims), goals, ready)
-	for _, part := range parts {
-		var from func(n int) bool
-		from = func(n int) bool {
-			if n == len(part) {
+	var from func(n int) bool
+	from = func(n int) bool {
+		if n == len(order) {
+			return true
+		}
+		i := order[n]
+		for v := range dims[i].Values {
+			if left--; left < 0 {
+				return false
+			}
+			choice[i] = v
+			if put(i, v); !slices.ContainsFunc(ready[i], unmet) && from(n+1) {
 				return true
 			}
-			i := part[n]
-			unmet := func(g goal) bool { return !g.met() }
-			for v := range dims[i].Values {
-				if left--; left < 0 {
-					return false
-				}
-				choice[i] = v
-				if put(i, v); !slices.ContainsFunc(ready[i], unmet) && from(n+1) {
-					return true
-				}
-			}
-			return false
 		}
-		if !from(0) {
-			return nil, false
+		if begins[n] { // no other choice before it helps
+			left = 0
 		}
+		return false
+	}
+	if !from(0) {
+		return nil, false
 	}
 	return choice, true
 }
 
-// connected lists the dimensions that goals depend on, in parts that have no goal in
-// common, and within a part those of one goal near each other. It adds each goal to
-// the last of its dimensions.
-func connected(dims int, goals []goal, ready [][]goal) [][]int {
-	of := make([][]int, dims) // the goals of a dimension
-	for n, g := range goals {
-		for _, i := range g.reads {
-			of[i] = append(of[i], n)
+// connected lists the dimensions that goals depend on, those of one goal near each other, and
+// says where a part begins that has no goal in common with what is before it. Each goal
+// is ready at the last of its dimensions.
+func connected(dims int, goals []goal) (order []int, begins map[int]bool, ready [][]goal) {
+	begins, ready = map[int]bool{}, make([][]goal, dims)
+	place := make([]int, dims) // in the order, from 1
+	add := func(list []int) {
+		for _, i := range list {
+			if place[i] == 0 {
+				order = append(order, i)
+				place[i] = len(order)
+			}
 		}
 	}
-	var parts [][]int
-	place := make([]int, dims) // in its part, from 1
-	done := make([]bool, len(goals))
-	for i := range dims {
-		if place[i] > 0 || len(of[i]) == 0 {
+	for _, g := range goals {
+		if len(g.reads) == 0 {
 			continue
 		}
-		place[i] = 1
-		part := []int{i}
-		for at := 0; at < len(part); at++ {
-			for _, n := range of[part[at]] {
-				if done[n] {
-					continue
-				}
-				done[n] = true
-				for _, j := range goals[n].reads {
-					if place[j] == 0 {
-						part = append(part, j)
-						place[j] = len(part)
-					}
+		at := len(order)
+		if add(g.reads); at < len(order) {
+			begins[at] = true
+		}
+		for ; at < len(order); at++ {
+			for _, near := range goals {
+				if slices.Contains(near.reads, order[at]) {
+					add(near.reads)
 				}
 			}
 		}
-		parts = append(parts, part)
+		last := slices.MaxFunc(g.reads, func(a, b int) int { return cmp.Compare(place[a], place[b]) })
+		ready[last] = append(ready[last], g)
 	}
-	for _, g := range goals {
-		if len(g.reads) > 0 {
-			last := slices.MaxFunc(g.reads, func(a, b int) int { return cmp.Compare(place[a], place[b]) })
-			ready[last] = append(ready[last], g)
-		}
-	}
-	return parts
-}
-
-// sought are the cases that were looked for, by operation and state.
-type sought struct {
-	mu    sync.Mutex
-	cases map[string][]Case
+	return order, begins, ready
 }
 
 // quest is the search for a case of an operation in a state.
@@ -171,11 +152,7 @@ func (q *quest) reads(facts []fact, after bool) []int {
 				if !after || a.Field != t.Field {
 					continue
 				}
-				if from, named := strings.CutPrefix(a.Value, "input."); named {
-					add(dimInput + from)
-				} else if strings.HasPrefix(a.Value, "input") {
-					add(dimInput + a.Field)
-				}
+				add(dimInput + a.Input())
 				add(DimField + a.Value)
 			}
 		}
@@ -189,22 +166,20 @@ func (q *quest) soundGoals(should bool) []goal {
 	if q.s == nil {
 		return nil
 	}
-	value := func(f *FieldInfo) any { return q.c.Row.Values[f.Index] }
-	for _, d := range q.dims {
-		if f := d.field; f != nil && slices.ContainsFunc(d.Values, func(v any) bool { return !holdable(f, v) }) {
-			goals = append(goals, goal{[]int{q.at[d.Name]}, func() bool { return holdable(f, value(f)) }})
+	for i, d := range q.dims {
+		if d.field != nil { // a number may be out of its bounds
+			goals = append(goals, goal{[]int{i}, func() bool {
+				n, isInt := q.c.Row.Values[d.field.Index].(int64)
+				return !isInt || within(d.field.Typ, n)
+			}})
 		}
 	}
-	for _, p := range q.s.presence {
-		if i, ok := q.at[DimField+p.field.Name]; ok && (p.must || should) {
-			present := func() bool { return q.m.present(Term{Field: p.field.Name}, nil, value(p.field)) == p.want }
-			goals = append(goals, goal{[]int{i}, present})
-		}
+	rules := q.s.must
+	if should {
+		rules = slices.Concat(rules, q.s.should)
 	}
-	for _, facts := range [][]fact{q.m.invariant, q.s.invariant} {
-		for _, f := range facts {
-			goals = append(goals, goal{q.reads([]fact{f}, false), func() bool { return q.m.holds(f, nil, q.c.Row, Call{}) }})
-		}
+	for _, f := range rules {
+		goals = append(goals, goal{q.reads([]fact{f}, false), func() bool { return q.m.holds(f, nil, q.c.Row, Call{}) }})
 	}
 	return goals
 }
@@ -226,13 +201,15 @@ func (q *quest) passes(g *GuardInfo) goal {
 	if i, ok := q.at[DimPeers+g.Name]; ok {
 		reads = append(reads, i)
 	}
-	return goal{reads, func() bool {
-		r := q.c.Row
-		if q.o.Creates {
-			r = q.m.Blank(q.c.Call.ID)
-		}
-		return q.m.passes(g, q.o, r, q.c.Call)
-	}}
+	return goal{reads, func() bool { return q.m.passes(g, q.o, q.before(), q.c.Call) }}
+}
+
+// before is the record that the call meets.
+func (q *quest) before() driver.Row {
+	if q.o.Creates {
+		return q.m.Blank(q.c.Call.ID)
+	}
+	return q.c.Row
 }
 
 func (g goal) not() goal { return goal{g.reads, func() bool { return !g.met() }} }
@@ -242,19 +219,7 @@ func (g goal) not() goal { return goal{g.reads, func() bool { return !g.met() }}
 func (q *quest) moves(b *BranchInfo) []goal {
 	m, o := q.m, q.o
 	after := func() driver.Row {
-		r := q.c.Row
-		if o.Creates {
-			r = m.Blank(q.c.Call.ID)
-			r.CreatedAt = q.c.Call.At
-			for _, name := range m.Order {
-				if f := m.FieldByName[name]; f.Kind == driver.KindSequence {
-					r.Values[f.Index] = q.c.Call.Peers[name]
-				}
-			}
-		}
-		done := r
-		done.Values = slices.Clone(r.Values)
-		m.Apply(o, o.Always, r, &done, q.c.Call)
+		done, _ := m.begun(o, q.before(), q.c.Call)
 		return done
 	}
 	var goals []goal
@@ -271,7 +236,7 @@ func (q *quest) moves(b *BranchInfo) []goal {
 		counts(b.Does.Increment, math.MaxInt64-1)
 	}
 	for _, x := range o.Branches {
-		if x.From != "" && (q.s == nil || !slices.Contains(List(x.From), q.s.Name)) {
+		if !x.In(q.s) {
 			continue
 		}
 		g := goal{q.reads(x.Facts, true), func() bool { return m.AllHold(x.Facts, o, after(), q.c.Call) }}
@@ -287,26 +252,14 @@ func (q *quest) moves(b *BranchInfo) []goal {
 	return goals
 }
 
-// holdable reports whether a field may hold a value.
-func holdable(f *FieldInfo, v any) bool {
-	n, isInt := v.(int64)
-	return !isInt || within(f.Typ, n) && (f.Kind != driver.KindSequence || n >= 1)
-}
-
 // directed looks for a case of each way in which a call can be decided: what a cell
 // has too many combinations for may not be among those that are tried. The record
 // breaks no rule, or no MUST where only such a one is decided so.
 func (m *Model) directed(o *Op, s *StateInfo, dims []Dim) []Case {
-	name := o.Name
-	if s != nil {
-		if k := o.Cells[s.Name].Kind; k != CellMove && k != CellChoose {
-			return nil
-		}
-		name += " in " + s.Name
+	if s != nil && o.Cells[s.Name].Kind != CellMove && o.Cells[s.Name].Kind != CellChoose {
+		return nil
 	}
-	m.sought.mu.Lock()
-	defer m.sought.mu.Unlock()
-	if known, ok := m.sought.cases[name]; ok {
+	if known, ok := o.sought[s]; ok {
 		return known
 	}
 	q := m.newQuest(o, s, dims)
@@ -337,7 +290,7 @@ func (m *Model) directed(o *Op, s *StateInfo, dims []Dim) []Case {
 		look("move", append(slices.Clone(pass), q.moves(nil)...))
 	}
 	for i, b := range o.Branches {
-		if b.From == "" || s != nil && slices.Contains(List(b.From), s.Name) {
+		if b.In(s) {
 			look(fmt.Sprintf("branch %d", i+1), append(slices.Clone(pass), q.moves(b)...))
 		}
 	}
@@ -352,10 +305,7 @@ func (m *Model) directed(o *Op, s *StateInfo, dims []Dim) []Case {
 		first := append(slices.Clone(pass[:i]), pass[i].not()) // alone, or before others
 		look(way, append(slices.Clone(first), pass[i+1:]...), first)
 	}
-	if m.sought.cases == nil {
-		m.sought.cases = map[string][]Case{}
-	}
-	m.sought.cases[name] = found
+	o.sought[s] = found
 	return found
 }
 

@@ -75,14 +75,7 @@ func (m *Model) RecordsOf(st *StateInfo) iter.Seq[driver.Row] {
 
 // MustBreak looks whether some record broke each rule of a state.
 func (m *Model) MustBreak(t Sink, st *StateInfo, seen map[string]bool) {
-	for _, names := range []string{st.Present, st.Absent, st.ShouldPresent, st.ShouldAbsent} {
-		for _, n := range List(names) {
-			if !seen[n+" is present"] && !seen[n+" is absent"] {
-				t.Errorf("no record breaks the rule about %s", n)
-			}
-		}
-	}
-	for _, f := range slices.Concat(m.invariant, st.invariant) {
+	for _, f := range slices.Concat(st.must, st.should) {
 		if !seen[f.text] {
 			Unseen(t, st.Witnesses, f.text, fmt.Sprintf("no record breaks %q", f.text))
 		}
@@ -149,21 +142,13 @@ func Violations(list []fsm.Violation, m *Model) string {
 	var texts []string
 	for _, v := range list {
 		rule := v.Rule
-		if f := m.FieldByName[firstWord(rule)]; f != nil && !m.isRule(rule) {
+		if f := m.FieldByName[firstWord(rule)]; f != nil && !m.rules[rule] {
 			rule = f.Name
 		}
 		texts = append(texts, fmt.Sprintf("%s (must %t)", rule, v.Must))
 	}
 	slices.Sort(texts)
 	return "[" + strings.Join(slices.Compact(texts), "; ") + "]"
-}
-
-// isRule reports whether a text is a rule of the table.
-func (m *Model) isRule(text string) bool {
-	if strings.HasSuffix(text, " is present") || strings.HasSuffix(text, " is absent") {
-		return true
-	}
-	return m.rules[text]
 }
 
 // Stateless looks at a record that is in no state, as a program may have made it: Check

@@ -29,16 +29,16 @@ func (s *Suite[R]) Stored(t *testing.T, st Store) {
 	if s.M.Short {
 		limit /= 4
 	}
-	p := &pass[R]{Suite: s, t: t, rep: reporter{Sink: t}, st: st}
+	p := &pass[R]{Suite: s, t: t, reporter: reporter{Sink: t}, st: st}
+	defer p.done()
 	for i, c := range calls {
-		if i*limit/len(calls) == (i-1)*limit/len(calls) && i > 0 && len(calls) > limit || !p.place(c) {
+		if i%(1+len(calls)/limit) > 0 || !p.place(c) {
 			s.leftCount++
 			continue
 		}
 		p.stored(c)
 		s.storedCount++
 	}
-	p.rep.done()
 }
 
 // storedCall is a call that is made over a store, on a record of its own.
@@ -49,45 +49,44 @@ type storedCall struct {
 }
 
 // storedCalls lists, for each operation, a call in each state where it does something, in
-// the first of these one for each way to decide, and a call in a state that refuses it.
+// the first of these one for each way to decide, and a call in a state that refuses it. Of an
+// operation that picks, the machine looks for the record of one of them as well.
 func (m *Model) storedCalls() []storedCall {
 	var list []storedCall
-	add := func(o *Op, pick bool, cases ...Case) {
-		for _, c := range cases {
-			c = c.Clone()
-			m.apart(o, &c, len(list)+1)
-			list = append(list, storedCall{o, pick, c})
-		}
+	add := func(o *Op, pick bool, c Case) {
+		c = c.Clone()
+		m.apart(o, &c, len(list)+1)
+		list = append(list, storedCall{o, pick, c})
 	}
 	for _, o := range m.Ops {
 		if !m.Exported(o) {
 			continue
 		}
-		if o.Creates {
-			add(o, false, m.ByWay(o, nil)...)
-			continue
-		}
-		fits := func(c Case) bool {
-			return Moves(m.Decide(o, c.Row, c.Call)) && m.AllHold(o.WhereFacts, o, c.Row, c.Call)
-		}
+		var cases []Case
 		first, refused, picked := true, false, !o.Picks
-		for _, st := range m.StateOrder {
-			switch refuses := o.Cells[st.Name].Kind == CellRefused; {
-			case refuses && refused:
-			case first && !refuses:
-				all := m.ByWay(o, st)
-				add(o, false, all...)
-				first = len(all) == 0
-				if i := slices.IndexFunc(all, fits); i >= 0 && !picked {
-					add(o, true, all[i])
-					picked = true
-				}
+		one := func(st *StateInfo, want func(Verdict) bool) bool {
+			c, ok := m.Good(o, st, want)
+			if ok {
+				cases = append(cases, c)
+			}
+			return ok
+		}
+		for _, st := range m.From(o) {
+			switch refuses := st != nil && o.Cells[st.Name].Kind == CellRefused; {
+			case refuses:
+				refused = refused || one(st, isRefusedByState)
+			case first:
+				cases = append(cases, m.ByWay(o, st)...)
+				first = false
 			default:
-				want := func(v Verdict) bool { return refuses != (v.Code == "") && v.Code != fsm.ErrInvalidInput }
-				if c, ok := m.Good(o, st, want); ok {
-					add(o, false, c)
-					refused = refused || refuses
-				}
+				one(st, func(v Verdict) bool { return v.Code == "" })
+			}
+		}
+		for _, c := range cases {
+			add(o, false, c)
+			if !picked && Moves(m.Decide(o, c.Row, c.Call)) && m.AllHold(o.WhereFacts, o, c.Row, c.Call) {
+				add(o, true, c)
+				picked = true
 			}
 		}
 	}
@@ -108,18 +107,16 @@ func (m *Model) apart(o *Op, c *Case, n int) {
 				items[i] += own
 			}
 			return SetOf(items...)
-		case k == driver.KindSequence:
-			return int64(n)
 		}
 		return v
 	}
 	c.Call.ID, c.Call.Peers = fmt.Sprintf("record-%d", n), map[string]int64{}
-	for _, f := range m.FieldByName {
-		if f.Kind == driver.KindSequence {
-			c.Call.Peers[f.Name] = 1
-		}
-		if !o.Creates {
-			c.Row.Values[f.Index] = mark(f.Kind, c.Row.Values[f.Index])
+	for i := range c.Row.Values {
+		c.Row.Values[i] = mark(m.FieldByName[m.Order[i]].Kind, c.Row.Values[i])
+	}
+	for _, f := range m.Sequences {
+		if c.Call.Peers[f.Name] = 1; !o.Creates {
+			c.Row.Values[f.Index] = int64(n)
 		}
 	}
 	for _, in := range o.InputList {
@@ -138,8 +135,8 @@ func (m *Model) apart(o *Op, c *Case, n int) {
 // pass is one run over one kind of store.
 type pass[R any] struct {
 	*Suite[R]
+	reporter
 	t     *testing.T
-	rep   reporter
 	st    Store
 	fresh int // stores that were opened
 	store fsm.Store
@@ -174,21 +171,7 @@ func (p *pass[R]) place(x storedCall) bool {
 
 // meets reports whether a record has the fields of some rule in common with another one.
 func (p *pass[R]) meets(r driver.Row) bool {
-	var rules []string
-	for _, u := range p.M.Uniques {
-		rules = append(rules, u.Fields)
-	}
-	for _, g := range p.M.Guards {
-		if g.Fewer > 0 {
-			rules = append(rules, g.Same)
-		}
-	}
-	for _, o := range p.M.Ops {
-		if o.Dedupe != "" {
-			rules = append(rules, o.Dedupe)
-		}
-	}
-	return r.Values != nil && slices.ContainsFunc(rules, func(fields string) bool {
+	return r.Values != nil && slices.ContainsFunc(p.M.groupings, func(fields string) bool {
 		return slices.ContainsFunc(p.rows, func(other driver.Row) bool {
 			return other.Values != nil && !slices.ContainsFunc(List(fields), func(name string) bool {
 				i := p.M.FieldByName[name].Index
@@ -242,21 +225,21 @@ func (p *pass[R]) stored(x storedCall) {
 		}
 		got, err := p.d.Do(p.t.Context(), x.o.Name, at, x.Call)
 		if problem := p.answered(&x, again, got, err); problem != "" {
-			p.rep.Errorf("%s, again %t: %s\n\trecord: %s\n\tcall:   %s%s",
+			p.Errorf("%s, again %t: %s\n\trecord: %s\n\tcall:   %s%s",
 				x.o.Name, again, problem, p.M.ShowRow(x.Row), x.Call, p.M.Where(x.o, nil, nil))
 			return
 		}
 	}
 	if problem := p.kept(x); problem != "" {
-		p.rep.Errorf("%s, as it is stored: %s\n\trecord: %s\n\tcall:   %s", x.o.Name, problem, p.M.ShowRow(x.Row), x.Call)
+		p.Errorf("%s, as it is stored: %s\n\trecord: %s\n\tcall:   %s", x.o.Name, problem, p.M.ShowRow(x.Row), x.Call)
 	}
 }
 
 // answered says what is wrong with an answer, or "". The numbers of sequences are the store's.
 func (p *pass[R]) answered(x *storedCall, again bool, got fsm.Outcome[R], err error) string {
 	after := p.D.Descriptor.Encode(&got.Record)
-	for _, f := range p.M.FieldByName {
-		if n, ok := after.Values[f.Index].(int64); ok && f.Kind == driver.KindSequence && err == nil {
+	for _, f := range p.M.Sequences {
+		if n, ok := after.Values[f.Index].(int64); ok && err == nil {
 			x.Call.Peers[f.Name] = n
 		}
 	}

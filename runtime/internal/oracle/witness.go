@@ -42,10 +42,8 @@ func (m *Model) witnessed(o *Op, s *StateInfo, w Witness) Case {
 			}
 		}
 	}
-	for _, name := range m.Order {
-		if o.Creates && m.FieldByName[name].Kind == driver.KindSequence {
-			c.Call.Peers[name] = int64(1)
-		}
+	for _, f := range m.Sequences {
+		c.Call.Peers[f.Name] = 1
 	}
 	return c
 }

@@ -33,7 +33,7 @@ func (m *Model) AllWays() []Way {
 				add(o, from, c.To)
 			case oracle.CellChoose:
 				for _, b := range o.Branches {
-					if b.From != "" && (from == nil || !slices.Contains(oracle.List(b.From), from.Name)) {
+					if !b.In(from) {
 						continue
 					}
 					if b.To == "same" && from != nil {

@@ -80,11 +80,9 @@ func (w *World) Seed(r driver.Row) {
 	w.Rows[r.ID] = r
 	w.commits++
 	w.Log = append(w.Log, Logged{Event: oracle.SeedEvent(r), after: r, machine: true, commit: w.commits, print: "seed"})
-	for _, name := range w.M.Order {
-		if f := w.M.FieldByName[name]; f.Kind == driver.KindSequence {
-			k := w.sequenceKey(f, r)
-			w.last[k] = max(w.last[k], r.Values[f.Index].(int64))
-		}
+	for _, f := range w.M.Sequences {
+		k := w.sequenceKey(f, r)
+		w.last[k] = max(w.last[k], r.Values[f.Index].(int64))
 	}
 }
 
@@ -234,9 +232,9 @@ func (w *World) peers(o *oracle.Op, r driver.Row, c oracle.Call) map[string]int6
 			p[g.Name] = int64(len(w.Others(g.Same, g.In, grouped))) + w.More[g.Name]
 		}
 	}
-	for _, name := range w.M.Order {
-		if f := w.M.FieldByName[name]; f.Kind == driver.KindSequence && o.Creates {
-			p[name] = w.NextNumber(f, grouped)
+	for _, f := range w.M.Sequences {
+		if o.Creates {
+			p[f.Name] = w.NextNumber(f, grouped)
 		}
 	}
 	return p
@@ -338,14 +336,10 @@ func (w *World) UniqueBroken(v oracle.Verdict) *oracle.Unique {
 	}
 	// So are the numbers of a sequence and the fields of `dedupe_by`, in all
 	// states and whatever changes them.
-	for _, name := range w.M.Order {
-		f := w.M.FieldByName[name]
-		if f.Kind != driver.KindSequence {
-			continue
-		}
-		fields := strings.Join(append(oracle.List(f.Per), name), ",")
+	for _, f := range w.M.Sequences {
+		fields := strings.Join(append(oracle.List(f.Per), f.Name), ",")
 		if len(w.Others(fields, "", v.Row)) > 0 {
-			return &oracle.Unique{Name: "sequence_" + name, Fields: fields}
+			return &oracle.Unique{Name: "sequence_" + f.Name, Fields: fields}
 		}
 	}
 	for _, o := range w.M.Ops {
@@ -375,10 +369,8 @@ func (w *World) write(o *oracle.Op, before driver.Row, v oracle.Verdict, c oracl
 	old := before.Values
 	if o.Creates {
 		old = w.M.Blank("").Values
-		for _, name := range w.M.Order {
-			if f := w.M.FieldByName[name]; f.Kind == driver.KindSequence {
-				w.last[w.sequenceKey(f, v.Row)] = v.Row.Values[f.Index].(int64)
-			}
+		for _, f := range w.M.Sequences {
+			w.last[w.sequenceKey(f, v.Row)] = v.Row.Values[f.Index].(int64)
 		}
 	}
 	for i, name := range w.M.Order {
