@@ -310,7 +310,7 @@ func isID(s string) bool { return s != "" && len(s) <= 255 && isText(s) }
 
 // fitsFields says whether an int input keeps the bounds of the fields it is set into.
 func (m *Model) fitsFields(o *Op, in *InputInfo, n int64) bool {
-	return !slices.ContainsFunc(sets(o), func(a Assign) bool {
+	return !slices.ContainsFunc(o.sets(), func(a Assign) bool {
 		return a.Input() == in.Name && !within(m.FieldByName[a.Field].Typ, n)
 	})
 }

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,57 +26,53 @@ type Cell struct {
 // NewColumn is the column of the matrix that says what a creation makes.
 const NewColumn = "(new)"
 
-// parseMatrix reads the matrix into cells by operation and column.
-func parseMatrix(text string) (cells map[string]map[string]Cell, operations, columns []string, err error) {
-	cells = map[string]map[string]Cell{}
-	for line := range strings.Lines(text) {
-		if strings.TrimSpace(line) == "" {
+// readMatrix reads what each operation of the table does, by columns.
+func (m *Model) readMatrix() (rows []map[string]Cell, err error) {
+	columns := []string{"", NewColumn}
+	for _, s := range m.StateOrder {
+		columns = append(columns, s.Name)
+	}
+	head := false
+	for line := range strings.Lines(m.Matrix) {
+		parts := split(line, "|")
+		switch n := len(rows); {
+		case len(parts) == 1 && parts[0] == "":
 			continue
-		}
-		parts := strings.Split(line, "|")
-		for i := range parts {
-			parts[i] = strings.TrimSpace(parts[i])
-		}
-		if columns == nil {
-			if parts[0] != "" || len(parts) < 3 {
-				return nil, nil, nil, fmt.Errorf("matrix: the first line is %q, expected a blank, `(new)` and the states", strings.TrimSpace(line))
-			}
-			columns = parts[1:]
+		case !head && !slices.Equal(parts, columns):
+			return nil, fmt.Errorf("matrix: the columns are %q, expected the states of the table: %q", parts, columns)
+		case !head:
+			head = true
 			continue
-		}
-		if len(parts) != len(columns)+1 {
-			return nil, nil, nil, fmt.Errorf("matrix: line %q has %d columns, expected %d", parts[0], len(parts)-1, len(columns))
-		}
-		if cells[parts[0]] != nil {
-			return nil, nil, nil, fmt.Errorf("matrix: operation %q has two lines", parts[0])
+		case n == len(m.Operations) || parts[0] != m.Operations[n].Name:
+			return nil, fmt.Errorf("matrix: line %d is %q, expected the operations of the table", n+1, parts[0])
+		case len(parts) != len(columns):
+			return nil, fmt.Errorf("matrix: line %q has %d columns, expected %d", parts[0], len(parts), len(columns))
 		}
 		row := map[string]Cell{}
 		for i, text := range parts[1:] {
-			c, err := parseCell(text)
-			if err != nil {
-				return nil, nil, nil, fmt.Errorf("matrix: %s in %s: %w", parts[0], columns[i], err)
+			if row[columns[i+1]], err = m.readCell(text); err != nil {
+				return nil, fmt.Errorf("matrix: %s in %s: %w", parts[0], columns[i+1], err)
 			}
-			row[columns[i]] = c
 		}
-		cells[parts[0]] = row
-		operations = append(operations, parts[0])
+		rows = append(rows, row)
 	}
-	return cells, operations, columns, nil
+	if len(rows) < len(m.Operations) {
+		return nil, fmt.Errorf("matrix: operation %q has no line", m.Operations[len(rows)].Name)
+	}
+	return rows, nil
 }
 
-func parseCell(text string) (Cell, error) {
-	switch text {
-	case ".":
-		return Cell{}, nil
-	case "refused":
-		return Cell{Kind: CellRefused}, nil
-	case "record only":
-		return Cell{Kind: CellRecordOnly}, nil
-	case "choose":
-		return Cell{Kind: CellChoose}, nil
+func (m *Model) readCell(text string) (Cell, error) {
+	words := map[string]cellKind{".": cellNone, "refused": CellRefused, "record only": CellRecordOnly, "choose": CellChoose}
+	if kind, ok := words[text]; ok {
+		return Cell{Kind: kind}, nil
 	}
-	if to, ok := strings.CutPrefix(text, "-> "); ok {
-		return Cell{Kind: CellMove, To: to}, nil
+	to, ok := strings.CutPrefix(text, "-> ")
+	switch {
+	case !ok:
+		return Cell{}, fmt.Errorf("%q is no cell: expected `-> state`, `choose`, `record only`, `refused` or `.`", text)
+	case m.StateByName[to] == nil:
+		return Cell{}, fmt.Errorf("%q is no state", to)
 	}
-	return Cell{}, fmt.Errorf("%q is no cell: expected `-> state`, `choose`, `record only`, `refused` or `.`", text)
+	return Cell{Kind: CellMove, To: to}, nil
 }

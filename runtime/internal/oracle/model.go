@@ -184,25 +184,14 @@ func Compile(t Table) (*Model, error) {
 			m.groupings = append(m.groupings, g.Same)
 		}
 	}
-	cells, names, columns, e := parseMatrix(t.Matrix)
+	cells, e := m.readMatrix()
 	if e != nil {
 		return nil, e
 	}
-	if len(columns) != len(t.States)+1 || columns[0] != NewColumn {
-		return nil, fmt.Errorf("matrix: the columns are %v, expected %s and the %d states", columns, NewColumn, len(t.States))
-	}
-	for i, c := range columns[1:] {
-		if c != t.States[i].Name {
-			return nil, fmt.Errorf("matrix: column %d is %q, expected the state %q", i+1, c, t.States[i].Name)
-		}
-	}
 	for i, o := range t.Operations {
-		if i >= len(names) || names[i] != o.Name {
-			return nil, fmt.Errorf("matrix: line %d is not operation %q", i+1, o.Name)
-		}
 		x := &Op{
-			Operation: o, StoredName: Or(o.Stored, o.Name), EventName: Or(o.StoredEvent, o.Event, o.Name), Cells: cells[o.Name],
-			WhereFacts: facts(o.Where), Creates: cells[o.Name][NewColumn].Kind != cellNone,
+			Operation: o, StoredName: Or(o.Stored, o.Name), EventName: Or(o.StoredEvent, o.Event, o.Name), Cells: cells[i],
+			WhereFacts: facts(o.Where), Creates: cells[i][NewColumn].Kind != cellNone,
 			Always: parseEffects(o.Set, o.Clear, o.Increment, o.Add), sought: map[*StateInfo][]Case{},
 		}
 		x.Event = Or(o.Event, o.Name)
@@ -228,11 +217,6 @@ func Compile(t Table) (*Model, error) {
 			x.Branches = append(x.Branches, &BranchInfo{Branch: b, Facts: facts(b.When), Does: parseEffects(b.Set, b.Clear, b.Increment, b.Add)})
 		}
 		x.ReadsActor = x.usesActor()
-		for _, c := range x.Cells {
-			if c.Kind == CellMove && m.StateByName[c.To] == nil {
-				return nil, fmt.Errorf("matrix: %s leads to %q, which is no state", o.Name, c.To)
-			}
-		}
 		m.Ops = append(m.Ops, x)
 		if o.Dedupe != "" {
 			m.groupings = append(m.groupings, o.Dedupe)
@@ -280,30 +264,49 @@ func (o *Op) InputNamed(name string) *InputInfo {
 // usesActor says whether the operation reads who calls: without an actor it
 // could not be decided.
 func (o *Op) usesActor() bool {
+	return slices.ContainsFunc(o.facts(), func(f fact) bool { return f.Left.isActor() || f.Right.isActor() }) ||
+		slices.ContainsFunc(slices.Concat(o.sets(), o.adds()), func(a Assign) bool { return a.Value == "actor" })
+}
+
+// facts lists what decides the operation.
+func (o *Op) facts() []fact {
 	facts := slices.Clone(o.WhereFacts)
-	sets := slices.Concat(o.Always.Set, o.Always.Add)
 	for _, g := range o.Guards {
 		facts = append(facts, g.Facts...)
 	}
 	for _, b := range o.Branches {
 		facts = append(facts, b.Facts...)
-		sets = append(sets, slices.Concat(b.Does.Set, b.Does.Add)...)
 	}
-	return slices.ContainsFunc(facts, func(f fact) bool { return f.Left.isActor() || f.Right.isActor() }) ||
-		slices.ContainsFunc(sets, func(a Assign) bool { return a.Value == "actor" })
+	return facts
+}
+
+// sets lists the assignments of the operation and of its branches, and adds what they
+// add to sets.
+func (o *Op) sets() []Assign {
+	list := slices.Clone(o.Always.Set)
+	for _, b := range o.Branches {
+		list = append(list, b.Does.Set...)
+	}
+	return list
+}
+
+func (o *Op) adds() []Assign {
+	list := slices.Clone(o.Always.Add)
+	for _, b := range o.Branches {
+		list = append(list, b.Does.Add...)
+	}
+	return list
 }
 
 func parseEffects(set []string, cleared, increment string, add []string) EffectSet {
-	e := EffectSet{Clear: List(cleared), Increment: List(increment)}
-	for _, s := range set {
-		f, v, _ := strings.Cut(s, ": ")
-		e.Set = append(e.Set, Assign{f, v})
+	assigns := func(texts []string) (list []Assign) {
+		for _, text := range texts {
+			f, v, _ := strings.Cut(text, ": ")
+			list = append(list, Assign{f, v})
+		}
+		return list
 	}
-	for _, s := range add {
-		f, v, _ := strings.Cut(s, ": ")
-		e.Add = append(e.Add, Assign{f, v})
-	}
-	return e
+	return EffectSet{assigns(set), List(cleared), List(increment), assigns(add)}
 }
 
 var kinds = map[string]driver.Kind{

@@ -55,7 +55,7 @@ func (m *Model) Dims(o *Op) []Dim {
 
 func (m *Model) newDims(o *Op) []Dim {
 	p := newPools()
-	facts := m.operationFacts(o)
+	facts := o.facts()
 	for _, f := range slices.Concat(facts, m.rule) {
 		p.join(m.node(f.Left, o), m.node(f.Right, o))
 		p.order(f.Op, m.node(f.Left, o), m.node(f.Right, o))
@@ -65,7 +65,7 @@ func (m *Model) newDims(o *Op) []Dim {
 			p.order(opposite[f.Op], m.node(f.Left, o), m.node(f.Right, o))
 		}
 	}
-	for _, a := range m.allAdds(o) {
+	for _, a := range o.adds() {
 		p.join(DimField+a.Field, m.node(m.source(a), o))
 	}
 	for _, name := range m.Order {
@@ -146,25 +146,6 @@ func (m *Model) counted(o *Op, input string) bool {
 func (m *Model) increments(o *Op, name string) bool {
 	counts := func(b *BranchInfo) bool { return slices.Contains(b.Does.Increment, name) }
 	return slices.Contains(o.Always.Increment, name) || slices.ContainsFunc(o.Branches, counts)
-}
-
-func (m *Model) operationFacts(o *Op) []fact {
-	facts := slices.Clone(o.WhereFacts)
-	for _, g := range o.Guards {
-		facts = append(facts, g.Facts...)
-	}
-	for _, b := range o.Branches {
-		facts = append(facts, b.Facts...)
-	}
-	return facts
-}
-
-func (m *Model) allAdds(o *Op) []Assign {
-	list := slices.Clone(o.Always.Add)
-	for _, b := range o.Branches {
-		list = append(list, b.Does.Add...)
-	}
-	return list
 }
 
 // node names a term within the pools; literals stand for themselves.

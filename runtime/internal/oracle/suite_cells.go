@@ -185,20 +185,11 @@ func (o *Op) Denied(v Verdict) string {
 	return ""
 }
 
-// sets lists the assignments of an operation and of its branches.
-func sets(o *Op) []Assign {
-	list := slices.Clone(o.Always.Set)
-	for _, b := range o.Branches {
-		list = append(list, b.Does.Set...)
-	}
-	return list
-}
-
 // Late is a case that moves, made at the last instant that a record can hold, where
 // the operation gives a deadline: none fits behind it. It is nil for any other case.
 func (m *Model) Late(o *Op, c Case) *Case {
 	deadline := func(a Assign) bool { return strings.HasPrefix(a.Value, "now + ") }
-	if v := m.Decide(o, c.Row, c.Call); v.Code != "" || v.RecordOnly || !slices.ContainsFunc(sets(o), deadline) {
+	if v := m.Decide(o, c.Row, c.Call); v.Code != "" || v.RecordOnly || !slices.ContainsFunc(o.sets(), deadline) {
 		return nil
 	}
 	c = c.Clone()
