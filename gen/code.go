@@ -217,6 +217,15 @@ func list(words []string, conjunction string) string {
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
+// brief is list for comments: nobody reads hundreds of names.
+func brief(words []string, conjunction string) string {
+	const most = 20
+	if len(words) <= most {
+		return list(words, conjunction)
+	}
+	return list(append(slices.Clone(words[:most/2]), fmt.Sprintf("one of %d others", len(words)-most/2)), conjunction)
+}
+
 // durationExpr returns a duration as Go code, in the largest unit that fits.
 func durationExpr(d time.Duration) string {
 	switch {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/build/constraint"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,8 @@ func TestTexts(t *testing.T) {
 		{"none", list(nil, "or"), ""},
 		{"one", list([]string{"a"}, "or"), "a"},
 		{"three", list([]string{"a", "b", "c"}, "or"), "a, b or c"},
+		{"brief", brief([]string{"a", "b", "c"}, "or"), "a, b or c"},
+		{"hundreds", brief(slices.Repeat([]string{"a", "b"}, 100), "or"), "a, b, a, b, a, b, a, b, a, b or one of 190 others"},
 		{"seconds", durationExpr(90 * time.Second), "90 * time.Second"},
 		{"minutes", durationExpr(10 * time.Minute), "10 * time.Minute"},
 		{"hours", durationExpr(48 * time.Hour), "48 * time.Hour"},

@@ -198,16 +198,16 @@ func operationMove(m *spec.Machine, o *spec.Operation) string {
 func moveOf(what string, o *spec.Operation) string {
 	to := stateNames(distinct(targets(o)))
 	if creates(o) {
-		return fmt.Sprintf("makes %s in state %s", what, list(to, "or"))
+		return fmt.Sprintf("makes %s in state %s", what, brief(to, "or"))
 	}
-	from := list(stateNames(states(o.From)), "or")
+	from := brief(stateNames(states(o.From)), "or")
 	if o.Same {
 		return fmt.Sprintf("keeps %s %s", what, from)
 	}
 	if len(o.Choose) > 0 && len(to) == 0 {
 		return fmt.Sprintf("looks at %s that is %s", what, from)
 	}
-	return fmt.Sprintf("moves %s from %s to %s", what, from, list(to, "or"))
+	return fmt.Sprintf("moves %s from %s to %s", what, from, brief(to, "or"))
 }
 
 func operationActor(o *spec.Operation) string {
@@ -304,7 +304,7 @@ func operationRecords(m *spec.Machine, o *spec.Operation) string {
 	if in == nil {
 		return ""
 	}
-	return fmt.Sprintf("In %s the call is recorded and changes nothing.", list(stateNames(in), "and"))
+	return fmt.Sprintf("In %s the call is recorded and changes nothing.", brief(stateNames(in), "and"))
 }
 
 func stateNames(list []*spec.State) []string {

@@ -241,19 +241,18 @@ func (h *held) anyState(f *jen.File) {
 	}
 	methods := []jen.Code{raw("fsm.Target")}
 	if name := h.n.ours("handle", "Ref"); name != "Ref" {
-		text := name + " returns id and revision, the target of an operation."
-		methods = []jen.Code{docIndented(1, text).Id(name).Params().Add(raw("fsm.Ref"))}
+		methods = []jen.Code{docIndented(1, name+" "+refText).Id(name).Params().Add(raw("fsm.Ref"))}
 	}
 	for _, x := range []struct{ name, text, result string }{
-		{"Record", "returns the " + h.n.Record + " as the handle last saw it.", h.n.Record},
-		{"Outcome", "returns the outcome of the handle's last call, or of the call that made the handle.", h.n.outcome()},
+		{"Record", recordText(h.n), h.n.Record},
+		{"Outcome", outcomeText, h.n.outcome()},
 	} {
 		name := h.n.ours("handle", x.name)
 		methods = append(methods, docIndented(1, name+" "+x.text).Id(name).Params().Add(raw(x.result)))
 	}
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is a handle of %s in whatever state it is: %s. Switch over its type.",
-		h.anyType(), withArticle(h.n.Record), list(types, "or")),
+		h.anyType(), withArticle(h.n.Record), brief(types, "or")),
 		"The linter go-check-sumtype reports a switch that leaves a state out and has no default.")).
 		Comment("//\n//sumtype:decl").Line().
 		Type().Id(h.anyType()).Interface(append(methods, raw("any%s()", h.n.Record))...)
@@ -264,19 +263,18 @@ func (h *held) handle(f *jen.File) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("held is %s in the hands of one actor, as the engine knows it.", withArticle(h.n.Record)))).
 		Type().Id("held").Op("=").Add(raw("fsm.Held[%s]", h.n.Record))
-	if h.embedded() != "*held" {
+	f.Line()
+	f.Add(doc("handle is what the handles of all states have.")).Type().Id("handle").Struct(raw("held *held"))
+	for _, x := range []struct{ name, text, result string }{
+		{"Record", recordText(h.n), h.n.Record}, {"Outcome", outcomeText, h.n.outcome()}, {"Ref", refText, "fsm.Ref"},
+	} {
+		name := h.n.ours("handle", x.name)
 		f.Line()
-		f.Add(doc("handle is held with longer names for what operations have the names of.")).Type().Id("handle").Struct(raw("*held"))
-		for _, x := range []struct{ name, result string }{
-			{"Record", h.n.Record}, {"Outcome", h.n.outcome()}, {"Ref", "fsm.Ref"}, {"Held", h.n.Record},
-		} {
-			if name := h.n.ours("handle", x.name); name != x.name {
-				f.Line()
-				f.Add(doc(fmt.Sprintf("%s is %s where an operation has that name.", name, x.name))).
-					Func().Params(raw("h handle")).Id(name).Params().Add(raw(x.result)).Block(jen.Return(raw("h.held.%s()", x.name)))
-			}
-		}
+		f.Add(doc(name + " " + x.text)).
+			Func().Params(raw("j handle")).Id(name).Params().Add(raw(x.result)).Block(jen.Return(raw("j.held.%s()", x.name)))
 	}
+	f.Line()
+	f.Func().Params(raw("handle")).Id("any" + h.n.Record).Params().Block()
 	var cases []jen.Code
 	for _, s := range h.m.States {
 		cases = append(cases, jen.Case(raw(h.n.state(s))).Block(jen.Return(raw(h.made(s, "h")))))
@@ -293,21 +291,17 @@ func (h *held) handle(f *jen.File) {
 		jen.Return(raw("j, err")))
 }
 
-// embedded is what a handle embeds.
-func (h *held) embedded() string {
-	for _, name := range []string{"Record", "Outcome", "Ref", "Held"} {
-		if h.n.ours("handle", name) != name {
-			return "handle"
-		}
-	}
-	return "*held"
-}
+// What the methods of every handle return.
+const (
+	outcomeText = "returns the outcome of the handle's last call, or of the call that made the handle."
+	refText     = "returns id and revision: a handle is the target of an operation."
+)
+
+func recordText(n *names) string { return "returns the " + n.Record + " as the handle last saw it." }
 
 // made is the handle of a state, made of a *held.
 func (h *held) made(s *spec.State, value string) string {
-	if h.embedded() != "*held" {
-		value = "handle{" + value + "}"
-	}
+	value = "handle{" + value + "}"
 	if shared := h.shared(s); shared != nil {
 		value = h.fieldsType(shared) + "{" + value + "}"
 	}
@@ -321,15 +315,12 @@ func (h *held) state(f *jen.File, s *spec.State) {
 	if d := sentence(s.Doc); d != "" {
 		text += " " + d
 	}
-	embeds := h.embedded()
-	shared := h.shared(s)
+	embeds, shared := "handle", h.shared(s)
 	if shared != nil {
 		embeds = h.fieldsType(shared)
 	}
 	f.Line()
 	f.Add(doc(text)).Type().Id(typ).Struct(raw(embeds))
-	f.Line()
-	f.Func().Params(raw(typ)).Id("any" + h.n.Record).Params().Block()
 	switch {
 	case shared == nil:
 		for _, x := range h.present(s) {
@@ -338,8 +329,8 @@ func (h *held) state(f *jen.File, s *spec.State) {
 	case shared[0] == s:
 		typ := h.fieldsType(shared)
 		f.Line()
-		f.Add(doc(fmt.Sprintf("%s are the fields that are present while the %s is %s.", typ, h.n.Record, list(stateNames(shared), "or")))).
-			Type().Id(typ).Struct(raw(h.embedded()))
+		f.Add(doc(fmt.Sprintf("%s are the fields that are present while the %s is %s.", typ, h.n.Record, brief(stateNames(shared), "or")))).
+			Type().Id(typ).Struct(raw("handle"))
 		for _, x := range h.present(s) {
 			h.field(f, typ, shared, x)
 		}
@@ -392,7 +383,7 @@ func (h *held) fieldsType(in []*spec.State) string {
 func (h *held) field(f *jen.File, typ string, in []*spec.State, x *spec.Field) {
 	name := h.n.field(x)
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s returns %s, which is present while the %s is %s.", name, x.Name, h.n.Record, list(stateNames(in), "or")))).
+	f.Add(doc(fmt.Sprintf("%s returns %s, which is present while the %s is %s.", name, x.Name, h.n.Record, brief(stateNames(in), "or")))).
 		Func().Params(raw("j %s", typ)).Id(name).Params().Add(typeCode(goType(x.Type, h.n.fieldEnum(x)))).Block(
 		raw("v, _ := j.held.Record().%s.Get()", name),
 		jen.Return(raw("v")),
@@ -402,7 +393,7 @@ func (h *held) field(f *jen.File, typ string, in []*spec.State, x *spec.Field) {
 // reads reports whether a handle has a method for a field that is present. The
 // other fields are read off the record.
 func (h *held) reads(x *spec.Field) bool {
-	return isOptional(x.Type) && !slices.Contains([]string{"Record", "Outcome", "Ref", "Held"}, h.n.field(x))
+	return isOptional(x.Type) && !slices.Contains([]string{"Record", "Outcome", "Ref"}, h.n.field(x))
 }
 
 // method adds one operation to the handle of a state.
@@ -413,7 +404,7 @@ func (h *held) method(f *jen.File, s *spec.State, o *spec.Operation) {
 		params = append(params, raw("in %s", c.Input))
 	}
 	params = append(params, raw("c ...fsm.Call"))
-	call := fmt.Sprintf("%s(%s, %s)", c.Call, c.Desc, callArgs(o, c, "", "in", "j.EngineCall(c)"))
+	call := fmt.Sprintf("%s(%s, %s)", c.Call, c.Desc, callArgs(o, c, "", "in", "j.held.EngineCall(c)"))
 	ends := h.ends(o, s)
 	text := prose(fmt.Sprintf("%s %s.", c.Method, h.leads(s, o, ends)), sentence(o.Doc), refusalsText(h.m, h.n, o))
 	method := func(result *jen.Statement, body jen.Code) {
@@ -421,10 +412,10 @@ func (h *held) method(f *jen.File, s *spec.State, o *spec.Operation) {
 		f.Add(doc(text)).Func().Params(raw("j %s", h.typ(s))).Id(c.Method).Params(params...).Add(result).Block(jen.Return(body))
 	}
 	if typ := h.leadsTo(s, o); typ != "" {
-		method(jen.Params(raw(typ), raw("error")), raw("handleAs[%s](j.EngineMove(ctx, %s))", typ, call))
+		method(jen.Params(raw(typ), raw("error")), raw("handleAs[%s](j.held.EngineMove(ctx, %s))", typ, call))
 		return
 	}
-	method(jen.Error(), raw("j.EngineStay(ctx, %s)", call))
+	method(jen.Error(), raw("j.held.EngineStay(ctx, %s)", call))
 }
 
 // leadsTo is the type of the handle that an operation leads to; empty where the handle
@@ -455,7 +446,7 @@ func (h *held) leads(s *spec.State, o *spec.Operation, ends []*spec.State) strin
 	case len(ends) == 0:
 		return fmt.Sprintf("is refused while %s is %s", it, s.Name)
 	}
-	return fmt.Sprintf("moves %s to %s", it, list(stateNames(ends), "or"))
+	return fmt.Sprintf("moves %s to %s", it, brief(stateNames(ends), "or"))
 }
 
 // result adds the closed set of what an operation may lead to.
@@ -466,7 +457,7 @@ func (h *held) result(f *jen.File, o *spec.Operation) {
 	for _, s := range h.variants(o) {
 		types = append(types, h.typ(s))
 	}
-	text := fmt.Sprintf("%s is the result of %s: %s.", typ, c.Method, list(types, "or"))
+	text := fmt.Sprintf("%s is the result of %s: %s.", typ, c.Method, brief(types, "or"))
 	for _, s := range states(o.From) {
 		if h.recorded(o, s) {
 			text += " Its Outcome has RecordOnly set if the call was recorded and changed nothing."

@@ -153,10 +153,10 @@ func (e *engineEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
 // ofHandle is the method of every handle, also where an operation has its name.
 func (e *engineEmitter) ofHandle(name string) string { return e.n.ours("handle", name) }
 
-// target is a handle as the target of a call: what it embeds where an operation
+// target is a handle as the target of a call: what it holds where an operation
 // hides one of the methods of targets.
 func (e *engineEmitter) target() string {
-	if e.ofHandle("Ref") != "Ref" || e.ofHandle("Held") != "Held" {
+	if e.ofHandle("Ref") != "Ref" || e.ofHandle("Outcome") != "Outcome" {
 		return "j.held"
 	}
 	return "j"

@@ -144,6 +144,9 @@ func (m *Machine[R]) decideHeld(q *request[R], at fsmimpl.Target, held R, ref dr
 	s := &step[R]{op: q.op, rec: held}
 	row := &s.old
 	*row = m.d.Encode(&s.rec)
+	if handle, ok := at.(interface{ Outcome() Outcome[R] }); ok {
+		at = handle.Outcome()
+	}
 	if known, ok := at.(interface{ storedRow() *driver.Row }); ok {
 		if stored := known.storedRow(); stored != nil && rows.Same(stored, row) {
 			row.Chain = stored.Chain
@@ -307,6 +310,8 @@ func holds[R any](at fsmimpl.Target) (R, bool) {
 		return t, true
 	case *R:
 		return *t, true
+	case interface{ Outcome() Outcome[R] }: // a handle
+		return t.Outcome().Record, true
 	case interface{ Held() R }:
 		return t.Held(), true
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Held is one record in the hands of one actor: the generated handles, a type
-// per state, embed it. It carries the revision along and makes the
+// per state, are made of it. It carries the revision along and makes the
 // request ids: one for each operation of a handle, so that a call that is made
 // again because its answer was lost replays. Any number of goroutines may use
 // it; its calls run one after another, so a heartbeat and the end of the work
@@ -63,12 +63,9 @@ func (h *Held[R]) Outcome() Outcome[R] {
 //go:noinline
 func (h *Held[R]) Record() R { return h.Outcome().Record }
 
-// Held is Record, so that a handle is a Target that need not be read.
+// Ref returns id and revision of the record as it is held now.
 //
 //go:noinline
-func (h *Held[R]) Held() R { return h.Outcome().Record }
-
-// Ref returns id and revision of the record as it is held now.
 func (h *Held[R]) Ref() driver.Ref { return h.Outcome().Ref() }
 
 // Actor returns who holds the record.
@@ -143,15 +140,15 @@ func (h *Held[R]) EngineMove(ctx context.Context, c fsmimpl.Call[R]) (*Held[R], 
 	if h == nil {
 		return nil, errEmpty
 	}
-	end, err := begin(ctx, h)
+	end, err := h.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	if err := settle(ctx, h); err != nil {
+	if err := h.settle(ctx); err != nil {
 		return nil, err
 	}
-	out, err := apply(ctx, h, c)
+	out, err := h.apply(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -169,23 +166,19 @@ func (h *Held[R]) EngineStay(ctx context.Context, c fsmimpl.Call[R]) error {
 	if h == nil {
 		return errEmpty
 	}
-	end, err := begin(ctx, h)
+	end, err := h.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if err := settle(ctx, h); err != nil {
+	if err := h.settle(ctx); err != nil {
 		return err
 	}
-	return stay(ctx, h, c)
+	return h.stay(ctx, c)
 }
 
-// What follows are functions, not methods: Go makes wrappers for each method of Held,
-// unexported ones too, in every type that embeds it, and a machine has such a type per
-// state. For the same reason what is called by everyone is not copied into wrappers.
-
 // begin waits for the handle's turn.
-func begin[R any](ctx context.Context, h *Held[R]) (end func(), err error) {
+func (h *Held[R]) begin(ctx context.Context) (end func(), err error) {
 	select {
 	case h.turn <- struct{}{}:
 		return func() { <-h.turn }, nil
@@ -195,19 +188,19 @@ func begin[R any](ctx context.Context, h *Held[R]) (end func(), err error) {
 }
 
 // settle finds out what became of a call whose outcome is not known.
-func settle[R any](ctx context.Context, h *Held[R]) error {
+func (h *Held[R]) settle(ctx context.Context) error {
 	if h.open == nil {
 		return nil
 	}
-	if err := stay(ctx, h, *h.open); err != nil && h.open != nil {
+	if err := h.stay(ctx, *h.open); err != nil && h.open != nil {
 		return err
 	}
 	return nil // it was applied, or is refused: the next call will tell whether the revision is right
 }
 
 // stay is Stay when nothing is open but the call itself.
-func stay[R any](ctx context.Context, h *Held[R], c fsmimpl.Call[R]) error {
-	out, err := apply(ctx, h, c)
+func (h *Held[R]) stay(ctx context.Context, c fsmimpl.Call[R]) error {
+	out, err := h.apply(ctx, c)
 	if err != nil {
 		h.open = nil
 		if !unapplied(err) {
@@ -222,7 +215,7 @@ func stay[R any](ctx context.Context, h *Held[R], c fsmimpl.Call[R]) error {
 }
 
 // apply makes a call, under the handle's request id for it unless it has one.
-func apply[R any](ctx context.Context, h *Held[R], c fsmimpl.Call[R]) (Outcome[R], error) {
+func (h *Held[R]) apply(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R], error) {
 	if c.RequestID == "" && h.machine.schema.RequestID != driver.Never {
 		c.RequestID = h.key + "." + c.Operation.Stored
 	}

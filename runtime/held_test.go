@@ -67,7 +67,7 @@ func TestMove(t *testing.T) {
 	if err != nil || !again.Outcome().Replayed || next.Outcome().Replayed {
 		t.Errorf("the same call once more: %v, replayed %v after %v", err, again.Outcome().Replayed, next.Outcome().Replayed)
 	}
-	if h.Ref().Rev != 2 || next.Ref().Rev != 3 || again.Ref() != next.Ref() || next.Actor() != "w1" || next.Held().ID != "p1" {
+	if h.Ref().Rev != 2 || next.Ref().Rev != 3 || again.Ref() != next.Ref() || next.Actor() != "w1" || next.Record().ID != "p1" {
 		t.Errorf("handles at %v, %v and %v of %q", h.Ref(), next.Ref(), again.Ref(), next.Actor())
 	}
 	if _, err := h.EngineMove(t.Context(), words("b")); !errors.Is(err, fsm.ErrRequestReused) {
@@ -94,7 +94,7 @@ func TestStay(t *testing.T) {
 			t.Errorf("at %v, replayed %v; want revision %d", h.Ref(), h.Outcome().Replayed, 3+i)
 		}
 	}
-	if due, _ := h.Held().Due.Get(); !due.Equal(start.Add(time.Hour)) {
+	if due, _ := h.Record().Due.Get(); !due.Equal(start.Add(time.Hour)) {
 		t.Errorf("due %v", due)
 	}
 	other := m.Hold(must(t)(m.Apply(t.Context(), h, words("x"))).Record, "w1")
@@ -140,7 +140,7 @@ func TestHeldByMany(t *testing.T) {
 			if err := h.EngineStay(t.Context(), touch(time.Duration(i)*time.Minute)); err != nil {
 				t.Error(err)
 			}
-			_ = h.Held()
+			_ = h.Record()
 		})
 	}
 	wg.Wait()
@@ -271,7 +271,7 @@ func TestEmptyHandle(t *testing.T) {
 	if err := h.EngineStay(t.Context(), touch(0)); err == nil || !strings.Contains(err.Error(), "the handle is empty") {
 		t.Errorf("Stay: %v", err)
 	}
-	if h.Actor() != "" || h.Ref() != (fsm.Ref{}) || h.Held().ID != "" || h.EngineNewest() != nil {
+	if h.Actor() != "" || h.Ref() != (fsm.Ref{}) || h.Record().ID != "" || h.EngineNewest() != nil {
 		t.Error("an empty handle holds something")
 	}
 	m := open(t, newStore(), storetest.Schema(), fixed())

@@ -64,8 +64,8 @@ func holdings[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		if got.Target == nil {
 			continue
 		}
-		holds, ok := got.Target.(interface{ Held() R })
-		if got.Target.Ref() != row.Ref() || !ok || !s.D.Equal(holds.Held(), rec) {
+		holds, ok := got.Target.(interface{ Outcome() fsm.Outcome[R] })
+		if got.Target.Ref() != row.Ref() || !ok || !s.D.Equal(holds.Outcome().Record, rec) {
 			t.Errorf("a record in %s: its handle is a target of %v that does not hold it", from.Name, got.Target.Ref())
 		}
 	}

@@ -97,7 +97,7 @@ func step[R any](h *world.Harness[R], o *oracle.Op, row driver.Row, actor string
 // walk makes the calls of a way by the newest handle of the record.
 func walk[R any](ctx context.Context, h *world.Harness[R], held *fsm.Held[R], path []*oracle.Op) error {
 	for _, o := range path {
-		rec := held.EngineNewest().Held()
+		rec := held.EngineNewest().Record()
 		row := h.S.D.Descriptor.Encode(&rec)
 		from := h.M.StateOf(row.State)
 		call, _, ok := step(h, o, row, held.Actor())
@@ -146,7 +146,7 @@ func workOn[R any](s *world.Suite[R], t *testing.T, st world.Store, end string, 
 		if err := walk(ctx, h, held, path); err != nil {
 			return err
 		}
-		r := held.EngineNewest().Held()
+		r := held.EngineNewest().Record()
 		for begun := time.Now(); ; time.Sleep(time.Millisecond) { // until it was kept alive twice
 			now, err := h.D.Record(context.WithoutCancel(ctx), id)
 			if err != nil {

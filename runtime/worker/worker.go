@@ -341,7 +341,7 @@ func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 	wg.Wait()
 
 	last := h.EngineNewest()
-	rec := last.Held()
+	rec := last.Record()
 	ours := w.do.Holds(&rec)
 	after := context.WithoutCancel(ctx)
 	switch cause := context.Cause(working); {
@@ -410,7 +410,7 @@ func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, s
 		case <-timer.C:
 		}
 		last := h.EngineNewest()
-		rec := last.Held()
+		rec := last.Record()
 		if !w.do.Holds(&rec) {
 			return // it has come to its end
 		}

@@ -83,17 +83,40 @@ type AnyJob interface {
 // held is a Job in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Job]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Job as the handle last saw it.
+func (j handle) Record() Job {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyJob() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyJob {
 	switch h.Record().State {
 	case StateQueued:
-		return QueuedJob{h}
+		return QueuedJob{handle{h}}
 	case StateRunning:
-		return RunningJob{h}
+		return RunningJob{handle{h}}
 	case StateDone:
-		return DoneJob{h}
+		return DoneJob{handle{h}}
 	case StateFailed:
-		return FailedJob{h}
+		return FailedJob{handle{h}}
 	}
 	return nil
 }
@@ -110,22 +133,18 @@ func handleAs[T any](h *held, err error) (T, error) {
 
 // QueuedJob is the handle of a Job that is queued. It waits for a worker.
 type QueuedJob struct {
-	*held
+	handle
 }
-
-func (QueuedJob) anyJob() {}
 
 // Claim moves the Job to running.
 func (j QueuedJob) Claim(ctx context.Context, in ClaimInput, c ...fsm.Call) (RunningJob, error) {
-	return handleAs[RunningJob](j.EngineMove(ctx, claimCall(opClaim, in, j.EngineCall(c))))
+	return handleAs[RunningJob](j.held.EngineMove(ctx, claimCall(opClaim, in, j.held.EngineCall(c))))
 }
 
 // RunningJob is the handle of a Job that is running. A worker has it.
 type RunningJob struct {
-	*held
+	handle
 }
-
-func (RunningJob) anyJob() {}
 
 // Owner returns owner, which is present while the Job is running.
 func (j RunningJob) Owner() string {
@@ -142,32 +161,28 @@ func (j RunningJob) Lease() time.Time {
 // Heartbeat keeps the Job running; the handle holds the new revision. It
 // returns ErrNotOwner unless owner == actor.
 func (j RunningJob) Heartbeat(ctx context.Context, in HeartbeatInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.held.EngineCall(c)))
 }
 
 // Finish moves the Job to done. It returns ErrNotOwner unless owner == actor.
 func (j RunningJob) Finish(ctx context.Context, c ...fsm.Call) (DoneJob, error) {
-	return handleAs[DoneJob](j.EngineMove(ctx, finishCall(opFinish, j.EngineCall(c))))
+	return handleAs[DoneJob](j.held.EngineMove(ctx, finishCall(opFinish, j.held.EngineCall(c))))
 }
 
 // Fail moves the Job to failed. It returns ErrNotOwner unless owner == actor.
 func (j RunningJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (FailedJob, error) {
-	return handleAs[FailedJob](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
+	return handleAs[FailedJob](j.held.EngineMove(ctx, failCall(opFail, in, j.held.EngineCall(c))))
 }
 
 // DoneJob is the handle of a Job that is done. The letter is sent.
 type DoneJob struct {
-	*held
+	handle
 }
-
-func (DoneJob) anyJob() {}
 
 // FailedJob is the handle of a Job that is failed. The letter cannot be sent.
 type FailedJob struct {
-	*held
+	handle
 }
-
-func (FailedJob) anyJob() {}
 
 // WorkerConfig says what a worker does with each Job that it claims.
 type WorkerConfig struct {
@@ -204,7 +219,7 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], e
 		},
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, RunningJob{h}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, RunningJob{handle{h}}) }
 	}
 	if c.Failed != nil {
 		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }

@@ -86,7 +86,7 @@ func testEngine(machine any) *enginetest.Engine[Execution] {
 				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateLeased:
-						j := LeasedExecution{h}
+						j := LeasedExecution{handle{h}}
 						next, err := j.Start(ctx)
 						if err != nil {
 							return out, end, err
@@ -100,7 +100,7 @@ func testEngine(machine any) *enginetest.Engine[Execution] {
 				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateInProgress:
-						j := InProgressExecution{h}
+						j := InProgressExecution{handle{h}}
 						next, err := j.Commit(ctx, testCommitInput(c))
 						if err != nil {
 							return out, end, err

@@ -64,19 +64,42 @@ type AnyExecution interface {
 // held is an Execution in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Execution]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Execution as the handle last saw it.
+func (j handle) Record() Execution {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyExecution() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyExecution {
 	switch h.Record().State {
 	case StateLeased:
-		return LeasedExecution{h}
+		return LeasedExecution{handle{h}}
 	case StateInProgress:
-		return InProgressExecution{h}
+		return InProgressExecution{handle{h}}
 	case StateCommitted:
-		return CommittedExecution{h}
+		return CommittedExecution{handle{h}}
 	case StateDone:
-		return DoneExecution{h}
+		return DoneExecution{handle{h}}
 	case StateAborted:
-		return AbortedExecution{h}
+		return AbortedExecution{handle{h}}
 	}
 	return nil
 }
@@ -94,25 +117,21 @@ func handleAs[T any](h *held, err error) (T, error) {
 // LeasedExecution is the handle of an Execution that is leased. A worker owns
 // the lease until lease_expires_at and has not begun.
 type LeasedExecution struct {
-	*held
+	handle
 }
-
-func (LeasedExecution) anyExecution() {}
 
 // Start moves the Execution to in_progress. The worker begins the work. It
 // returns ErrNotLeaseOwner unless lease_owner == actor and ErrLeaseExpired
 // unless now < lease_expires_at.
 func (j LeasedExecution) Start(ctx context.Context, c ...fsm.Call) (InProgressExecution, error) {
-	return handleAs[InProgressExecution](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
+	return handleAs[InProgressExecution](j.held.EngineMove(ctx, startCall(opStart, j.held.EngineCall(c))))
 }
 
 // InProgressExecution is the handle of an Execution that is in_progress. The
 // worker does the work; nothing of it is visible outside yet.
 type InProgressExecution struct {
-	*held
+	handle
 }
-
-func (InProgressExecution) anyExecution() {}
 
 // StartedAt returns started_at, which is present while the Execution is
 // in_progress.
@@ -128,29 +147,23 @@ func (j InProgressExecution) StartedAt() time.Time {
 // ErrJobAlreadyCommitted if another record in committed or done has the same
 // job_id.
 func (j InProgressExecution) Commit(ctx context.Context, in CommitInput, c ...fsm.Call) (CommittedExecution, error) {
-	return handleAs[CommittedExecution](j.EngineMove(ctx, commitCall(opCommit, in, j.EngineCall(c))))
+	return handleAs[CommittedExecution](j.held.EngineMove(ctx, commitCall(opCommit, in, j.held.EngineCall(c))))
 }
 
 // CommittedExecution is the handle of an Execution that is committed. The
 // logical effect is applied; only the finish is left.
 type CommittedExecution struct {
-	*held
+	handle
 }
-
-func (CommittedExecution) anyExecution() {}
 
 // DoneExecution is the handle of an Execution that is done. The execution
 // finished after its commit.
 type DoneExecution struct {
-	*held
+	handle
 }
-
-func (DoneExecution) anyExecution() {}
 
 // AbortedExecution is the handle of an Execution that is aborted. The lease ran
 // out, or the worker crashed, before the commit.
 type AbortedExecution struct {
-	*held
+	handle
 }
-
-func (AbortedExecution) anyExecution() {}

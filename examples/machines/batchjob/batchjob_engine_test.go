@@ -84,7 +84,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 					}
 					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{h}
+						j := PendingJob{handle{h}}
 						next, err := j.DependencySucceeded(ctx, testDependencySucceededInput(c))
 						if err != nil {
 							return out, end, err
@@ -98,7 +98,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{h}
+						j := PendingJob{handle{h}}
 						next, err := j.DependencyFailed(ctx, testDependencyFailedInput(c))
 						if err != nil {
 							return out, end, err
@@ -121,7 +121,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 					}
 					switch h.Record().State {
 					case StateStarting:
-						j := StartingJob{h}
+						j := StartingJob{handle{h}}
 						next, err := j.FailToStart(ctx, testFailToStartInput(c))
 						if err != nil {
 							return out, end, err
@@ -135,7 +135,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateStarting:
-						j := StartingJob{h}
+						j := StartingJob{handle{h}}
 						next, err := j.Run(ctx, testRunInput(c))
 						if err != nil {
 							return out, end, err
@@ -160,7 +160,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 					}
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{h}
+						j := RunningJob{handle{h}}
 						next, err := j.Finish(ctx, testFinishInput(c))
 						if err != nil {
 							return out, end, err
@@ -183,7 +183,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 					}
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{h}
+						j := RunningJob{handle{h}}
 						next, err := j.LoseHost(ctx, testLoseHostInput(c))
 						if err != nil {
 							return out, end, err
@@ -197,21 +197,21 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateSubmitted:
-						j := SubmittedJob{h}
+						j := SubmittedJob{handle{h}}
 						next, err := j.Cancel(ctx, testCancelInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StatePending:
-						j := PendingJob{h}
+						j := PendingJob{handle{h}}
 						next, err := j.Cancel(ctx, testCancelInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StateRunnable:
-						j := RunnableJob{h}
+						j := RunnableJob{handle{h}}
 						next, err := j.Cancel(ctx, testCancelInput(c))
 						if err != nil {
 							return out, end, err
@@ -225,35 +225,35 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateSubmitted:
-						j := SubmittedJob{h}
+						j := SubmittedJob{handle{h}}
 						next, err := j.Terminate(ctx, testTerminateInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StatePending:
-						j := PendingJob{h}
+						j := PendingJob{handle{h}}
 						next, err := j.Terminate(ctx, testTerminateInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StateRunnable:
-						j := RunnableJob{h}
+						j := RunnableJob{handle{h}}
 						next, err := j.Terminate(ctx, testTerminateInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StateStarting:
-						j := StartingJob{h}
+						j := StartingJob{handle{h}}
 						next, err := j.Terminate(ctx, testTerminateInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StateRunning:
-						j := RunningJob{h}
+						j := RunningJob{handle{h}}
 						next, err := j.Terminate(ctx, testTerminateInput(c))
 						if err != nil {
 							return out, end, err

@@ -63,23 +63,46 @@ type AnyJob interface {
 // held is a Job in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Job]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Job as the handle last saw it.
+func (j handle) Record() Job {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyJob() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyJob {
 	switch h.Record().State {
 	case StateSubmitted:
-		return SubmittedJob{h}
+		return SubmittedJob{handle{h}}
 	case StatePending:
-		return PendingJob{h}
+		return PendingJob{handle{h}}
 	case StateRunnable:
-		return RunnableJob{h}
+		return RunnableJob{handle{h}}
 	case StateStarting:
-		return StartingJob{h}
+		return StartingJob{handle{h}}
 	case StateRunning:
-		return RunningJob{h}
+		return RunningJob{handle{h}}
 	case StateSucceeded:
-		return SucceededJob{h}
+		return SucceededJob{handle{h}}
 	case StateFailed:
-		return FailedJob{h}
+		return FailedJob{handle{h}}
 	}
 	return nil
 }
@@ -97,103 +120,93 @@ func handleAs[T any](h *held, err error) (T, error) {
 // SubmittedJob is the handle of a Job that is submitted. The scheduler has not
 // looked at it yet.
 type SubmittedJob struct {
-	*held
+	handle
 }
-
-func (SubmittedJob) anyJob() {}
 
 // Cancel moves the Job to failed. It ends a job that has not started.
 func (j SubmittedJob) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (FailedJob, error) {
-	return handleAs[FailedJob](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
+	return handleAs[FailedJob](j.held.EngineMove(ctx, cancelCall(opCancel, in, j.held.EngineCall(c))))
 }
 
 // Terminate moves the Job to failed. It ends a job wherever it is; it is not
 // tried again.
 func (j SubmittedJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
-	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
+	return handleAs[FailedJob](j.held.EngineMove(ctx, terminateCall(opTerminate, in, j.held.EngineCall(c))))
 }
 
 // PendingJob is the handle of a Job that is pending. It waits for other jobs.
 type PendingJob struct {
-	*held
+	handle
 }
-
-func (PendingJob) anyJob() {}
 
 // DependencySucceeded moves the Job to runnable or pending. A job that this one
 // waits for has succeeded. See [Job.DependencySucceeded] for its rules and
 // errors.
 func (j PendingJob) DependencySucceeded(ctx context.Context, in DependencySucceededInput, c ...fsm.Call) (AfterDependencySucceeded, error) {
-	return handleAs[AfterDependencySucceeded](j.EngineMove(ctx, dependencySucceededCall(opDependencySucceeded, in, j.EngineCall(c))))
+	return handleAs[AfterDependencySucceeded](j.held.EngineMove(ctx, dependencySucceededCall(opDependencySucceeded, in, j.held.EngineCall(c))))
 }
 
 // DependencyFailed moves the Job to failed. A job that this one waits for has
 // failed, so this one fails, too.
 func (j PendingJob) DependencyFailed(ctx context.Context, in DependencyFailedInput, c ...fsm.Call) (FailedJob, error) {
-	return handleAs[FailedJob](j.EngineMove(ctx, dependencyFailedCall(opDependencyFailed, in, j.EngineCall(c))))
+	return handleAs[FailedJob](j.held.EngineMove(ctx, dependencyFailedCall(opDependencyFailed, in, j.held.EngineCall(c))))
 }
 
 // Cancel moves the Job to failed. It ends a job that has not started.
 func (j PendingJob) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (FailedJob, error) {
-	return handleAs[FailedJob](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
+	return handleAs[FailedJob](j.held.EngineMove(ctx, cancelCall(opCancel, in, j.held.EngineCall(c))))
 }
 
 // Terminate moves the Job to failed. It ends a job wherever it is; it is not
 // tried again.
 func (j PendingJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
-	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
+	return handleAs[FailedJob](j.held.EngineMove(ctx, terminateCall(opTerminate, in, j.held.EngineCall(c))))
 }
 
 // RunnableJob is the handle of a Job that is runnable. It waits for a host.
 type RunnableJob struct {
-	*held
+	handle
 }
-
-func (RunnableJob) anyJob() {}
 
 // Cancel moves the Job to failed. It ends a job that has not started.
 func (j RunnableJob) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (FailedJob, error) {
-	return handleAs[FailedJob](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
+	return handleAs[FailedJob](j.held.EngineMove(ctx, cancelCall(opCancel, in, j.held.EngineCall(c))))
 }
 
 // Terminate moves the Job to failed. It ends a job wherever it is; it is not
 // tried again.
 func (j RunnableJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
-	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
+	return handleAs[FailedJob](j.held.EngineMove(ctx, terminateCall(opTerminate, in, j.held.EngineCall(c))))
 }
 
 // StartingJob is the handle of a Job that is starting. It has a host; the
 // container is being set up.
 type StartingJob struct {
-	*held
+	handle
 }
-
-func (StartingJob) anyJob() {}
 
 // FailToStart moves the Job to runnable or failed. The container could not be
 // set up. See [Job.FailToStart] for its rules and errors.
 func (j StartingJob) FailToStart(ctx context.Context, in FailToStartInput, c ...fsm.Call) (AfterFailToStart, error) {
-	return handleAs[AfterFailToStart](j.EngineMove(ctx, failToStartCall(opFailToStart, in, j.EngineCall(c))))
+	return handleAs[AfterFailToStart](j.held.EngineMove(ctx, failToStartCall(opFailToStart, in, j.held.EngineCall(c))))
 }
 
 // Run moves the Job to running. The container is up. This is what counts as an
 // attempt.
 func (j StartingJob) Run(ctx context.Context, in RunInput, c ...fsm.Call) (RunningJob, error) {
-	return handleAs[RunningJob](j.EngineMove(ctx, runCall(opRun, in, j.EngineCall(c))))
+	return handleAs[RunningJob](j.held.EngineMove(ctx, runCall(opRun, in, j.held.EngineCall(c))))
 }
 
 // Terminate moves the Job to failed. It ends a job wherever it is; it is not
 // tried again.
 func (j StartingJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
-	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
+	return handleAs[FailedJob](j.held.EngineMove(ctx, terminateCall(opTerminate, in, j.held.EngineCall(c))))
 }
 
 // RunningJob is the handle of a Job that is running. The container runs.
 type RunningJob struct {
-	*held
+	handle
 }
-
-func (RunningJob) anyJob() {}
 
 // StartedAt returns started_at, which is present while the Job is running.
 func (j RunningJob) StartedAt() time.Time {
@@ -204,36 +217,32 @@ func (j RunningJob) StartedAt() time.Time {
 // Finish moves the Job to succeeded, runnable or failed. The container ended by
 // itself. See [Job.Finish] for its rules and errors.
 func (j RunningJob) Finish(ctx context.Context, in FinishInput, c ...fsm.Call) (AfterFinish, error) {
-	return handleAs[AfterFinish](j.EngineMove(ctx, finishCall(opFinish, in, j.EngineCall(c))))
+	return handleAs[AfterFinish](j.held.EngineMove(ctx, finishCall(opFinish, in, j.held.EngineCall(c))))
 }
 
 // LoseHost moves the Job to runnable or failed. The instance under the
 // container ended or failed. See [Job.LoseHost] for its rules and errors.
 func (j RunningJob) LoseHost(ctx context.Context, in LoseHostInput, c ...fsm.Call) (AfterLoseHost, error) {
-	return handleAs[AfterLoseHost](j.EngineMove(ctx, loseHostCall(opLoseHost, in, j.EngineCall(c))))
+	return handleAs[AfterLoseHost](j.held.EngineMove(ctx, loseHostCall(opLoseHost, in, j.held.EngineCall(c))))
 }
 
 // Terminate moves the Job to failed. It ends a job wherever it is; it is not
 // tried again.
 func (j RunningJob) Terminate(ctx context.Context, in TerminateInput, c ...fsm.Call) (FailedJob, error) {
-	return handleAs[FailedJob](j.EngineMove(ctx, terminateCall(opTerminate, in, j.EngineCall(c))))
+	return handleAs[FailedJob](j.held.EngineMove(ctx, terminateCall(opTerminate, in, j.held.EngineCall(c))))
 }
 
 // SucceededJob is the handle of a Job that is succeeded. The container ended
 // with exit code 0.
 type SucceededJob struct {
-	*held
+	handle
 }
-
-func (SucceededJob) anyJob() {}
 
 // FailedJob is the handle of a Job that is failed. All attempts failed, or
 // somebody ended the job.
 type FailedJob struct {
-	*held
+	handle
 }
-
-func (FailedJob) anyJob() {}
 
 // AfterDependencySucceeded is the result of DependencySucceeded: PendingJob or
 // RunnableJob.

@@ -79,21 +79,21 @@ func testEngine(machine any) *enginetest.Engine[CheckRun] {
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequested:
-						j := RequestedCheckRun{h}
+						j := RequestedCheckRun{handle{h}}
 						next, err := j.Queue(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "queued", nil
 					case StateWaiting:
-						j := WaitingCheckRun{h}
+						j := WaitingCheckRun{handle{h}}
 						next, err := j.Queue(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "queued", nil
 					case StatePending:
-						j := PendingCheckRun{h}
+						j := PendingCheckRun{handle{h}}
 						next, err := j.Queue(ctx)
 						if err != nil {
 							return out, end, err
@@ -107,21 +107,21 @@ func testEngine(machine any) *enginetest.Engine[CheckRun] {
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequested:
-						j := RequestedCheckRun{h}
+						j := RequestedCheckRun{handle{h}}
 						next, err := j.Wait(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "waiting", nil
 					case StateQueued:
-						j := QueuedCheckRun{h}
+						j := QueuedCheckRun{handle{h}}
 						next, err := j.Wait(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "waiting", nil
 					case StatePending:
-						j := PendingCheckRun{h}
+						j := PendingCheckRun{handle{h}}
 						next, err := j.Wait(ctx)
 						if err != nil {
 							return out, end, err
@@ -135,21 +135,21 @@ func testEngine(machine any) *enginetest.Engine[CheckRun] {
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequested:
-						j := RequestedCheckRun{h}
+						j := RequestedCheckRun{handle{h}}
 						next, err := j.Hold(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "pending", nil
 					case StateQueued:
-						j := QueuedCheckRun{h}
+						j := QueuedCheckRun{handle{h}}
 						next, err := j.Hold(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "pending", nil
 					case StateWaiting:
-						j := WaitingCheckRun{h}
+						j := WaitingCheckRun{handle{h}}
 						next, err := j.Hold(ctx)
 						if err != nil {
 							return out, end, err
@@ -163,7 +163,7 @@ func testEngine(machine any) *enginetest.Engine[CheckRun] {
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateQueued:
-						j := QueuedCheckRun{h}
+						j := QueuedCheckRun{handle{h}}
 						next, err := j.Start(ctx)
 						if err != nil {
 							return out, end, err
@@ -177,15 +177,15 @@ func testEngine(machine any) *enginetest.Engine[CheckRun] {
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateQueued:
-						j := QueuedCheckRun{h}
+						j := QueuedCheckRun{handle{h}}
 						err = j.Describe(ctx, testDescribeInput(c))
 						return j.Outcome(), "queued", err
 					case StateInProgress:
-						j := InProgressCheckRun{h}
+						j := InProgressCheckRun{handle{h}}
 						err = j.Describe(ctx, testDescribeInput(c))
 						return j.Outcome(), "in_progress", err
 					case StateCompleted:
-						j := CompletedCheckRun{h}
+						j := CompletedCheckRun{handle{h}}
 						err = j.Describe(ctx, testDescribeInput(c))
 						return j.Outcome(), "completed", err
 					}
@@ -196,35 +196,35 @@ func testEngine(machine any) *enginetest.Engine[CheckRun] {
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequested:
-						j := RequestedCheckRun{h}
+						j := RequestedCheckRun{handle{h}}
 						next, err := j.Complete(ctx, testCompleteInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "completed", nil
 					case StateWaiting:
-						j := WaitingCheckRun{h}
+						j := WaitingCheckRun{handle{h}}
 						next, err := j.Complete(ctx, testCompleteInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "completed", nil
 					case StatePending:
-						j := PendingCheckRun{h}
+						j := PendingCheckRun{handle{h}}
 						next, err := j.Complete(ctx, testCompleteInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "completed", nil
 					case StateQueued:
-						j := QueuedCheckRun{h}
+						j := QueuedCheckRun{handle{h}}
 						next, err := j.Complete(ctx, testCompleteInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "completed", nil
 					case StateInProgress:
-						j := InProgressCheckRun{h}
+						j := InProgressCheckRun{handle{h}}
 						next, err := j.Complete(ctx, testCompleteInput(c))
 						if err != nil {
 							return out, end, err
@@ -238,7 +238,7 @@ func testEngine(machine any) *enginetest.Engine[CheckRun] {
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCompleted:
-						j := CompletedCheckRun{h}
+						j := CompletedCheckRun{handle{h}}
 						err = j.ConcludeAgain(ctx, testConcludeAgainInput(c))
 						return j.Outcome(), "completed", err
 					}
@@ -249,7 +249,7 @@ func testEngine(machine any) *enginetest.Engine[CheckRun] {
 				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCompleted:
-						j := CompletedCheckRun{h}
+						j := CompletedCheckRun{handle{h}}
 						next, err := j.Reset(ctx)
 						if err != nil {
 							return out, end, err

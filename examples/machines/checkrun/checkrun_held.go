@@ -64,21 +64,44 @@ type AnyCheckRun interface {
 // held is a CheckRun in the hands of one actor, as the engine knows it.
 type held = fsm.Held[CheckRun]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the CheckRun as the handle last saw it.
+func (j handle) Record() CheckRun {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyCheckRun() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyCheckRun {
 	switch h.Record().State {
 	case StateRequested:
-		return RequestedCheckRun{h}
+		return RequestedCheckRun{handle{h}}
 	case StateWaiting:
-		return WaitingCheckRun{h}
+		return WaitingCheckRun{handle{h}}
 	case StatePending:
-		return PendingCheckRun{h}
+		return PendingCheckRun{handle{h}}
 	case StateQueued:
-		return QueuedCheckRun{h}
+		return QueuedCheckRun{handle{h}}
 	case StateInProgress:
-		return InProgressCheckRun{h}
+		return InProgressCheckRun{handle{h}}
 	case StateCompleted:
-		return CompletedCheckRun{h}
+		return CompletedCheckRun{handle{h}}
 	}
 	return nil
 }
@@ -96,141 +119,131 @@ func handleAs[T any](h *held, err error) (T, error) {
 // RequestedCheckRun is the handle of a CheckRun that is requested. It was asked
 // for and is not queued yet. GitHub Actions only.
 type RequestedCheckRun struct {
-	*held
+	handle
 }
-
-func (RequestedCheckRun) anyCheckRun() {}
 
 // Queue moves the CheckRun to queued. The check run may start from now on. It
 // returns ErrNotOwnApp unless app == actor.
 func (j RequestedCheckRun) Queue(ctx context.Context, c ...fsm.Call) (QueuedCheckRun, error) {
-	return handleAs[QueuedCheckRun](j.EngineMove(ctx, queueCall(opQueue, j.EngineCall(c))))
+	return handleAs[QueuedCheckRun](j.held.EngineMove(ctx, queueCall(opQueue, j.held.EngineCall(c))))
 }
 
 // Wait moves the CheckRun to waiting. A rule has to be met first. It returns
 // ErrNotOwnApp unless app == actor and ErrActionsOnly unless is_actions ==
 // true.
 func (j RequestedCheckRun) Wait(ctx context.Context, c ...fsm.Call) (WaitingCheckRun, error) {
-	return handleAs[WaitingCheckRun](j.EngineMove(ctx, waitCall(opWait, j.EngineCall(c))))
+	return handleAs[WaitingCheckRun](j.held.EngineMove(ctx, waitCall(opWait, j.held.EngineCall(c))))
 }
 
 // Hold moves the CheckRun to pending. Too many check runs run at the same time.
 // It returns ErrNotOwnApp unless app == actor and ErrActionsOnly unless
 // is_actions == true.
 func (j RequestedCheckRun) Hold(ctx context.Context, c ...fsm.Call) (PendingCheckRun, error) {
-	return handleAs[PendingCheckRun](j.EngineMove(ctx, holdCall(opHold, j.EngineCall(c))))
+	return handleAs[PendingCheckRun](j.held.EngineMove(ctx, holdCall(opHold, j.held.EngineCall(c))))
 }
 
 // Complete moves the CheckRun to completed. It gives the conclusion; a check
 // run that never started may have one, too. It returns ErrNotOwnApp unless app
 // == actor and ErrStaleIsReserved unless input.conclusion != stale.
 func (j RequestedCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
-	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
+	return handleAs[CompletedCheckRun](j.held.EngineMove(ctx, completeCall(opComplete, in, j.held.EngineCall(c))))
 }
 
 // WaitingCheckRun is the handle of a CheckRun that is waiting. It waits for a
 // rule, such as the protection of a deployment. GitHub Actions only.
 type WaitingCheckRun struct {
-	*held
+	handle
 }
-
-func (WaitingCheckRun) anyCheckRun() {}
 
 // Queue moves the CheckRun to queued. The check run may start from now on. It
 // returns ErrNotOwnApp unless app == actor.
 func (j WaitingCheckRun) Queue(ctx context.Context, c ...fsm.Call) (QueuedCheckRun, error) {
-	return handleAs[QueuedCheckRun](j.EngineMove(ctx, queueCall(opQueue, j.EngineCall(c))))
+	return handleAs[QueuedCheckRun](j.held.EngineMove(ctx, queueCall(opQueue, j.held.EngineCall(c))))
 }
 
 // Hold moves the CheckRun to pending. Too many check runs run at the same time.
 // It returns ErrNotOwnApp unless app == actor and ErrActionsOnly unless
 // is_actions == true.
 func (j WaitingCheckRun) Hold(ctx context.Context, c ...fsm.Call) (PendingCheckRun, error) {
-	return handleAs[PendingCheckRun](j.EngineMove(ctx, holdCall(opHold, j.EngineCall(c))))
+	return handleAs[PendingCheckRun](j.held.EngineMove(ctx, holdCall(opHold, j.held.EngineCall(c))))
 }
 
 // Complete moves the CheckRun to completed. It gives the conclusion; a check
 // run that never started may have one, too. It returns ErrNotOwnApp unless app
 // == actor and ErrStaleIsReserved unless input.conclusion != stale.
 func (j WaitingCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
-	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
+	return handleAs[CompletedCheckRun](j.held.EngineMove(ctx, completeCall(opComplete, in, j.held.EngineCall(c))))
 }
 
 // PendingCheckRun is the handle of a CheckRun that is pending. It is held back
 // by a limit of concurrency. GitHub Actions only.
 type PendingCheckRun struct {
-	*held
+	handle
 }
-
-func (PendingCheckRun) anyCheckRun() {}
 
 // Queue moves the CheckRun to queued. The check run may start from now on. It
 // returns ErrNotOwnApp unless app == actor.
 func (j PendingCheckRun) Queue(ctx context.Context, c ...fsm.Call) (QueuedCheckRun, error) {
-	return handleAs[QueuedCheckRun](j.EngineMove(ctx, queueCall(opQueue, j.EngineCall(c))))
+	return handleAs[QueuedCheckRun](j.held.EngineMove(ctx, queueCall(opQueue, j.held.EngineCall(c))))
 }
 
 // Wait moves the CheckRun to waiting. A rule has to be met first. It returns
 // ErrNotOwnApp unless app == actor and ErrActionsOnly unless is_actions ==
 // true.
 func (j PendingCheckRun) Wait(ctx context.Context, c ...fsm.Call) (WaitingCheckRun, error) {
-	return handleAs[WaitingCheckRun](j.EngineMove(ctx, waitCall(opWait, j.EngineCall(c))))
+	return handleAs[WaitingCheckRun](j.held.EngineMove(ctx, waitCall(opWait, j.held.EngineCall(c))))
 }
 
 // Complete moves the CheckRun to completed. It gives the conclusion; a check
 // run that never started may have one, too. It returns ErrNotOwnApp unless app
 // == actor and ErrStaleIsReserved unless input.conclusion != stale.
 func (j PendingCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
-	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
+	return handleAs[CompletedCheckRun](j.held.EngineMove(ctx, completeCall(opComplete, in, j.held.EngineCall(c))))
 }
 
 // QueuedCheckRun is the handle of a CheckRun that is queued. It waits for
 // somebody to run it.
 type QueuedCheckRun struct {
-	*held
+	handle
 }
-
-func (QueuedCheckRun) anyCheckRun() {}
 
 // Wait moves the CheckRun to waiting. A rule has to be met first. It returns
 // ErrNotOwnApp unless app == actor and ErrActionsOnly unless is_actions ==
 // true.
 func (j QueuedCheckRun) Wait(ctx context.Context, c ...fsm.Call) (WaitingCheckRun, error) {
-	return handleAs[WaitingCheckRun](j.EngineMove(ctx, waitCall(opWait, j.EngineCall(c))))
+	return handleAs[WaitingCheckRun](j.held.EngineMove(ctx, waitCall(opWait, j.held.EngineCall(c))))
 }
 
 // Hold moves the CheckRun to pending. Too many check runs run at the same time.
 // It returns ErrNotOwnApp unless app == actor and ErrActionsOnly unless
 // is_actions == true.
 func (j QueuedCheckRun) Hold(ctx context.Context, c ...fsm.Call) (PendingCheckRun, error) {
-	return handleAs[PendingCheckRun](j.EngineMove(ctx, holdCall(opHold, j.EngineCall(c))))
+	return handleAs[PendingCheckRun](j.held.EngineMove(ctx, holdCall(opHold, j.held.EngineCall(c))))
 }
 
 // Start moves the CheckRun to in_progress. The work begins. It returns
 // ErrNotOwnApp unless app == actor.
 func (j QueuedCheckRun) Start(ctx context.Context, c ...fsm.Call) (InProgressCheckRun, error) {
-	return handleAs[InProgressCheckRun](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
+	return handleAs[InProgressCheckRun](j.held.EngineMove(ctx, startCall(opStart, j.held.EngineCall(c))))
 }
 
 // Describe keeps the CheckRun queued; the handle holds the new revision. It
 // reports on the way. It returns ErrNotOwnApp unless app == actor.
 func (j QueuedCheckRun) Describe(ctx context.Context, in DescribeInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, describeCall(opDescribe, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, describeCall(opDescribe, in, j.held.EngineCall(c)))
 }
 
 // Complete moves the CheckRun to completed. It gives the conclusion; a check
 // run that never started may have one, too. It returns ErrNotOwnApp unless app
 // == actor and ErrStaleIsReserved unless input.conclusion != stale.
 func (j QueuedCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
-	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
+	return handleAs[CompletedCheckRun](j.held.EngineMove(ctx, completeCall(opComplete, in, j.held.EngineCall(c))))
 }
 
 // InProgressCheckRun is the handle of a CheckRun that is in_progress. It runs.
 type InProgressCheckRun struct {
-	*held
+	handle
 }
-
-func (InProgressCheckRun) anyCheckRun() {}
 
 // StartedAt returns started_at, which is present while the CheckRun is
 // in_progress.
@@ -242,23 +255,21 @@ func (j InProgressCheckRun) StartedAt() time.Time {
 // Describe keeps the CheckRun in_progress; the handle holds the new revision.
 // It reports on the way. It returns ErrNotOwnApp unless app == actor.
 func (j InProgressCheckRun) Describe(ctx context.Context, in DescribeInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, describeCall(opDescribe, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, describeCall(opDescribe, in, j.held.EngineCall(c)))
 }
 
 // Complete moves the CheckRun to completed. It gives the conclusion; a check
 // run that never started may have one, too. It returns ErrNotOwnApp unless app
 // == actor and ErrStaleIsReserved unless input.conclusion != stale.
 func (j InProgressCheckRun) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (CompletedCheckRun, error) {
-	return handleAs[CompletedCheckRun](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
+	return handleAs[CompletedCheckRun](j.held.EngineMove(ctx, completeCall(opComplete, in, j.held.EngineCall(c))))
 }
 
 // CompletedCheckRun is the handle of a CheckRun that is completed. It has its
 // conclusion.
 type CompletedCheckRun struct {
-	*held
+	handle
 }
-
-func (CompletedCheckRun) anyCheckRun() {}
 
 // Conclusion returns conclusion, which is present while the CheckRun is
 // completed.
@@ -277,7 +288,7 @@ func (j CompletedCheckRun) CompletedAt() time.Time {
 // Describe keeps the CheckRun completed; the handle holds the new revision. It
 // reports on the way. It returns ErrNotOwnApp unless app == actor.
 func (j CompletedCheckRun) Describe(ctx context.Context, in DescribeInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, describeCall(opDescribe, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, describeCall(opDescribe, in, j.held.EngineCall(c)))
 }
 
 // ConcludeAgain keeps the CheckRun completed; the handle holds the new
@@ -285,11 +296,11 @@ func (j CompletedCheckRun) Describe(ctx context.Context, in DescribeInput, c ...
 // ErrNotOwnApp unless app == actor and ErrStaleIsReserved unless
 // input.conclusion != stale.
 func (j CompletedCheckRun) ConcludeAgain(ctx context.Context, in ConcludeAgainInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, concludeAgainCall(opConcludeAgain, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, concludeAgainCall(opConcludeAgain, in, j.held.EngineCall(c)))
 }
 
 // Reset moves the CheckRun to queued. The app runs the check again. It returns
 // ErrNotOwnApp unless app == actor.
 func (j CompletedCheckRun) Reset(ctx context.Context, c ...fsm.Call) (QueuedCheckRun, error) {
-	return handleAs[QueuedCheckRun](j.EngineMove(ctx, resetCall(opReset, j.EngineCall(c))))
+	return handleAs[QueuedCheckRun](j.held.EngineMove(ctx, resetCall(opReset, j.held.EngineCall(c))))
 }

@@ -76,7 +76,7 @@ func testEngine(machine any) *enginetest.Engine[Container] {
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCreating:
-						j := CreatingContainer{h}
+						j := CreatingContainer{handle{h}}
 						next, err := j.FinishCreate(ctx, testFinishCreateInput(c))
 						if err != nil {
 							return out, end, err
@@ -90,7 +90,7 @@ func testEngine(machine any) *enginetest.Engine[Container] {
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCreating:
-						j := CreatingContainer{h}
+						j := CreatingContainer{handle{h}}
 						next, err := j.FailCreate(ctx)
 						if err != nil {
 							return out, end, err
@@ -104,7 +104,7 @@ func testEngine(machine any) *enginetest.Engine[Container] {
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCreated:
-						j := CreatedContainer{createdFields{h}}
+						j := CreatedContainer{createdFields{handle{h}}}
 						next, err := j.Start(ctx)
 						if err != nil {
 							return out, end, err
@@ -118,7 +118,7 @@ func testEngine(machine any) *enginetest.Engine[Container] {
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCreated:
-						j := CreatedContainer{createdFields{h}}
+						j := CreatedContainer{createdFields{handle{h}}}
 						next, err := j.FailStart(ctx)
 						if err != nil {
 							return out, end, err
@@ -132,11 +132,11 @@ func testEngine(machine any) *enginetest.Engine[Container] {
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCreated:
-						j := CreatedContainer{createdFields{h}}
+						j := CreatedContainer{createdFields{handle{h}}}
 						err = j.Kill(ctx, testKillInput(c))
 						return j.Outcome(), "created", err
 					case StateRunning:
-						j := RunningContainer{createdFields{h}}
+						j := RunningContainer{createdFields{handle{h}}}
 						err = j.Kill(ctx, testKillInput(c))
 						return j.Outcome(), "running", err
 					}
@@ -147,14 +147,14 @@ func testEngine(machine any) *enginetest.Engine[Container] {
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateCreated:
-						j := CreatedContainer{createdFields{h}}
+						j := CreatedContainer{createdFields{handle{h}}}
 						next, err := j.Exit(ctx, testExitInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "stopped", nil
 					case StateRunning:
-						j := RunningContainer{createdFields{h}}
+						j := RunningContainer{createdFields{handle{h}}}
 						next, err := j.Exit(ctx, testExitInput(c))
 						if err != nil {
 							return out, end, err
@@ -168,7 +168,7 @@ func testEngine(machine any) *enginetest.Engine[Container] {
 				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateStopped:
-						j := StoppedContainer{h}
+						j := StoppedContainer{handle{h}}
 						next, err := j.Delete(ctx)
 						if err != nil {
 							return out, end, err

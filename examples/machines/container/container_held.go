@@ -63,19 +63,42 @@ type AnyContainer interface {
 // held is a Container in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Container]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Container as the handle last saw it.
+func (j handle) Record() Container {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyContainer() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyContainer {
 	switch h.Record().State {
 	case StateCreating:
-		return CreatingContainer{h}
+		return CreatingContainer{handle{h}}
 	case StateCreated:
-		return CreatedContainer{createdFields{h}}
+		return CreatedContainer{createdFields{handle{h}}}
 	case StateRunning:
-		return RunningContainer{createdFields{h}}
+		return RunningContainer{createdFields{handle{h}}}
 	case StateStopped:
-		return StoppedContainer{h}
+		return StoppedContainer{handle{h}}
 	case StateDeleted:
-		return DeletedContainer{h}
+		return DeletedContainer{handle{h}}
 	}
 	return nil
 }
@@ -93,21 +116,19 @@ func handleAs[T any](h *held, err error) (T, error) {
 // CreatingContainer is the handle of a Container that is creating. The
 // environment is being made.
 type CreatingContainer struct {
-	*held
+	handle
 }
-
-func (CreatingContainer) anyContainer() {}
 
 // FinishCreate moves the Container to created. The environment is there, with
 // the hooks createRuntime and createContainer run.
 func (j CreatingContainer) FinishCreate(ctx context.Context, in FinishCreateInput, c ...fsm.Call) (CreatedContainer, error) {
-	return handleAs[CreatedContainer](j.EngineMove(ctx, finishCreateCall(opFinishCreate, in, j.EngineCall(c))))
+	return handleAs[CreatedContainer](j.held.EngineMove(ctx, finishCreateCall(opFinishCreate, in, j.held.EngineCall(c))))
 }
 
 // FailCreate moves the Container to deleted. The environment, or one of its
 // hooks, failed; what was made is undone.
 func (j CreatingContainer) FailCreate(ctx context.Context, c ...fsm.Call) (DeletedContainer, error) {
-	return handleAs[DeletedContainer](j.EngineMove(ctx, failCreateCall(opFailCreate, j.EngineCall(c))))
+	return handleAs[DeletedContainer](j.held.EngineMove(ctx, failCreateCall(opFailCreate, j.held.EngineCall(c))))
 }
 
 // CreatedContainer is the handle of a Container that is created. The
@@ -116,12 +137,10 @@ type CreatedContainer struct {
 	createdFields
 }
 
-func (CreatedContainer) anyContainer() {}
-
 // createdFields are the fields that are present while the Container is created
 // or running.
 type createdFields struct {
-	*held
+	handle
 }
 
 // Pid returns pid, which is present while the Container is created or running.
@@ -132,26 +151,26 @@ func (j createdFields) Pid() int64 {
 
 // Start moves the Container to running. It runs the program of the user.
 func (j CreatedContainer) Start(ctx context.Context, c ...fsm.Call) (RunningContainer, error) {
-	return handleAs[RunningContainer](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
+	return handleAs[RunningContainer](j.held.EngineMove(ctx, startCall(opStart, j.held.EngineCall(c))))
 }
 
 // FailStart moves the Container on; steps of its own follow in the same
 // transaction. The hook startContainer failed, so the container is stopped and,
 // without a delete, destroyed.
 func (j CreatedContainer) FailStart(ctx context.Context, c ...fsm.Call) (AnyContainer, error) {
-	return handleAs[AnyContainer](j.EngineMove(ctx, failStartCall(opFailStart, j.EngineCall(c))))
+	return handleAs[AnyContainer](j.held.EngineMove(ctx, failStartCall(opFailStart, j.held.EngineCall(c))))
 }
 
 // Kill keeps the Container created; the handle holds the new revision. It sends
 // a signal to the process, which may go on.
 func (j CreatedContainer) Kill(ctx context.Context, in KillInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, killCall(opKill, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, killCall(opKill, in, j.held.EngineCall(c)))
 }
 
 // Exit moves the Container to stopped. The process has ended, by itself or by a
 // signal.
 func (j CreatedContainer) Exit(ctx context.Context, in ExitInput, c ...fsm.Call) (StoppedContainer, error) {
-	return handleAs[StoppedContainer](j.EngineMove(ctx, exitCall(opExit, in, j.EngineCall(c))))
+	return handleAs[StoppedContainer](j.held.EngineMove(ctx, exitCall(opExit, in, j.held.EngineCall(c))))
 }
 
 // RunningContainer is the handle of a Container that is running. The program of
@@ -160,38 +179,32 @@ type RunningContainer struct {
 	createdFields
 }
 
-func (RunningContainer) anyContainer() {}
-
 // Kill keeps the Container running; the handle holds the new revision. It sends
 // a signal to the process, which may go on.
 func (j RunningContainer) Kill(ctx context.Context, in KillInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, killCall(opKill, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, killCall(opKill, in, j.held.EngineCall(c)))
 }
 
 // Exit moves the Container to stopped. The process has ended, by itself or by a
 // signal.
 func (j RunningContainer) Exit(ctx context.Context, in ExitInput, c ...fsm.Call) (StoppedContainer, error) {
-	return handleAs[StoppedContainer](j.EngineMove(ctx, exitCall(opExit, in, j.EngineCall(c))))
+	return handleAs[StoppedContainer](j.held.EngineMove(ctx, exitCall(opExit, in, j.held.EngineCall(c))))
 }
 
 // StoppedContainer is the handle of a Container that is stopped. The process
 // has ended.
 type StoppedContainer struct {
-	*held
+	handle
 }
-
-func (StoppedContainer) anyContainer() {}
 
 // Delete moves the Container to deleted. It undoes what create made and runs
 // the poststop hooks.
 func (j StoppedContainer) Delete(ctx context.Context, c ...fsm.Call) (DeletedContainer, error) {
-	return handleAs[DeletedContainer](j.EngineMove(ctx, deleteCall(opDelete, j.EngineCall(c))))
+	return handleAs[DeletedContainer](j.held.EngineMove(ctx, deleteCall(opDelete, j.held.EngineCall(c))))
 }
 
 // DeletedContainer is the handle of a Container that is deleted. It no longer
 // exists; the source has no word for it, since nobody can ask for its state.
 type DeletedContainer struct {
-	*held
+	handle
 }
-
-func (DeletedContainer) anyContainer() {}

@@ -103,7 +103,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateAvailable:
-						j := AvailableJob{h}
+						j := AvailableJob{handle{h}}
 						next, err := j.Fetch(ctx, testFetchInput(c))
 						if err != nil {
 							return out, end, err
@@ -117,7 +117,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateExecuting:
-						j := ExecutingJob{h}
+						j := ExecutingJob{handle{h}}
 						next, err := j.Complete(ctx)
 						if err != nil {
 							return out, end, err
@@ -140,7 +140,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 					}
 					switch h.Record().State {
 					case StateExecuting:
-						j := ExecutingJob{h}
+						j := ExecutingJob{handle{h}}
 						next, err := j.Fail(ctx, testFailInput(c))
 						if err != nil {
 							return out, end, err
@@ -154,7 +154,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateExecuting:
-						j := ExecutingJob{h}
+						j := ExecutingJob{handle{h}}
 						next, err := j.Snooze(ctx, testSnoozeInput(c))
 						if err != nil {
 							return out, end, err
@@ -168,7 +168,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateExecuting:
-						j := ExecutingJob{h}
+						j := ExecutingJob{handle{h}}
 						next, err := j.CancelWork(ctx, testCancelWorkInput(c))
 						if err != nil {
 							return out, end, err
@@ -182,7 +182,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateExecuting:
-						j := ExecutingJob{h}
+						j := ExecutingJob{handle{h}}
 						next, err := j.Discard(ctx, testDiscardInput(c))
 						if err != nil {
 							return out, end, err
@@ -196,28 +196,28 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateScheduled:
-						j := ScheduledJob{h}
+						j := ScheduledJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "cancelled", nil
 					case StateAvailable:
-						j := AvailableJob{h}
+						j := AvailableJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "cancelled", nil
 					case StateExecuting:
-						j := ExecutingJob{h}
+						j := ExecutingJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "cancelled", nil
 					case StateRetryable:
-						j := RetryableJob{h}
+						j := RetryableJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						if err != nil {
 							return out, end, err
@@ -231,35 +231,35 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateScheduled:
-						j := ScheduledJob{h}
+						j := ScheduledJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "available", nil
 					case StateRetryable:
-						j := RetryableJob{h}
+						j := RetryableJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "available", nil
 					case StateCompleted:
-						j := CompletedJob{h}
+						j := CompletedJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "available", nil
 					case StateCancelled:
-						j := CancelledJob{h}
+						j := CancelledJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "available", nil
 					case StateDiscarded:
-						j := DiscardedJob{h}
+						j := DiscardedJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err

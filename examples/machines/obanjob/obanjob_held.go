@@ -84,23 +84,46 @@ type AnyJob interface {
 // held is a Job in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Job]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Job as the handle last saw it.
+func (j handle) Record() Job {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyJob() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyJob {
 	switch h.Record().State {
 	case StateScheduled:
-		return ScheduledJob{h}
+		return ScheduledJob{handle{h}}
 	case StateAvailable:
-		return AvailableJob{h}
+		return AvailableJob{handle{h}}
 	case StateExecuting:
-		return ExecutingJob{h}
+		return ExecutingJob{handle{h}}
 	case StateRetryable:
-		return RetryableJob{h}
+		return RetryableJob{handle{h}}
 	case StateCompleted:
-		return CompletedJob{h}
+		return CompletedJob{handle{h}}
 	case StateCancelled:
-		return CancelledJob{h}
+		return CancelledJob{handle{h}}
 	case StateDiscarded:
-		return DiscardedJob{h}
+		return DiscardedJob{handle{h}}
 	}
 	return nil
 }
@@ -117,49 +140,43 @@ func handleAs[T any](h *held, err error) (T, error) {
 
 // ScheduledJob is the handle of a Job that is scheduled. It waits for its time.
 type ScheduledJob struct {
-	*held
+	handle
 }
-
-func (ScheduledJob) anyJob() {}
 
 // Cancel moves the Job to cancelled. Somebody stops the job; a running one is
 // killed.
 func (j ScheduledJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
-	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
+	return handleAs[CancelledJob](j.held.EngineMove(ctx, cancelCall(opCancel, j.held.EngineCall(c))))
 }
 
 // Retry moves the Job to available. It makes a job available at once, with one
 // more attempt when all were used. See [Job.Retry] for its rules and errors.
 func (j ScheduledJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
-	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
+	return handleAs[AvailableJob](j.held.EngineMove(ctx, retryCall(opRetry, j.held.EngineCall(c))))
 }
 
 // AvailableJob is the handle of a Job that is available. A queue with room may
 // fetch it.
 type AvailableJob struct {
-	*held
+	handle
 }
-
-func (AvailableJob) anyJob() {}
 
 // Fetch moves the Job to executing. A queue takes its next job. It returns
 // ErrOutOfAttempts unless attempt < max_attempts.
 func (j AvailableJob) Fetch(ctx context.Context, in FetchInput, c ...fsm.Call) (ExecutingJob, error) {
-	return handleAs[ExecutingJob](j.EngineMove(ctx, fetchCall(opFetch, in, j.EngineCall(c))))
+	return handleAs[ExecutingJob](j.held.EngineMove(ctx, fetchCall(opFetch, in, j.held.EngineCall(c))))
 }
 
 // Cancel moves the Job to cancelled. Somebody stops the job; a running one is
 // killed.
 func (j AvailableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
-	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
+	return handleAs[CancelledJob](j.held.EngineMove(ctx, cancelCall(opCancel, j.held.EngineCall(c))))
 }
 
 // ExecutingJob is the handle of a Job that is executing. A node works on it.
 type ExecutingJob struct {
-	*held
+	handle
 }
-
-func (ExecutingJob) anyJob() {}
 
 // AttemptedAt returns attempted_at, which is present while the Job is
 // executing.
@@ -177,46 +194,44 @@ func (j ExecutingJob) AttemptedBy() string {
 
 // Complete moves the Job to completed. The worker returned ok.
 func (j ExecutingJob) Complete(ctx context.Context, c ...fsm.Call) (CompletedJob, error) {
-	return handleAs[CompletedJob](j.EngineMove(ctx, completeCall(opComplete, j.EngineCall(c))))
+	return handleAs[CompletedJob](j.held.EngineMove(ctx, completeCall(opComplete, j.held.EngineCall(c))))
 }
 
 // Fail moves the Job to discarded or retryable. The worker returned an error or
 // crashed. See [Job.Fail] for its rules and errors.
 func (j ExecutingJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (AfterFail, error) {
-	return handleAs[AfterFail](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
+	return handleAs[AfterFail](j.held.EngineMove(ctx, failCall(opFail, in, j.held.EngineCall(c))))
 }
 
 // Snooze moves the Job to scheduled. The worker asks to be called again later;
 // that costs no attempt.
 func (j ExecutingJob) Snooze(ctx context.Context, in SnoozeInput, c ...fsm.Call) (ScheduledJob, error) {
-	return handleAs[ScheduledJob](j.EngineMove(ctx, snoozeCall(opSnooze, in, j.EngineCall(c))))
+	return handleAs[ScheduledJob](j.held.EngineMove(ctx, snoozeCall(opSnooze, in, j.held.EngineCall(c))))
 }
 
 // CancelWork moves the Job to cancelled. The worker returned cancel with a
 // reason.
 func (j ExecutingJob) CancelWork(ctx context.Context, in CancelWorkInput, c ...fsm.Call) (CancelledJob, error) {
-	return handleAs[CancelledJob](j.EngineMove(ctx, cancelWorkCall(opCancelWork, in, j.EngineCall(c))))
+	return handleAs[CancelledJob](j.held.EngineMove(ctx, cancelWorkCall(opCancelWork, in, j.held.EngineCall(c))))
 }
 
 // Discard moves the Job to discarded. The worker returned discard, an older
 // word for cancel.
 func (j ExecutingJob) Discard(ctx context.Context, in DiscardInput, c ...fsm.Call) (DiscardedJob, error) {
-	return handleAs[DiscardedJob](j.EngineMove(ctx, discardCall(opDiscard, in, j.EngineCall(c))))
+	return handleAs[DiscardedJob](j.held.EngineMove(ctx, discardCall(opDiscard, in, j.held.EngineCall(c))))
 }
 
 // Cancel moves the Job to cancelled. Somebody stops the job; a running one is
 // killed.
 func (j ExecutingJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
-	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
+	return handleAs[CancelledJob](j.held.EngineMove(ctx, cancelCall(opCancel, j.held.EngineCall(c))))
 }
 
 // RetryableJob is the handle of a Job that is retryable. It has failed and
 // waits for its next attempt.
 type RetryableJob struct {
-	*held
+	handle
 }
-
-func (RetryableJob) anyJob() {}
 
 // AttemptedAt returns attempted_at, which is present while the Job is
 // retryable.
@@ -234,21 +249,19 @@ func (j RetryableJob) Error() fsm.JSON {
 // Cancel moves the Job to cancelled. Somebody stops the job; a running one is
 // killed.
 func (j RetryableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
-	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
+	return handleAs[CancelledJob](j.held.EngineMove(ctx, cancelCall(opCancel, j.held.EngineCall(c))))
 }
 
 // Retry moves the Job to available. It makes a job available at once, with one
 // more attempt when all were used. See [Job.Retry] for its rules and errors.
 func (j RetryableJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
-	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
+	return handleAs[AvailableJob](j.held.EngineMove(ctx, retryCall(opRetry, j.held.EngineCall(c))))
 }
 
 // CompletedJob is the handle of a Job that is completed. The work is done.
 type CompletedJob struct {
-	*held
+	handle
 }
-
-func (CompletedJob) anyJob() {}
 
 // AttemptedAt returns attempted_at, which is present while the Job is
 // completed.
@@ -267,16 +280,14 @@ func (j CompletedJob) CompletedAt() time.Time {
 // Retry moves the Job to available. It makes a job available at once, with one
 // more attempt when all were used. See [Job.Retry] for its rules and errors.
 func (j CompletedJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
-	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
+	return handleAs[AvailableJob](j.held.EngineMove(ctx, retryCall(opRetry, j.held.EngineCall(c))))
 }
 
 // CancelledJob is the handle of a Job that is cancelled. It was stopped on
 // purpose.
 type CancelledJob struct {
-	*held
+	handle
 }
-
-func (CancelledJob) anyJob() {}
 
 // CancelledAt returns cancelled_at, which is present while the Job is
 // cancelled.
@@ -288,16 +299,14 @@ func (j CancelledJob) CancelledAt() time.Time {
 // Retry moves the Job to available. It makes a job available at once, with one
 // more attempt when all were used. See [Job.Retry] for its rules and errors.
 func (j CancelledJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
-	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
+	return handleAs[AvailableJob](j.held.EngineMove(ctx, retryCall(opRetry, j.held.EngineCall(c))))
 }
 
 // DiscardedJob is the handle of a Job that is discarded. It is not tried again,
 // since its attempts are used up.
 type DiscardedJob struct {
-	*held
+	handle
 }
-
-func (DiscardedJob) anyJob() {}
 
 // DiscardedAt returns discarded_at, which is present while the Job is
 // discarded.
@@ -309,7 +318,7 @@ func (j DiscardedJob) DiscardedAt() time.Time {
 // Retry moves the Job to available. It makes a job available at once, with one
 // more attempt when all were used. See [Job.Retry] for its rules and errors.
 func (j DiscardedJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
-	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
+	return handleAs[AvailableJob](j.held.EngineMove(ctx, retryCall(opRetry, j.held.EngineCall(c))))
 }
 
 // AfterFail is the result of Fail: RetryableJob or DiscardedJob.
@@ -361,7 +370,7 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], e
 		Lease: 1 * time.Hour,
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, ExecutingJob{h}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, ExecutingJob{handle{h}}) }
 	}
 	if c.Failed != nil {
 		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }

@@ -78,15 +78,15 @@ func testEngine(machine any) *enginetest.Engine[PaymentIntent] {
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequiresPaymentMethod:
-						j := RequiresPaymentMethodPaymentIntent{h}
+						j := RequiresPaymentMethodPaymentIntent{handle{h}}
 						err = j.Update(ctx, testUpdateInput(c))
 						return j.Outcome(), "requires_payment_method", err
 					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
+						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{handle{h}}}
 						err = j.Update(ctx, testUpdateInput(c))
 						return j.Outcome(), "requires_confirmation", err
 					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{h}
+						j := RequiresActionPaymentIntent{handle{h}}
 						err = j.Update(ctx, testUpdateInput(c))
 						return j.Outcome(), "requires_action", err
 					}
@@ -97,14 +97,14 @@ func testEngine(machine any) *enginetest.Engine[PaymentIntent] {
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequiresPaymentMethod:
-						j := RequiresPaymentMethodPaymentIntent{h}
+						j := RequiresPaymentMethodPaymentIntent{handle{h}}
 						next, err := j.Attach(ctx, testAttachInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "requires_confirmation", nil
 					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
+						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{handle{h}}}
 						err = j.Attach(ctx, testAttachInput(c))
 						return j.Outcome(), "requires_confirmation", err
 					}
@@ -132,7 +132,7 @@ func testEngine(machine any) *enginetest.Engine[PaymentIntent] {
 					}
 					switch h.Record().State {
 					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
+						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{handle{h}}}
 						next, err := j.Confirm(ctx, testConfirmInput(c))
 						if err != nil {
 							return out, end, err
@@ -161,7 +161,7 @@ func testEngine(machine any) *enginetest.Engine[PaymentIntent] {
 					}
 					switch h.Record().State {
 					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{h}
+						j := RequiresActionPaymentIntent{handle{h}}
 						next, err := j.SettleAction(ctx, testSettleActionInput(c))
 						if err != nil {
 							return out, end, err
@@ -186,7 +186,7 @@ func testEngine(machine any) *enginetest.Engine[PaymentIntent] {
 					}
 					switch h.Record().State {
 					case StateProcessing:
-						j := ProcessingPaymentIntent{requiresConfirmationFields{h}}
+						j := ProcessingPaymentIntent{requiresConfirmationFields{handle{h}}}
 						next, err := j.Settle(ctx, testSettleInput(c))
 						if err != nil {
 							return out, end, err
@@ -200,7 +200,7 @@ func testEngine(machine any) *enginetest.Engine[PaymentIntent] {
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequiresCapture:
-						j := RequiresCapturePaymentIntent{h}
+						j := RequiresCapturePaymentIntent{handle{h}}
 						err = j.IncrementAuthorization(ctx, testIncrementAuthorizationInput(c))
 						return j.Outcome(), "requires_capture", err
 					}
@@ -220,7 +220,7 @@ func testEngine(machine any) *enginetest.Engine[PaymentIntent] {
 					}
 					switch h.Record().State {
 					case StateRequiresCapture:
-						j := RequiresCapturePaymentIntent{h}
+						j := RequiresCapturePaymentIntent{handle{h}}
 						next, err := j.Capture(ctx, testCaptureInput(c))
 						if err != nil {
 							return out, end, err
@@ -234,35 +234,35 @@ func testEngine(machine any) *enginetest.Engine[PaymentIntent] {
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRequiresPaymentMethod:
-						j := RequiresPaymentMethodPaymentIntent{h}
+						j := RequiresPaymentMethodPaymentIntent{handle{h}}
 						next, err := j.Cancel(ctx, testCancelInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "canceled", nil
 					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
+						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{handle{h}}}
 						next, err := j.Cancel(ctx, testCancelInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "canceled", nil
 					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{h}
+						j := RequiresActionPaymentIntent{handle{h}}
 						next, err := j.Cancel(ctx, testCancelInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "canceled", nil
 					case StateProcessing:
-						j := ProcessingPaymentIntent{requiresConfirmationFields{h}}
+						j := ProcessingPaymentIntent{requiresConfirmationFields{handle{h}}}
 						next, err := j.Cancel(ctx, testCancelInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "canceled", nil
 					case StateRequiresCapture:
-						j := RequiresCapturePaymentIntent{h}
+						j := RequiresCapturePaymentIntent{handle{h}}
 						next, err := j.Cancel(ctx, testCancelInput(c))
 						if err != nil {
 							return out, end, err

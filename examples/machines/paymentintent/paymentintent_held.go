@@ -66,23 +66,46 @@ type AnyPaymentIntent interface {
 // held is a PaymentIntent in the hands of one actor, as the engine knows it.
 type held = fsm.Held[PaymentIntent]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the PaymentIntent as the handle last saw it.
+func (j handle) Record() PaymentIntent {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyPaymentIntent() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyPaymentIntent {
 	switch h.Record().State {
 	case StateRequiresPaymentMethod:
-		return RequiresPaymentMethodPaymentIntent{h}
+		return RequiresPaymentMethodPaymentIntent{handle{h}}
 	case StateRequiresConfirmation:
-		return RequiresConfirmationPaymentIntent{requiresConfirmationFields{h}}
+		return RequiresConfirmationPaymentIntent{requiresConfirmationFields{handle{h}}}
 	case StateRequiresAction:
-		return RequiresActionPaymentIntent{h}
+		return RequiresActionPaymentIntent{handle{h}}
 	case StateProcessing:
-		return ProcessingPaymentIntent{requiresConfirmationFields{h}}
+		return ProcessingPaymentIntent{requiresConfirmationFields{handle{h}}}
 	case StateRequiresCapture:
-		return RequiresCapturePaymentIntent{h}
+		return RequiresCapturePaymentIntent{handle{h}}
 	case StateSucceeded:
-		return SucceededPaymentIntent{h}
+		return SucceededPaymentIntent{handle{h}}
 	case StateCanceled:
-		return CanceledPaymentIntent{h}
+		return CanceledPaymentIntent{handle{h}}
 	}
 	return nil
 }
@@ -100,27 +123,25 @@ func handleAs[T any](h *held, err error) (T, error) {
 // RequiresPaymentMethodPaymentIntent is the handle of a PaymentIntent that is
 // requires_payment_method. There is nothing to charge, or the last try failed.
 type RequiresPaymentMethodPaymentIntent struct {
-	*held
+	handle
 }
-
-func (RequiresPaymentMethodPaymentIntent) anyPaymentIntent() {}
 
 // Update keeps the PaymentIntent requires_payment_method; the handle holds the
 // new revision. It changes the amount as long as nothing is charged.
 func (j RequiresPaymentMethodPaymentIntent) Update(ctx context.Context, in UpdateInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, updateCall(opUpdate, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, updateCall(opUpdate, in, j.held.EngineCall(c)))
 }
 
 // Attach moves the PaymentIntent to requires_confirmation. It says what is to
 // be charged.
 func (j RequiresPaymentMethodPaymentIntent) Attach(ctx context.Context, in AttachInput, c ...fsm.Call) (RequiresConfirmationPaymentIntent, error) {
-	return handleAs[RequiresConfirmationPaymentIntent](j.EngineMove(ctx, attachCall(opAttach, in, j.EngineCall(c))))
+	return handleAs[RequiresConfirmationPaymentIntent](j.held.EngineMove(ctx, attachCall(opAttach, in, j.held.EngineCall(c))))
 }
 
 // Cancel moves the PaymentIntent to canceled. It gives the payment up; what is
 // held is let go. See [PaymentIntent.Cancel] for its rules and errors.
 func (j RequiresPaymentMethodPaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
-	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
+	return handleAs[CanceledPaymentIntent](j.held.EngineMove(ctx, cancelCall(opCancel, in, j.held.EngineCall(c))))
 }
 
 // RequiresConfirmationPaymentIntent is the handle of a PaymentIntent that is
@@ -129,12 +150,10 @@ type RequiresConfirmationPaymentIntent struct {
 	requiresConfirmationFields
 }
 
-func (RequiresConfirmationPaymentIntent) anyPaymentIntent() {}
-
 // requiresConfirmationFields are the fields that are present while the
 // PaymentIntent is requires_confirmation or processing.
 type requiresConfirmationFields struct {
-	*held
+	handle
 }
 
 // PaymentMethod returns payment_method, which is present while the
@@ -147,35 +166,33 @@ func (j requiresConfirmationFields) PaymentMethod() string {
 // Update keeps the PaymentIntent requires_confirmation; the handle holds the
 // new revision. It changes the amount as long as nothing is charged.
 func (j RequiresConfirmationPaymentIntent) Update(ctx context.Context, in UpdateInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, updateCall(opUpdate, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, updateCall(opUpdate, in, j.held.EngineCall(c)))
 }
 
 // Attach keeps the PaymentIntent requires_confirmation; the handle holds the
 // new revision. It says what is to be charged.
 func (j RequiresConfirmationPaymentIntent) Attach(ctx context.Context, in AttachInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, attachCall(opAttach, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, attachCall(opAttach, in, j.held.EngineCall(c)))
 }
 
 // Confirm moves the PaymentIntent to requires_action, processing, succeeded,
 // requires_capture, canceled or requires_payment_method. It tries to charge the
 // customer. See [PaymentIntent.Confirm] for its rules and errors.
 func (j RequiresConfirmationPaymentIntent) Confirm(ctx context.Context, in ConfirmInput, c ...fsm.Call) (AfterConfirm, error) {
-	return handleAs[AfterConfirm](j.EngineMove(ctx, confirmCall(opConfirm, in, j.EngineCall(c))))
+	return handleAs[AfterConfirm](j.held.EngineMove(ctx, confirmCall(opConfirm, in, j.held.EngineCall(c))))
 }
 
 // Cancel moves the PaymentIntent to canceled. It gives the payment up; what is
 // held is let go. See [PaymentIntent.Cancel] for its rules and errors.
 func (j RequiresConfirmationPaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
-	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
+	return handleAs[CanceledPaymentIntent](j.held.EngineMove(ctx, cancelCall(opCancel, in, j.held.EngineCall(c))))
 }
 
 // RequiresActionPaymentIntent is the handle of a PaymentIntent that is
 // requires_action. The customer has to do something, such as 3D Secure.
 type RequiresActionPaymentIntent struct {
-	*held
+	handle
 }
-
-func (RequiresActionPaymentIntent) anyPaymentIntent() {}
 
 // PaymentMethod returns payment_method, which is present while the
 // PaymentIntent is requires_action.
@@ -194,7 +211,7 @@ func (j RequiresActionPaymentIntent) NextAction() fsm.JSON {
 // Update keeps the PaymentIntent requires_action; the handle holds the new
 // revision. It changes the amount as long as nothing is charged.
 func (j RequiresActionPaymentIntent) Update(ctx context.Context, in UpdateInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, updateCall(opUpdate, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, updateCall(opUpdate, in, j.held.EngineCall(c)))
 }
 
 // SettleAction moves the PaymentIntent to requires_payment_method,
@@ -202,13 +219,13 @@ func (j RequiresActionPaymentIntent) Update(ctx context.Context, in UpdateInput,
 // customer did, or did not do, what was asked. See [PaymentIntent.SettleAction]
 // for its rules and errors.
 func (j RequiresActionPaymentIntent) SettleAction(ctx context.Context, in SettleActionInput, c ...fsm.Call) (AfterSettleAction, error) {
-	return handleAs[AfterSettleAction](j.EngineMove(ctx, settleActionCall(opSettleAction, in, j.EngineCall(c))))
+	return handleAs[AfterSettleAction](j.held.EngineMove(ctx, settleActionCall(opSettleAction, in, j.held.EngineCall(c))))
 }
 
 // Cancel moves the PaymentIntent to canceled. It gives the payment up; what is
 // held is let go. See [PaymentIntent.Cancel] for its rules and errors.
 func (j RequiresActionPaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
-	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
+	return handleAs[CanceledPaymentIntent](j.held.EngineMove(ctx, cancelCall(opCancel, in, j.held.EngineCall(c))))
 }
 
 // ProcessingPaymentIntent is the handle of a PaymentIntent that is processing.
@@ -217,28 +234,24 @@ type ProcessingPaymentIntent struct {
 	requiresConfirmationFields
 }
 
-func (ProcessingPaymentIntent) anyPaymentIntent() {}
-
 // Settle moves the PaymentIntent to requires_payment_method, succeeded or
 // requires_capture. The bank answered a payment that was under way. See
 // [PaymentIntent.Settle] for its rules and errors.
 func (j ProcessingPaymentIntent) Settle(ctx context.Context, in SettleInput, c ...fsm.Call) (AfterSettle, error) {
-	return handleAs[AfterSettle](j.EngineMove(ctx, settleCall(opSettle, in, j.EngineCall(c))))
+	return handleAs[AfterSettle](j.held.EngineMove(ctx, settleCall(opSettle, in, j.held.EngineCall(c))))
 }
 
 // Cancel moves the PaymentIntent to canceled. It gives the payment up; what is
 // held is let go. See [PaymentIntent.Cancel] for its rules and errors.
 func (j ProcessingPaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
-	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
+	return handleAs[CanceledPaymentIntent](j.held.EngineMove(ctx, cancelCall(opCancel, in, j.held.EngineCall(c))))
 }
 
 // RequiresCapturePaymentIntent is the handle of a PaymentIntent that is
 // requires_capture. The money is held and may be captured.
 type RequiresCapturePaymentIntent struct {
-	*held
+	handle
 }
-
-func (RequiresCapturePaymentIntent) anyPaymentIntent() {}
 
 // PaymentMethod returns payment_method, which is present while the
 // PaymentIntent is requires_capture.
@@ -258,37 +271,33 @@ func (j RequiresCapturePaymentIntent) CaptureBefore() time.Time {
 // holds the new revision. It raises what is held. It returns ErrNotMore unless
 // amount < input.amount.
 func (j RequiresCapturePaymentIntent) IncrementAuthorization(ctx context.Context, in IncrementAuthorizationInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, incrementAuthorizationCall(opIncrementAuthorization, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, incrementAuthorizationCall(opIncrementAuthorization, in, j.held.EngineCall(c)))
 }
 
 // Capture moves the PaymentIntent to succeeded or processing. It takes all or a
 // part of what is held and lets the rest go. See [PaymentIntent.Capture] for
 // its rules and errors.
 func (j RequiresCapturePaymentIntent) Capture(ctx context.Context, in CaptureInput, c ...fsm.Call) (AfterCapture, error) {
-	return handleAs[AfterCapture](j.EngineMove(ctx, captureCall(opCapture, in, j.EngineCall(c))))
+	return handleAs[AfterCapture](j.held.EngineMove(ctx, captureCall(opCapture, in, j.held.EngineCall(c))))
 }
 
 // Cancel moves the PaymentIntent to canceled. It gives the payment up; what is
 // held is let go. See [PaymentIntent.Cancel] for its rules and errors.
 func (j RequiresCapturePaymentIntent) Cancel(ctx context.Context, in CancelInput, c ...fsm.Call) (CanceledPaymentIntent, error) {
-	return handleAs[CanceledPaymentIntent](j.EngineMove(ctx, cancelCall(opCancel, in, j.EngineCall(c))))
+	return handleAs[CanceledPaymentIntent](j.held.EngineMove(ctx, cancelCall(opCancel, in, j.held.EngineCall(c))))
 }
 
 // SucceededPaymentIntent is the handle of a PaymentIntent that is succeeded.
 // The money is there.
 type SucceededPaymentIntent struct {
-	*held
+	handle
 }
-
-func (SucceededPaymentIntent) anyPaymentIntent() {}
 
 // CanceledPaymentIntent is the handle of a PaymentIntent that is canceled. No
 // further try is possible.
 type CanceledPaymentIntent struct {
-	*held
+	handle
 }
-
-func (CanceledPaymentIntent) anyPaymentIntent() {}
 
 // AfterConfirm is the result of Confirm: RequiresPaymentMethodPaymentIntent,
 // RequiresActionPaymentIntent, ProcessingPaymentIntent,

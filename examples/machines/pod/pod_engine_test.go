@@ -72,7 +72,7 @@ func testEngine(machine any) *enginetest.Engine[Pod] {
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
-						j := PendingPod{h}
+						j := PendingPod{handle{h}}
 						err = j.Bind(ctx, testBindInput(c))
 						return j.Outcome(), "pending", err
 					}
@@ -96,21 +96,21 @@ func testEngine(machine any) *enginetest.Engine[Pod] {
 					}
 					switch h.Record().State {
 					case StatePending:
-						j := PendingPod{h}
+						j := PendingPod{handle{h}}
 						next, err := j.Report(ctx, testReportInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateRunning:
-						j := RunningPod{h}
+						j := RunningPod{handle{h}}
 						next, err := j.Report(ctx, testReportInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateUnknown:
-						j := UnknownPod{h}
+						j := UnknownPod{handle{h}}
 						next, err := j.Report(ctx, testReportInput(c))
 						if err != nil {
 							return out, end, err
@@ -124,14 +124,14 @@ func testEngine(machine any) *enginetest.Engine[Pod] {
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
-						j := PendingPod{h}
+						j := PendingPod{handle{h}}
 						next, err := j.Evict(ctx, testEvictInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StateRunning:
-						j := RunningPod{h}
+						j := RunningPod{handle{h}}
 						next, err := j.Evict(ctx, testEvictInput(c))
 						if err != nil {
 							return out, end, err
@@ -145,15 +145,15 @@ func testEngine(machine any) *enginetest.Engine[Pod] {
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
-						j := PendingPod{h}
+						j := PendingPod{handle{h}}
 						err = j.Delete(ctx, testDeleteInput(c))
 						return j.Outcome(), "pending", err
 					case StateRunning:
-						j := RunningPod{h}
+						j := RunningPod{handle{h}}
 						err = j.Delete(ctx, testDeleteInput(c))
 						return j.Outcome(), "running", err
 					case StateUnknown:
-						j := UnknownPod{h}
+						j := UnknownPod{handle{h}}
 						err = j.Delete(ctx, testDeleteInput(c))
 						return j.Outcome(), "unknown", err
 					}
@@ -164,15 +164,15 @@ func testEngine(machine any) *enginetest.Engine[Pod] {
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
-						j := PendingPod{h}
+						j := PendingPod{handle{h}}
 						err = j.Hasten(ctx, testHastenInput(c))
 						return j.Outcome(), "pending", err
 					case StateRunning:
-						j := RunningPod{h}
+						j := RunningPod{handle{h}}
 						err = j.Hasten(ctx, testHastenInput(c))
 						return j.Outcome(), "running", err
 					case StateUnknown:
-						j := UnknownPod{h}
+						j := UnknownPod{handle{h}}
 						err = j.Hasten(ctx, testHastenInput(c))
 						return j.Outcome(), "unknown", err
 					}

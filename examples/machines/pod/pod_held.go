@@ -61,19 +61,42 @@ type AnyPod interface {
 // held is a Pod in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Pod]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Pod as the handle last saw it.
+func (j handle) Record() Pod {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyPod() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyPod {
 	switch h.Record().State {
 	case StatePending:
-		return PendingPod{h}
+		return PendingPod{handle{h}}
 	case StateRunning:
-		return RunningPod{h}
+		return RunningPod{handle{h}}
 	case StateSucceeded:
-		return SucceededPod{h}
+		return SucceededPod{handle{h}}
 	case StateFailed:
-		return FailedPod{h}
+		return FailedPod{handle{h}}
 	case StateUnknown:
-		return UnknownPod{h}
+		return UnknownPod{handle{h}}
 	}
 	return nil
 }
@@ -91,51 +114,47 @@ func handleAs[T any](h *held, err error) (T, error) {
 // PendingPod is the handle of a Pod that is pending. It was accepted; not every
 // container has been started.
 type PendingPod struct {
-	*held
+	handle
 }
-
-func (PendingPod) anyPod() {}
 
 // Bind keeps the Pod pending; the handle holds the new revision. The scheduler
 // gives it a node. It returns ErrAlreadyBound unless node is absent.
 func (j PendingPod) Bind(ctx context.Context, in BindInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, bindCall(opBind, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, bindCall(opBind, in, j.held.EngineCall(c)))
 }
 
 // Report moves the Pod to pending, running, succeeded or failed. The kubelet
 // counts the containers. Those that it does not count have ended well. See
 // [Pod.Report] for its rules and errors.
 func (j PendingPod) Report(ctx context.Context, in ReportInput, c ...fsm.Call) (AfterReport, error) {
-	return handleAs[AfterReport](j.EngineMove(ctx, reportCall(opReport, in, j.EngineCall(c))))
+	return handleAs[AfterReport](j.held.EngineMove(ctx, reportCall(opReport, in, j.held.EngineCall(c))))
 }
 
 // Evict moves the Pod to failed. The node, the scheduler or an operator needs
 // its room.
 func (j PendingPod) Evict(ctx context.Context, in EvictInput, c ...fsm.Call) (FailedPod, error) {
-	return handleAs[FailedPod](j.EngineMove(ctx, evictCall(opEvict, in, j.EngineCall(c))))
+	return handleAs[FailedPod](j.held.EngineMove(ctx, evictCall(opEvict, in, j.held.EngineCall(c))))
 }
 
 // Delete keeps the Pod pending; the handle holds the new revision. It asks for
 // its end, with a time of grace. It returns ErrDeletedAlready unless
 // deletion_at is absent.
 func (j PendingPod) Delete(ctx context.Context, in DeleteInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, deleteCall(opDelete, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, deleteCall(opDelete, in, j.held.EngineCall(c)))
 }
 
 // Hasten keeps the Pod pending; the handle holds the new revision. It shortens
 // the time of grace. It returns ErrGraceNotShorter unless input.deletion_at <
 // deletion_at.
 func (j PendingPod) Hasten(ctx context.Context, in HastenInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, hastenCall(opHasten, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, hastenCall(opHasten, in, j.held.EngineCall(c)))
 }
 
 // RunningPod is the handle of a Pod that is running. It is bound to a node; a
 // container runs or is being started again.
 type RunningPod struct {
-	*held
+	handle
 }
-
-func (RunningPod) anyPod() {}
 
 // Node returns node, which is present while the Pod is running.
 func (j RunningPod) Node() string {
@@ -147,52 +166,46 @@ func (j RunningPod) Node() string {
 // containers. Those that it does not count have ended well. See [Pod.Report]
 // for its rules and errors.
 func (j RunningPod) Report(ctx context.Context, in ReportInput, c ...fsm.Call) (AfterReport, error) {
-	return handleAs[AfterReport](j.EngineMove(ctx, reportCall(opReport, in, j.EngineCall(c))))
+	return handleAs[AfterReport](j.held.EngineMove(ctx, reportCall(opReport, in, j.held.EngineCall(c))))
 }
 
 // Evict moves the Pod to failed. The node, the scheduler or an operator needs
 // its room.
 func (j RunningPod) Evict(ctx context.Context, in EvictInput, c ...fsm.Call) (FailedPod, error) {
-	return handleAs[FailedPod](j.EngineMove(ctx, evictCall(opEvict, in, j.EngineCall(c))))
+	return handleAs[FailedPod](j.held.EngineMove(ctx, evictCall(opEvict, in, j.held.EngineCall(c))))
 }
 
 // Delete keeps the Pod running; the handle holds the new revision. It asks for
 // its end, with a time of grace. It returns ErrDeletedAlready unless
 // deletion_at is absent.
 func (j RunningPod) Delete(ctx context.Context, in DeleteInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, deleteCall(opDelete, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, deleteCall(opDelete, in, j.held.EngineCall(c)))
 }
 
 // Hasten keeps the Pod running; the handle holds the new revision. It shortens
 // the time of grace. It returns ErrGraceNotShorter unless input.deletion_at <
 // deletion_at.
 func (j RunningPod) Hasten(ctx context.Context, in HastenInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, hastenCall(opHasten, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, hastenCall(opHasten, in, j.held.EngineCall(c)))
 }
 
 // SucceededPod is the handle of a Pod that is succeeded. All containers ended
 // well and none is started again.
 type SucceededPod struct {
-	*held
+	handle
 }
-
-func (SucceededPod) anyPod() {}
 
 // FailedPod is the handle of a Pod that is failed. All containers have ended,
 // one of them badly, or the system ended them.
 type FailedPod struct {
-	*held
+	handle
 }
-
-func (FailedPod) anyPod() {}
 
 // UnknownPod is the handle of a Pod that is unknown. Its node cannot be
 // reached.
 type UnknownPod struct {
-	*held
+	handle
 }
-
-func (UnknownPod) anyPod() {}
 
 // Node returns node, which is present while the Pod is unknown.
 func (j UnknownPod) Node() string {
@@ -211,21 +224,21 @@ func (j UnknownPod) StatusReason() string {
 // containers. Those that it does not count have ended well. See [Pod.Report]
 // for its rules and errors.
 func (j UnknownPod) Report(ctx context.Context, in ReportInput, c ...fsm.Call) (AfterReport, error) {
-	return handleAs[AfterReport](j.EngineMove(ctx, reportCall(opReport, in, j.EngineCall(c))))
+	return handleAs[AfterReport](j.held.EngineMove(ctx, reportCall(opReport, in, j.held.EngineCall(c))))
 }
 
 // Delete keeps the Pod unknown; the handle holds the new revision. It asks for
 // its end, with a time of grace. It returns ErrDeletedAlready unless
 // deletion_at is absent.
 func (j UnknownPod) Delete(ctx context.Context, in DeleteInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, deleteCall(opDelete, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, deleteCall(opDelete, in, j.held.EngineCall(c)))
 }
 
 // Hasten keeps the Pod unknown; the handle holds the new revision. It shortens
 // the time of grace. It returns ErrGraceNotShorter unless input.deletion_at <
 // deletion_at.
 func (j UnknownPod) Hasten(ctx context.Context, in HastenInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, hastenCall(opHasten, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, hastenCall(opHasten, in, j.held.EngineCall(c)))
 }
 
 // AfterReport is the result of Report: PendingPod, RunningPod, SucceededPod or

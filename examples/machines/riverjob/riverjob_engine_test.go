@@ -90,7 +90,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 					}
 					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{h}
+						j := PendingJob{handle{h}}
 						next, err := j.Promote(ctx)
 						if err != nil {
 							return out, end, err
@@ -128,7 +128,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateAvailable:
-						j := AvailableJob{h}
+						j := AvailableJob{handle{h}}
 						next, err := j.Fetch(ctx, testFetchInput(c))
 						if err != nil {
 							return out, end, err
@@ -142,7 +142,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{h}
+						j := RunningJob{handle{h}}
 						next, err := j.Complete(ctx)
 						if err != nil {
 							return out, end, err
@@ -169,7 +169,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 					}
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{h}
+						j := RunningJob{handle{h}}
 						next, err := j.Fail(ctx, testFailInput(c))
 						if err != nil {
 							return out, end, err
@@ -194,7 +194,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 					}
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{h}
+						j := RunningJob{handle{h}}
 						next, err := j.Snooze(ctx, testSnoozeInput(c))
 						if err != nil {
 							return out, end, err
@@ -208,7 +208,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{h}
+						j := RunningJob{handle{h}}
 						next, err := j.CancelWork(ctx)
 						if err != nil {
 							return out, end, err
@@ -222,32 +222,32 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{h}
+						j := PendingJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "cancelled", nil
 					case StateScheduled:
-						j := ScheduledJob{h}
+						j := ScheduledJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "cancelled", nil
 					case StateAvailable:
-						j := AvailableJob{h}
+						j := AvailableJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "cancelled", nil
 					case StateRunning:
-						j := RunningJob{h}
+						j := RunningJob{handle{h}}
 						err = j.Cancel(ctx)
 						return j.Outcome(), "running", err
 					case StateRetryable:
-						j := RetryableJob{h}
+						j := RetryableJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						if err != nil {
 							return out, end, err
@@ -261,46 +261,46 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{h}
+						j := PendingJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "available", nil
 					case StateScheduled:
-						j := ScheduledJob{h}
+						j := ScheduledJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "available", nil
 					case StateAvailable:
-						j := AvailableJob{h}
+						j := AvailableJob{handle{h}}
 						err = j.Retry(ctx)
 						return j.Outcome(), "available", err
 					case StateRetryable:
-						j := RetryableJob{h}
+						j := RetryableJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "available", nil
 					case StateCompleted:
-						j := CompletedJob{h}
+						j := CompletedJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "available", nil
 					case StateCancelled:
-						j := CancelledJob{h}
+						j := CancelledJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "available", nil
 					case StateDiscarded:
-						j := DiscardedJob{h}
+						j := DiscardedJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err

@@ -84,25 +84,48 @@ type AnyJob interface {
 // held is a Job in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Job]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Job as the handle last saw it.
+func (j handle) Record() Job {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyJob() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyJob {
 	switch h.Record().State {
 	case StatePending:
-		return PendingJob{h}
+		return PendingJob{handle{h}}
 	case StateScheduled:
-		return ScheduledJob{h}
+		return ScheduledJob{handle{h}}
 	case StateAvailable:
-		return AvailableJob{h}
+		return AvailableJob{handle{h}}
 	case StateRunning:
-		return RunningJob{h}
+		return RunningJob{handle{h}}
 	case StateRetryable:
-		return RetryableJob{h}
+		return RetryableJob{handle{h}}
 	case StateCompleted:
-		return CompletedJob{h}
+		return CompletedJob{handle{h}}
 	case StateCancelled:
-		return CancelledJob{h}
+		return CancelledJob{handle{h}}
 	case StateDiscarded:
-		return DiscardedJob{h}
+		return DiscardedJob{handle{h}}
 	}
 	return nil
 }
@@ -120,21 +143,19 @@ func handleAs[T any](h *held, err error) (T, error) {
 // PendingJob is the handle of a Job that is pending. It waits for something
 // outside, such as another job of a workflow.
 type PendingJob struct {
-	*held
+	handle
 }
-
-func (PendingJob) anyJob() {}
 
 // Promote moves the Job to scheduled or available. What the job waited for is
 // there. See [Job.Promote] for its rules and errors.
 func (j PendingJob) Promote(ctx context.Context, c ...fsm.Call) (AfterPromote, error) {
-	return handleAs[AfterPromote](j.EngineMove(ctx, promoteCall(opPromote, j.EngineCall(c))))
+	return handleAs[AfterPromote](j.held.EngineMove(ctx, promoteCall(opPromote, j.held.EngineCall(c))))
 }
 
 // Cancel moves the Job to cancelled. It cancels a job; of a running one its
 // client is asked to. See [Job.Cancel] for its rules and errors.
 func (j PendingJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
-	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
+	return handleAs[CancelledJob](j.held.EngineMove(ctx, cancelCall(opCancel, j.held.EngineCall(c))))
 }
 
 // Retry moves the Job to available. It makes a job available at once, with one
@@ -142,20 +163,18 @@ func (j PendingJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, er
 // returns ErrDuplicateJob if another record in pending, scheduled, available,
 // running, retryable or completed has the same unique_key.
 func (j PendingJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
-	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
+	return handleAs[AvailableJob](j.held.EngineMove(ctx, retryCall(opRetry, j.held.EngineCall(c))))
 }
 
 // ScheduledJob is the handle of a Job that is scheduled. It waits for its time.
 type ScheduledJob struct {
-	*held
+	handle
 }
-
-func (ScheduledJob) anyJob() {}
 
 // Cancel moves the Job to cancelled. It cancels a job; of a running one its
 // client is asked to. See [Job.Cancel] for its rules and errors.
 func (j ScheduledJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
-	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
+	return handleAs[CancelledJob](j.held.EngineMove(ctx, cancelCall(opCancel, j.held.EngineCall(c))))
 }
 
 // Retry moves the Job to available. It makes a job available at once, with one
@@ -163,25 +182,23 @@ func (j ScheduledJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, 
 // returns ErrDuplicateJob if another record in pending, scheduled, available,
 // running, retryable or completed has the same unique_key.
 func (j ScheduledJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
-	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
+	return handleAs[AvailableJob](j.held.EngineMove(ctx, retryCall(opRetry, j.held.EngineCall(c))))
 }
 
 // AvailableJob is the handle of a Job that is available. It may be fetched.
 type AvailableJob struct {
-	*held
+	handle
 }
-
-func (AvailableJob) anyJob() {}
 
 // Fetch moves the Job to running. A client takes the next job of a queue.
 func (j AvailableJob) Fetch(ctx context.Context, in FetchInput, c ...fsm.Call) (RunningJob, error) {
-	return handleAs[RunningJob](j.EngineMove(ctx, fetchCall(opFetch, in, j.EngineCall(c))))
+	return handleAs[RunningJob](j.held.EngineMove(ctx, fetchCall(opFetch, in, j.held.EngineCall(c))))
 }
 
 // Cancel moves the Job to cancelled. It cancels a job; of a running one its
 // client is asked to. See [Job.Cancel] for its rules and errors.
 func (j AvailableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
-	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
+	return handleAs[CancelledJob](j.held.EngineMove(ctx, cancelCall(opCancel, j.held.EngineCall(c))))
 }
 
 // Retry moves the Job to available. It makes a job available at once, with one
@@ -189,15 +206,13 @@ func (j AvailableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, 
 // returns ErrDuplicateJob if another record in pending, scheduled, available,
 // running, retryable or completed has the same unique_key.
 func (j AvailableJob) Retry(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, retryCall(opRetry, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, retryCall(opRetry, j.held.EngineCall(c)))
 }
 
 // RunningJob is the handle of a Job that is running. A client works on it.
 type RunningJob struct {
-	*held
+	handle
 }
-
-func (RunningJob) anyJob() {}
 
 // AttemptedAt returns attempted_at, which is present while the Job is running.
 func (j RunningJob) AttemptedAt() time.Time {
@@ -207,43 +222,41 @@ func (j RunningJob) AttemptedAt() time.Time {
 
 // Complete moves the Job to completed. The worker is done.
 func (j RunningJob) Complete(ctx context.Context, c ...fsm.Call) (CompletedJob, error) {
-	return handleAs[CompletedJob](j.EngineMove(ctx, completeCall(opComplete, j.EngineCall(c))))
+	return handleAs[CompletedJob](j.held.EngineMove(ctx, completeCall(opComplete, j.held.EngineCall(c))))
 }
 
 // Fail moves the Job to discarded, cancelled, available or retryable. The
 // worker returned an error or panicked. See [Job.Fail] for its rules and
 // errors.
 func (j RunningJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (AfterFail, error) {
-	return handleAs[AfterFail](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
+	return handleAs[AfterFail](j.held.EngineMove(ctx, failCall(opFail, in, j.held.EngineCall(c))))
 }
 
 // Snooze moves the Job to cancelled, available or scheduled. The worker asks to
 // be called again later; that costs no attempt. See [Job.Snooze] for its rules
 // and errors.
 func (j RunningJob) Snooze(ctx context.Context, in SnoozeInput, c ...fsm.Call) (AfterSnooze, error) {
-	return handleAs[AfterSnooze](j.EngineMove(ctx, snoozeCall(opSnooze, in, j.EngineCall(c))))
+	return handleAs[AfterSnooze](j.held.EngineMove(ctx, snoozeCall(opSnooze, in, j.held.EngineCall(c))))
 }
 
 // CancelWork moves the Job to cancelled. The worker says that the job is not to
 // be tried again.
 func (j RunningJob) CancelWork(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
-	return handleAs[CancelledJob](j.EngineMove(ctx, cancelWorkCall(opCancelWork, j.EngineCall(c))))
+	return handleAs[CancelledJob](j.held.EngineMove(ctx, cancelWorkCall(opCancelWork, j.held.EngineCall(c))))
 }
 
 // Cancel keeps the Job running; the handle holds the new revision. It cancels a
 // job; of a running one its client is asked to. See [Job.Cancel] for its rules
 // and errors.
 func (j RunningJob) Cancel(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, cancelCall(opCancel, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, cancelCall(opCancel, j.held.EngineCall(c)))
 }
 
 // RetryableJob is the handle of a Job that is retryable. It has failed and
 // waits for its next attempt.
 type RetryableJob struct {
-	*held
+	handle
 }
-
-func (RetryableJob) anyJob() {}
 
 // Error returns error, which is present while the Job is retryable.
 func (j RetryableJob) Error() fsm.JSON {
@@ -254,7 +267,7 @@ func (j RetryableJob) Error() fsm.JSON {
 // Cancel moves the Job to cancelled. It cancels a job; of a running one its
 // client is asked to. See [Job.Cancel] for its rules and errors.
 func (j RetryableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, error) {
-	return handleAs[CancelledJob](j.EngineMove(ctx, cancelCall(opCancel, j.EngineCall(c))))
+	return handleAs[CancelledJob](j.held.EngineMove(ctx, cancelCall(opCancel, j.held.EngineCall(c))))
 }
 
 // Retry moves the Job to available. It makes a job available at once, with one
@@ -262,15 +275,13 @@ func (j RetryableJob) Cancel(ctx context.Context, c ...fsm.Call) (CancelledJob, 
 // returns ErrDuplicateJob if another record in pending, scheduled, available,
 // running, retryable or completed has the same unique_key.
 func (j RetryableJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
-	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
+	return handleAs[AvailableJob](j.held.EngineMove(ctx, retryCall(opRetry, j.held.EngineCall(c))))
 }
 
 // CompletedJob is the handle of a Job that is completed. The work is done.
 type CompletedJob struct {
-	*held
+	handle
 }
-
-func (CompletedJob) anyJob() {}
 
 // FinalizedAt returns finalized_at, which is present while the Job is
 // completed.
@@ -291,16 +302,14 @@ func (j CompletedJob) AttemptedAt() time.Time {
 // returns ErrDuplicateJob if another record in pending, scheduled, available,
 // running, retryable or completed has the same unique_key.
 func (j CompletedJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
-	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
+	return handleAs[AvailableJob](j.held.EngineMove(ctx, retryCall(opRetry, j.held.EngineCall(c))))
 }
 
 // CancelledJob is the handle of a Job that is cancelled. It was stopped on
 // purpose.
 type CancelledJob struct {
-	*held
+	handle
 }
-
-func (CancelledJob) anyJob() {}
 
 // FinalizedAt returns finalized_at, which is present while the Job is
 // cancelled.
@@ -314,16 +323,14 @@ func (j CancelledJob) FinalizedAt() time.Time {
 // returns ErrDuplicateJob if another record in pending, scheduled, available,
 // running, retryable or completed has the same unique_key.
 func (j CancelledJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
-	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
+	return handleAs[AvailableJob](j.held.EngineMove(ctx, retryCall(opRetry, j.held.EngineCall(c))))
 }
 
 // DiscardedJob is the handle of a Job that is discarded. It has used up its
 // attempts.
 type DiscardedJob struct {
-	*held
+	handle
 }
-
-func (DiscardedJob) anyJob() {}
 
 // FinalizedAt returns finalized_at, which is present while the Job is
 // discarded.
@@ -343,7 +350,7 @@ func (j DiscardedJob) Error() fsm.JSON {
 // returns ErrDuplicateJob if another record in pending, scheduled, available,
 // running, retryable or completed has the same unique_key.
 func (j DiscardedJob) Retry(ctx context.Context, c ...fsm.Call) (AvailableJob, error) {
-	return handleAs[AvailableJob](j.EngineMove(ctx, retryCall(opRetry, j.EngineCall(c))))
+	return handleAs[AvailableJob](j.held.EngineMove(ctx, retryCall(opRetry, j.held.EngineCall(c))))
 }
 
 // AfterPromote is the result of Promote: ScheduledJob or AvailableJob.
@@ -422,7 +429,7 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], e
 		Lease: 1 * time.Hour,
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, RunningJob{h}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, RunningJob{handle{h}}) }
 	}
 	if c.Failed != nil {
 		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }

@@ -100,28 +100,28 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 					}
 					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{h}
+						j := IdleStream{handle{h}}
 						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateReservedLocal:
-						j := ReservedLocalStream{h}
+						j := ReservedLocalStream{handle{h}}
 						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateOpen:
-						j := OpenStream{h}
+						j := OpenStream{handle{h}}
 						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
+						j := HalfClosedRemoteStream{handle{h}}
 						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
 						if err != nil {
 							return out, end, err
@@ -148,49 +148,49 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 					}
 					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{h}
+						j := IdleStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateReservedLocal:
-						j := ReservedLocalStream{h}
+						j := ReservedLocalStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
+						j := ReservedRemoteStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateOpen:
-						j := OpenStream{h}
+						j := OpenStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
+						j := HalfClosedLocalStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
+						j := HalfClosedRemoteStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateClosed:
-						j := ClosedStream{h}
+						j := ClosedStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
 						if err != nil {
 							return out, end, err
@@ -217,14 +217,14 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 					}
 					switch h.Record().State {
 					case StateOpen:
-						j := OpenStream{h}
+						j := OpenStream{handle{h}}
 						next, err := j.SendData(ctx, testSendDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
+						j := HalfClosedRemoteStream{handle{h}}
 						next, err := j.SendData(ctx, testSendDataInput(c))
 						if err != nil {
 							return out, end, err
@@ -251,49 +251,49 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 					}
 					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{h}
+						j := IdleStream{handle{h}}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateReservedLocal:
-						j := ReservedLocalStream{h}
+						j := ReservedLocalStream{handle{h}}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
+						j := ReservedRemoteStream{handle{h}}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateOpen:
-						j := OpenStream{h}
+						j := OpenStream{handle{h}}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
+						j := HalfClosedLocalStream{handle{h}}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
+						j := HalfClosedRemoteStream{handle{h}}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateClosed:
-						j := ClosedStream{h}
+						j := ClosedStream{handle{h}}
 						next, err := j.RecvData(ctx, testRecvDataInput(c))
 						if err != nil {
 							return out, end, err
@@ -307,7 +307,7 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{h}
+						j := IdleStream{handle{h}}
 						next, err := j.SendPushPromise(ctx)
 						if err != nil {
 							return out, end, err
@@ -321,34 +321,34 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{h}
+						j := IdleStream{handle{h}}
 						next, err := j.RecvPushPromise(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "reserved_remote", nil
 					case StateReservedLocal:
-						j := ReservedLocalStream{h}
+						j := ReservedLocalStream{handle{h}}
 						err = j.RecvPushPromise(ctx)
 						return j.Outcome(), "reserved_local", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
+						j := ReservedRemoteStream{handle{h}}
 						err = j.RecvPushPromise(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{h}
+						j := OpenStream{handle{h}}
 						err = j.RecvPushPromise(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
+						j := HalfClosedLocalStream{handle{h}}
 						err = j.RecvPushPromise(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
+						j := HalfClosedRemoteStream{handle{h}}
 						err = j.RecvPushPromise(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					case StateClosed:
-						j := ClosedStream{h}
+						j := ClosedStream{handle{h}}
 						err = j.RecvPushPromise(ctx)
 						return j.Outcome(), "closed", err
 					}
@@ -359,35 +359,35 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateReservedLocal:
-						j := ReservedLocalStream{h}
+						j := ReservedLocalStream{handle{h}}
 						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
+						j := ReservedRemoteStream{handle{h}}
 						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateOpen:
-						j := OpenStream{h}
+						j := OpenStream{handle{h}}
 						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
+						j := HalfClosedLocalStream{handle{h}}
 						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
+						j := HalfClosedRemoteStream{handle{h}}
 						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
 						if err != nil {
 							return out, end, err
@@ -401,39 +401,39 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{h}
+						j := IdleStream{handle{h}}
 						err = j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{h}
+						j := ReservedLocalStream{handle{h}}
 						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
+						j := ReservedRemoteStream{handle{h}}
 						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateOpen:
-						j := OpenStream{h}
+						j := OpenStream{handle{h}}
 						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
+						j := HalfClosedLocalStream{handle{h}}
 						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
+						j := HalfClosedRemoteStream{handle{h}}
 						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
 						if err != nil {
 							return out, end, err
@@ -447,19 +447,19 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
+						j := ReservedRemoteStream{handle{h}}
 						err = j.SendWindowUpdate(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{h}
+						j := OpenStream{handle{h}}
 						err = j.SendWindowUpdate(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
+						j := HalfClosedLocalStream{handle{h}}
 						err = j.SendWindowUpdate(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
+						j := HalfClosedRemoteStream{handle{h}}
 						err = j.SendWindowUpdate(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					}
@@ -470,27 +470,27 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{h}
+						j := IdleStream{handle{h}}
 						err = j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{h}
+						j := ReservedLocalStream{handle{h}}
 						err = j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "reserved_local", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
+						j := ReservedRemoteStream{handle{h}}
 						err = j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{h}
+						j := OpenStream{handle{h}}
 						err = j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
+						j := HalfClosedLocalStream{handle{h}}
 						err = j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
+						j := HalfClosedRemoteStream{handle{h}}
 						err = j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					}
@@ -501,27 +501,27 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{h}
+						j := IdleStream{handle{h}}
 						err = j.SendPriority(ctx)
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{h}
+						j := ReservedLocalStream{handle{h}}
 						err = j.SendPriority(ctx)
 						return j.Outcome(), "reserved_local", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
+						j := ReservedRemoteStream{handle{h}}
 						err = j.SendPriority(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{h}
+						j := OpenStream{handle{h}}
 						err = j.SendPriority(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
+						j := HalfClosedLocalStream{handle{h}}
 						err = j.SendPriority(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
+						j := HalfClosedRemoteStream{handle{h}}
 						err = j.SendPriority(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					}
@@ -532,27 +532,27 @@ func testEngine(machine any) *enginetest.Engine[Stream] {
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateIdle:
-						j := IdleStream{h}
+						j := IdleStream{handle{h}}
 						err = j.RecvPriority(ctx)
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{h}
+						j := ReservedLocalStream{handle{h}}
 						err = j.RecvPriority(ctx)
 						return j.Outcome(), "reserved_local", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{h}
+						j := ReservedRemoteStream{handle{h}}
 						err = j.RecvPriority(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{h}
+						j := OpenStream{handle{h}}
 						err = j.RecvPriority(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{h}
+						j := HalfClosedLocalStream{handle{h}}
 						err = j.RecvPriority(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{h}
+						j := HalfClosedRemoteStream{handle{h}}
 						err = j.RecvPriority(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					}

@@ -63,23 +63,46 @@ type AnyStream interface {
 // held is a Stream in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Stream]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Stream as the handle last saw it.
+func (j handle) Record() Stream {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyStream() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyStream {
 	switch h.Record().State {
 	case StateIdle:
-		return IdleStream{h}
+		return IdleStream{handle{h}}
 	case StateReservedLocal:
-		return ReservedLocalStream{h}
+		return ReservedLocalStream{handle{h}}
 	case StateReservedRemote:
-		return ReservedRemoteStream{h}
+		return ReservedRemoteStream{handle{h}}
 	case StateOpen:
-		return OpenStream{h}
+		return OpenStream{handle{h}}
 	case StateHalfClosedLocal:
-		return HalfClosedLocalStream{h}
+		return HalfClosedLocalStream{handle{h}}
 	case StateHalfClosedRemote:
-		return HalfClosedRemoteStream{h}
+		return HalfClosedRemoteStream{handle{h}}
 	case StateClosed:
-		return ClosedStream{h}
+		return ClosedStream{handle{h}}
 	}
 	return nil
 }
@@ -97,428 +120,414 @@ func handleAs[T any](h *held, err error) (T, error) {
 // IdleStream is the handle of a Stream that is idle. Nothing was sent or
 // received on it.
 type IdleStream struct {
-	*held
+	handle
 }
-
-func (IdleStream) anyStream() {}
 
 // SendHeaders moves the Stream to half_closed_local or open. See
 // [Stream.SendHeaders] for its rules and errors.
 func (j IdleStream) SendHeaders(ctx context.Context, in SendHeadersInput, c ...fsm.Call) (AfterSendHeaders, error) {
-	return handleAs[AfterSendHeaders](j.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.EngineCall(c))))
+	return handleAs[AfterSendHeaders](j.held.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.held.EngineCall(c))))
 }
 
 // RecvHeaders moves the Stream to half_closed_remote or open. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for. See
 // [Stream.RecvHeaders] for its rules and errors.
 func (j IdleStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
-	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
+	return handleAs[AfterRecvHeaders](j.held.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.held.EngineCall(c))))
 }
 
 // RecvData is refused while the Stream is idle. A DATA frame came. Where it
 // must not, the error says which one RFC 9113 asks for. See [Stream.RecvData]
 // for its rules and errors.
 func (j IdleStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
-	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
+	return handleAs[AfterRecvData](j.held.EngineMove(ctx, recvDataCall(opRecvData, in, j.held.EngineCall(c))))
 }
 
 // SendPushPromise moves the Stream to reserved_local. It promises this stream,
 // on another one. It returns ErrNotInitiator unless initiator == local.
 func (j IdleStream) SendPushPromise(ctx context.Context, c ...fsm.Call) (ReservedLocalStream, error) {
-	return handleAs[ReservedLocalStream](j.EngineMove(ctx, sendPushPromiseCall(opSendPushPromise, j.EngineCall(c))))
+	return handleAs[ReservedLocalStream](j.held.EngineMove(ctx, sendPushPromiseCall(opSendPushPromise, j.held.EngineCall(c))))
 }
 
 // RecvPushPromise moves the Stream to reserved_remote. The peer promises this
 // stream, on another one. See [Stream.RecvPushPromise] for its rules and
 // errors.
 func (j IdleStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) (ReservedRemoteStream, error) {
-	return handleAs[ReservedRemoteStream](j.EngineMove(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c))))
+	return handleAs[ReservedRemoteStream](j.held.EngineMove(ctx, recvPushPromiseCall(opRecvPushPromise, j.held.EngineCall(c))))
 }
 
 // RecvRstStream is refused while the Stream is idle. See [Stream.RecvRstStream]
 // for its rules and errors.
 func (j IdleStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvRstStreamCall(opRecvRstStream, in, j.held.EngineCall(c)))
 }
 
 // RecvWindowUpdate is refused while the Stream is idle. See
 // [Stream.RecvWindowUpdate] for its rules and errors.
 func (j IdleStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.held.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream idle; the handle holds the new revision. The
 // frame is possible everywhere and changes nothing; RFC 9113 advises against
 // it.
 func (j IdleStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, sendPriorityCall(opSendPriority, j.held.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream idle; the handle holds the new revision. The
 // frame is possible everywhere and changes nothing; RFC 9113 advises against
 // it.
 func (j IdleStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.held.EngineCall(c)))
 }
 
 // ReservedLocalStream is the handle of a Stream that is reserved_local. This
 // endpoint promised it.
 type ReservedLocalStream struct {
-	*held
+	handle
 }
-
-func (ReservedLocalStream) anyStream() {}
 
 // SendHeaders moves the Stream to closed or half_closed_remote. See
 // [Stream.SendHeaders] for its rules and errors.
 func (j ReservedLocalStream) SendHeaders(ctx context.Context, in SendHeadersInput, c ...fsm.Call) (AfterSendHeaders, error) {
-	return handleAs[AfterSendHeaders](j.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.EngineCall(c))))
+	return handleAs[AfterSendHeaders](j.held.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.held.EngineCall(c))))
 }
 
 // RecvHeaders is refused while the Stream is reserved_local. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for. See
 // [Stream.RecvHeaders] for its rules and errors.
 func (j ReservedLocalStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
-	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
+	return handleAs[AfterRecvHeaders](j.held.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.held.EngineCall(c))))
 }
 
 // RecvData is refused while the Stream is reserved_local. A DATA frame came.
 // Where it must not, the error says which one RFC 9113 asks for. See
 // [Stream.RecvData] for its rules and errors.
 func (j ReservedLocalStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
-	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
+	return handleAs[AfterRecvData](j.held.EngineMove(ctx, recvDataCall(opRecvData, in, j.held.EngineCall(c))))
 }
 
 // RecvPushPromise is refused while the Stream is reserved_local. The peer
 // promises this stream, on another one. See [Stream.RecvPushPromise] for its
 // rules and errors.
 func (j ReservedLocalStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.held.EngineCall(c)))
 }
 
 // SendRstStream moves the Stream to closed.
 func (j ReservedLocalStream) SendRstStream(ctx context.Context, in SendRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
-	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
+	return handleAs[ClosedStream](j.held.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.held.EngineCall(c))))
 }
 
 // RecvRstStream moves the Stream to closed. See [Stream.RecvRstStream] for its
 // rules and errors.
 func (j ReservedLocalStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
-	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
+	return handleAs[ClosedStream](j.held.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.held.EngineCall(c))))
 }
 
 // RecvWindowUpdate keeps the Stream reserved_local; the handle holds the new
 // revision. See [Stream.RecvWindowUpdate] for its rules and errors.
 func (j ReservedLocalStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.held.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream reserved_local; the handle holds the new
 // revision. The frame is possible everywhere and changes nothing; RFC 9113
 // advises against it.
 func (j ReservedLocalStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, sendPriorityCall(opSendPriority, j.held.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream reserved_local; the handle holds the new
 // revision. The frame is possible everywhere and changes nothing; RFC 9113
 // advises against it.
 func (j ReservedLocalStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.held.EngineCall(c)))
 }
 
 // ReservedRemoteStream is the handle of a Stream that is reserved_remote. The
 // peer promised it.
 type ReservedRemoteStream struct {
-	*held
+	handle
 }
-
-func (ReservedRemoteStream) anyStream() {}
 
 // RecvHeaders moves the Stream to closed or half_closed_local. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for. See
 // [Stream.RecvHeaders] for its rules and errors.
 func (j ReservedRemoteStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
-	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
+	return handleAs[AfterRecvHeaders](j.held.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.held.EngineCall(c))))
 }
 
 // RecvData is refused while the Stream is reserved_remote. A DATA frame came.
 // Where it must not, the error says which one RFC 9113 asks for. See
 // [Stream.RecvData] for its rules and errors.
 func (j ReservedRemoteStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
-	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
+	return handleAs[AfterRecvData](j.held.EngineMove(ctx, recvDataCall(opRecvData, in, j.held.EngineCall(c))))
 }
 
 // RecvPushPromise is refused while the Stream is reserved_remote. The peer
 // promises this stream, on another one. See [Stream.RecvPushPromise] for its
 // rules and errors.
 func (j ReservedRemoteStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.held.EngineCall(c)))
 }
 
 // SendRstStream moves the Stream to closed.
 func (j ReservedRemoteStream) SendRstStream(ctx context.Context, in SendRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
-	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
+	return handleAs[ClosedStream](j.held.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.held.EngineCall(c))))
 }
 
 // RecvRstStream moves the Stream to closed. See [Stream.RecvRstStream] for its
 // rules and errors.
 func (j ReservedRemoteStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
-	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
+	return handleAs[ClosedStream](j.held.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.held.EngineCall(c))))
 }
 
 // SendWindowUpdate keeps the Stream reserved_remote; the handle holds the new
 // revision.
 func (j ReservedRemoteStream) SendWindowUpdate(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.held.EngineCall(c)))
 }
 
 // RecvWindowUpdate is refused while the Stream is reserved_remote. See
 // [Stream.RecvWindowUpdate] for its rules and errors.
 func (j ReservedRemoteStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.held.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream reserved_remote; the handle holds the new
 // revision. The frame is possible everywhere and changes nothing; RFC 9113
 // advises against it.
 func (j ReservedRemoteStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, sendPriorityCall(opSendPriority, j.held.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream reserved_remote; the handle holds the new
 // revision. The frame is possible everywhere and changes nothing; RFC 9113
 // advises against it.
 func (j ReservedRemoteStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.held.EngineCall(c)))
 }
 
 // OpenStream is the handle of a Stream that is open. Both may send.
 type OpenStream struct {
-	*held
+	handle
 }
-
-func (OpenStream) anyStream() {}
 
 // SendHeaders moves the Stream to half_closed_local or open. See
 // [Stream.SendHeaders] for its rules and errors.
 func (j OpenStream) SendHeaders(ctx context.Context, in SendHeadersInput, c ...fsm.Call) (AfterSendHeaders, error) {
-	return handleAs[AfterSendHeaders](j.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.EngineCall(c))))
+	return handleAs[AfterSendHeaders](j.held.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.held.EngineCall(c))))
 }
 
 // RecvHeaders moves the Stream to half_closed_remote or open. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for. See
 // [Stream.RecvHeaders] for its rules and errors.
 func (j OpenStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
-	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
+	return handleAs[AfterRecvHeaders](j.held.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.held.EngineCall(c))))
 }
 
 // SendData moves the Stream to open or half_closed_local. See [Stream.SendData]
 // for its rules and errors.
 func (j OpenStream) SendData(ctx context.Context, in SendDataInput, c ...fsm.Call) (AfterSendData, error) {
-	return handleAs[AfterSendData](j.EngineMove(ctx, sendDataCall(opSendData, in, j.EngineCall(c))))
+	return handleAs[AfterSendData](j.held.EngineMove(ctx, sendDataCall(opSendData, in, j.held.EngineCall(c))))
 }
 
 // RecvData moves the Stream to open or half_closed_remote. A DATA frame came.
 // Where it must not, the error says which one RFC 9113 asks for. See
 // [Stream.RecvData] for its rules and errors.
 func (j OpenStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
-	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
+	return handleAs[AfterRecvData](j.held.EngineMove(ctx, recvDataCall(opRecvData, in, j.held.EngineCall(c))))
 }
 
 // RecvPushPromise is refused while the Stream is open. The peer promises this
 // stream, on another one. See [Stream.RecvPushPromise] for its rules and
 // errors.
 func (j OpenStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.held.EngineCall(c)))
 }
 
 // SendRstStream moves the Stream to closed.
 func (j OpenStream) SendRstStream(ctx context.Context, in SendRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
-	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
+	return handleAs[ClosedStream](j.held.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.held.EngineCall(c))))
 }
 
 // RecvRstStream moves the Stream to closed. See [Stream.RecvRstStream] for its
 // rules and errors.
 func (j OpenStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
-	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
+	return handleAs[ClosedStream](j.held.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.held.EngineCall(c))))
 }
 
 // SendWindowUpdate keeps the Stream open; the handle holds the new revision.
 func (j OpenStream) SendWindowUpdate(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.held.EngineCall(c)))
 }
 
 // RecvWindowUpdate keeps the Stream open; the handle holds the new revision.
 // See [Stream.RecvWindowUpdate] for its rules and errors.
 func (j OpenStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.held.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream open; the handle holds the new revision. The
 // frame is possible everywhere and changes nothing; RFC 9113 advises against
 // it.
 func (j OpenStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, sendPriorityCall(opSendPriority, j.held.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream open; the handle holds the new revision. The
 // frame is possible everywhere and changes nothing; RFC 9113 advises against
 // it.
 func (j OpenStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.held.EngineCall(c)))
 }
 
 // HalfClosedLocalStream is the handle of a Stream that is half_closed_local.
 // This endpoint has ended its side.
 type HalfClosedLocalStream struct {
-	*held
+	handle
 }
-
-func (HalfClosedLocalStream) anyStream() {}
 
 // RecvHeaders moves the Stream to closed or half_closed_local. A HEADERS frame
 // came. Where it must not, the error says which one RFC 9113 asks for. See
 // [Stream.RecvHeaders] for its rules and errors.
 func (j HalfClosedLocalStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
-	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
+	return handleAs[AfterRecvHeaders](j.held.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.held.EngineCall(c))))
 }
 
 // RecvData moves the Stream to half_closed_local or closed. A DATA frame came.
 // Where it must not, the error says which one RFC 9113 asks for. See
 // [Stream.RecvData] for its rules and errors.
 func (j HalfClosedLocalStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
-	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
+	return handleAs[AfterRecvData](j.held.EngineMove(ctx, recvDataCall(opRecvData, in, j.held.EngineCall(c))))
 }
 
 // RecvPushPromise is refused while the Stream is half_closed_local. The peer
 // promises this stream, on another one. See [Stream.RecvPushPromise] for its
 // rules and errors.
 func (j HalfClosedLocalStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.held.EngineCall(c)))
 }
 
 // SendRstStream moves the Stream to closed.
 func (j HalfClosedLocalStream) SendRstStream(ctx context.Context, in SendRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
-	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
+	return handleAs[ClosedStream](j.held.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.held.EngineCall(c))))
 }
 
 // RecvRstStream moves the Stream to closed. See [Stream.RecvRstStream] for its
 // rules and errors.
 func (j HalfClosedLocalStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
-	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
+	return handleAs[ClosedStream](j.held.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.held.EngineCall(c))))
 }
 
 // SendWindowUpdate keeps the Stream half_closed_local; the handle holds the new
 // revision.
 func (j HalfClosedLocalStream) SendWindowUpdate(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.held.EngineCall(c)))
 }
 
 // RecvWindowUpdate keeps the Stream half_closed_local; the handle holds the new
 // revision. See [Stream.RecvWindowUpdate] for its rules and errors.
 func (j HalfClosedLocalStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.held.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream half_closed_local; the handle holds the new
 // revision. The frame is possible everywhere and changes nothing; RFC 9113
 // advises against it.
 func (j HalfClosedLocalStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, sendPriorityCall(opSendPriority, j.held.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream half_closed_local; the handle holds the new
 // revision. The frame is possible everywhere and changes nothing; RFC 9113
 // advises against it.
 func (j HalfClosedLocalStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.held.EngineCall(c)))
 }
 
 // HalfClosedRemoteStream is the handle of a Stream that is half_closed_remote.
 // The peer has ended its side.
 type HalfClosedRemoteStream struct {
-	*held
+	handle
 }
-
-func (HalfClosedRemoteStream) anyStream() {}
 
 // SendHeaders moves the Stream to closed or half_closed_remote. See
 // [Stream.SendHeaders] for its rules and errors.
 func (j HalfClosedRemoteStream) SendHeaders(ctx context.Context, in SendHeadersInput, c ...fsm.Call) (AfterSendHeaders, error) {
-	return handleAs[AfterSendHeaders](j.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.EngineCall(c))))
+	return handleAs[AfterSendHeaders](j.held.EngineMove(ctx, sendHeadersCall(opSendHeaders, in, j.held.EngineCall(c))))
 }
 
 // RecvHeaders is refused while the Stream is half_closed_remote. A HEADERS
 // frame came. Where it must not, the error says which one RFC 9113 asks for.
 // See [Stream.RecvHeaders] for its rules and errors.
 func (j HalfClosedRemoteStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
-	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
+	return handleAs[AfterRecvHeaders](j.held.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.held.EngineCall(c))))
 }
 
 // SendData moves the Stream to half_closed_remote or closed. See
 // [Stream.SendData] for its rules and errors.
 func (j HalfClosedRemoteStream) SendData(ctx context.Context, in SendDataInput, c ...fsm.Call) (AfterSendData, error) {
-	return handleAs[AfterSendData](j.EngineMove(ctx, sendDataCall(opSendData, in, j.EngineCall(c))))
+	return handleAs[AfterSendData](j.held.EngineMove(ctx, sendDataCall(opSendData, in, j.held.EngineCall(c))))
 }
 
 // RecvData is refused while the Stream is half_closed_remote. A DATA frame
 // came. Where it must not, the error says which one RFC 9113 asks for. See
 // [Stream.RecvData] for its rules and errors.
 func (j HalfClosedRemoteStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
-	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
+	return handleAs[AfterRecvData](j.held.EngineMove(ctx, recvDataCall(opRecvData, in, j.held.EngineCall(c))))
 }
 
 // RecvPushPromise is refused while the Stream is half_closed_remote. The peer
 // promises this stream, on another one. See [Stream.RecvPushPromise] for its
 // rules and errors.
 func (j HalfClosedRemoteStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.held.EngineCall(c)))
 }
 
 // SendRstStream moves the Stream to closed.
 func (j HalfClosedRemoteStream) SendRstStream(ctx context.Context, in SendRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
-	return handleAs[ClosedStream](j.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.EngineCall(c))))
+	return handleAs[ClosedStream](j.held.EngineMove(ctx, sendRstStreamCall(opSendRstStream, in, j.held.EngineCall(c))))
 }
 
 // RecvRstStream moves the Stream to closed. See [Stream.RecvRstStream] for its
 // rules and errors.
 func (j HalfClosedRemoteStream) RecvRstStream(ctx context.Context, in RecvRstStreamInput, c ...fsm.Call) (ClosedStream, error) {
-	return handleAs[ClosedStream](j.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.EngineCall(c))))
+	return handleAs[ClosedStream](j.held.EngineMove(ctx, recvRstStreamCall(opRecvRstStream, in, j.held.EngineCall(c))))
 }
 
 // SendWindowUpdate keeps the Stream half_closed_remote; the handle holds the
 // new revision.
 func (j HalfClosedRemoteStream) SendWindowUpdate(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, sendWindowUpdateCall(opSendWindowUpdate, j.held.EngineCall(c)))
 }
 
 // RecvWindowUpdate keeps the Stream half_closed_remote; the handle holds the
 // new revision. See [Stream.RecvWindowUpdate] for its rules and errors.
 func (j HalfClosedRemoteStream) RecvWindowUpdate(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvWindowUpdateCall(opRecvWindowUpdate, j.held.EngineCall(c)))
 }
 
 // SendPriority keeps the Stream half_closed_remote; the handle holds the new
 // revision. The frame is possible everywhere and changes nothing; RFC 9113
 // advises against it.
 func (j HalfClosedRemoteStream) SendPriority(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, sendPriorityCall(opSendPriority, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, sendPriorityCall(opSendPriority, j.held.EngineCall(c)))
 }
 
 // RecvPriority keeps the Stream half_closed_remote; the handle holds the new
 // revision. The frame is possible everywhere and changes nothing; RFC 9113
 // advises against it.
 func (j HalfClosedRemoteStream) RecvPriority(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvPriorityCall(opRecvPriority, j.held.EngineCall(c)))
 }
 
 // ClosedStream is the handle of a Stream that is closed. Both sides are ended.
 type ClosedStream struct {
-	*held
+	handle
 }
-
-func (ClosedStream) anyStream() {}
 
 // ClosedBy returns closed_by, which is present while the Stream is closed.
 func (j ClosedStream) ClosedBy() ClosedBy {
@@ -530,21 +539,21 @@ func (j ClosedStream) ClosedBy() ClosedBy {
 // error says which one RFC 9113 asks for. See [Stream.RecvHeaders] for its
 // rules and errors.
 func (j ClosedStream) RecvHeaders(ctx context.Context, in RecvHeadersInput, c ...fsm.Call) (AfterRecvHeaders, error) {
-	return handleAs[AfterRecvHeaders](j.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.EngineCall(c))))
+	return handleAs[AfterRecvHeaders](j.held.EngineMove(ctx, recvHeadersCall(opRecvHeaders, in, j.held.EngineCall(c))))
 }
 
 // RecvData looks at the Stream. A DATA frame came. Where it must not, the error
 // says which one RFC 9113 asks for. See [Stream.RecvData] for its rules and
 // errors.
 func (j ClosedStream) RecvData(ctx context.Context, in RecvDataInput, c ...fsm.Call) (AfterRecvData, error) {
-	return handleAs[AfterRecvData](j.EngineMove(ctx, recvDataCall(opRecvData, in, j.EngineCall(c))))
+	return handleAs[AfterRecvData](j.held.EngineMove(ctx, recvDataCall(opRecvData, in, j.held.EngineCall(c))))
 }
 
 // RecvPushPromise is refused while the Stream is closed. The peer promises this
 // stream, on another one. See [Stream.RecvPushPromise] for its rules and
 // errors.
 func (j ClosedStream) RecvPushPromise(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, recvPushPromiseCall(opRecvPushPromise, j.held.EngineCall(c)))
 }
 
 // AfterSendHeaders is the result of SendHeaders: OpenStream,

@@ -94,7 +94,7 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateNone:
-						j := NoneTaskInstance{h}
+						j := NoneTaskInstance{handle{h}}
 						next, err := j.Schedule(ctx)
 						if err != nil {
 							return out, end, err
@@ -132,7 +132,7 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateScheduled:
-						j := ScheduledTaskInstance{h}
+						j := ScheduledTaskInstance{handle{h}}
 						next, err := j.Queue(ctx)
 						if err != nil {
 							return out, end, err
@@ -146,7 +146,7 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateQueued:
-						j := QueuedTaskInstance{h}
+						j := QueuedTaskInstance{handle{h}}
 						next, err := j.Start(ctx)
 						if err != nil {
 							return out, end, err
@@ -160,7 +160,7 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningTaskInstance{h}
+						j := RunningTaskInstance{handle{h}}
 						err = j.Heartbeat(ctx)
 						return j.Outcome(), "running", err
 					}
@@ -171,7 +171,7 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningTaskInstance{h}
+						j := RunningTaskInstance{handle{h}}
 						next, err := j.Succeed(ctx)
 						if err != nil {
 							return out, end, err
@@ -194,7 +194,7 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 					}
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningTaskInstance{h}
+						j := RunningTaskInstance{handle{h}}
 						next, err := j.Fail(ctx, testFailInput(c))
 						if err != nil {
 							return out, end, err
@@ -208,7 +208,7 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningTaskInstance{h}
+						j := RunningTaskInstance{handle{h}}
 						next, err := j.SkipWork(ctx)
 						if err != nil {
 							return out, end, err
@@ -222,7 +222,7 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningTaskInstance{h}
+						j := RunningTaskInstance{handle{h}}
 						next, err := j.Reschedule(ctx, testRescheduleInput(c))
 						if err != nil {
 							return out, end, err
@@ -236,7 +236,7 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningTaskInstance{h}
+						j := RunningTaskInstance{handle{h}}
 						next, err := j.Defer(ctx, testDeferInput(c))
 						if err != nil {
 							return out, end, err
@@ -250,7 +250,7 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateDeferred:
-						j := DeferredTaskInstance{h}
+						j := DeferredTaskInstance{handle{h}}
 						next, err := j.Resume(ctx)
 						if err != nil {
 							return out, end, err
@@ -264,28 +264,28 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateNone:
-						j := NoneTaskInstance{h}
+						j := NoneTaskInstance{handle{h}}
 						next, err := j.FailUpstream(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "upstream_failed", nil
 					case StateScheduled:
-						j := ScheduledTaskInstance{h}
+						j := ScheduledTaskInstance{handle{h}}
 						next, err := j.FailUpstream(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "upstream_failed", nil
 					case StateUpForRetry:
-						j := UpForRetryTaskInstance{upForRetryFields{h}}
+						j := UpForRetryTaskInstance{upForRetryFields{handle{h}}}
 						next, err := j.FailUpstream(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "upstream_failed", nil
 					case StateUpForReschedule:
-						j := UpForRescheduleTaskInstance{upForRetryFields{h}}
+						j := UpForRescheduleTaskInstance{upForRetryFields{handle{h}}}
 						next, err := j.FailUpstream(ctx)
 						if err != nil {
 							return out, end, err
@@ -299,14 +299,14 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateNone:
-						j := NoneTaskInstance{h}
+						j := NoneTaskInstance{handle{h}}
 						next, err := j.Skip(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "skipped", nil
 					case StateScheduled:
-						j := ScheduledTaskInstance{h}
+						j := ScheduledTaskInstance{handle{h}}
 						next, err := j.Skip(ctx)
 						if err != nil {
 							return out, end, err
@@ -320,56 +320,56 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateSuccess:
-						j := SuccessTaskInstance{successFields{h}}
+						j := SuccessTaskInstance{successFields{handle{h}}}
 						next, err := j.Clear(ctx, testClearInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateFailed:
-						j := FailedTaskInstance{successFields{h}}
+						j := FailedTaskInstance{successFields{handle{h}}}
 						next, err := j.Clear(ctx, testClearInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateSkipped:
-						j := SkippedTaskInstance{h}
+						j := SkippedTaskInstance{handle{h}}
 						next, err := j.Clear(ctx, testClearInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateUpstreamFailed:
-						j := UpstreamFailedTaskInstance{h}
+						j := UpstreamFailedTaskInstance{handle{h}}
 						next, err := j.Clear(ctx, testClearInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateUpForRetry:
-						j := UpForRetryTaskInstance{upForRetryFields{h}}
+						j := UpForRetryTaskInstance{upForRetryFields{handle{h}}}
 						next, err := j.Clear(ctx, testClearInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateUpForReschedule:
-						j := UpForRescheduleTaskInstance{upForRetryFields{h}}
+						j := UpForRescheduleTaskInstance{upForRetryFields{handle{h}}}
 						next, err := j.Clear(ctx, testClearInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateDeferred:
-						j := DeferredTaskInstance{h}
+						j := DeferredTaskInstance{handle{h}}
 						next, err := j.Clear(ctx, testClearInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateRunning:
-						j := RunningTaskInstance{h}
+						j := RunningTaskInstance{handle{h}}
 						next, err := j.Clear(ctx, testClearInput(c))
 						if err != nil {
 							return out, end, err
@@ -383,7 +383,7 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRestarting:
-						j := RestartingTaskInstance{h}
+						j := RestartingTaskInstance{handle{h}}
 						next, err := j.Kill(ctx)
 						if err != nil {
 							return out, end, err
@@ -397,70 +397,70 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateNone:
-						j := NoneTaskInstance{h}
+						j := NoneTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "removed", nil
 					case StateScheduled:
-						j := ScheduledTaskInstance{h}
+						j := ScheduledTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "removed", nil
 					case StateQueued:
-						j := QueuedTaskInstance{h}
+						j := QueuedTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "removed", nil
 					case StateUpForRetry:
-						j := UpForRetryTaskInstance{upForRetryFields{h}}
+						j := UpForRetryTaskInstance{upForRetryFields{handle{h}}}
 						next, err := j.Remove(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "removed", nil
 					case StateUpForReschedule:
-						j := UpForRescheduleTaskInstance{upForRetryFields{h}}
+						j := UpForRescheduleTaskInstance{upForRetryFields{handle{h}}}
 						next, err := j.Remove(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "removed", nil
 					case StateDeferred:
-						j := DeferredTaskInstance{h}
+						j := DeferredTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "removed", nil
 					case StateSuccess:
-						j := SuccessTaskInstance{successFields{h}}
+						j := SuccessTaskInstance{successFields{handle{h}}}
 						next, err := j.Remove(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "removed", nil
 					case StateFailed:
-						j := FailedTaskInstance{successFields{h}}
+						j := FailedTaskInstance{successFields{handle{h}}}
 						next, err := j.Remove(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "removed", nil
 					case StateSkipped:
-						j := SkippedTaskInstance{h}
+						j := SkippedTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "removed", nil
 					case StateUpstreamFailed:
-						j := UpstreamFailedTaskInstance{h}
+						j := UpstreamFailedTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						if err != nil {
 							return out, end, err
@@ -474,7 +474,7 @@ func testEngine(machine any) *enginetest.Engine[TaskInstance] {
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRemoved:
-						j := RemovedTaskInstance{h}
+						j := RemovedTaskInstance{handle{h}}
 						next, err := j.Restore(ctx)
 						if err != nil {
 							return out, end, err

@@ -88,35 +88,58 @@ type AnyTaskInstance interface {
 // held is a TaskInstance in the hands of one actor, as the engine knows it.
 type held = fsm.Held[TaskInstance]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the TaskInstance as the handle last saw it.
+func (j handle) Record() TaskInstance {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyTaskInstance() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyTaskInstance {
 	switch h.Record().State {
 	case StateNone:
-		return NoneTaskInstance{h}
+		return NoneTaskInstance{handle{h}}
 	case StateScheduled:
-		return ScheduledTaskInstance{h}
+		return ScheduledTaskInstance{handle{h}}
 	case StateQueued:
-		return QueuedTaskInstance{h}
+		return QueuedTaskInstance{handle{h}}
 	case StateRunning:
-		return RunningTaskInstance{h}
+		return RunningTaskInstance{handle{h}}
 	case StateRestarting:
-		return RestartingTaskInstance{h}
+		return RestartingTaskInstance{handle{h}}
 	case StateUpForRetry:
-		return UpForRetryTaskInstance{upForRetryFields{h}}
+		return UpForRetryTaskInstance{upForRetryFields{handle{h}}}
 	case StateUpForReschedule:
-		return UpForRescheduleTaskInstance{upForRetryFields{h}}
+		return UpForRescheduleTaskInstance{upForRetryFields{handle{h}}}
 	case StateDeferred:
-		return DeferredTaskInstance{h}
+		return DeferredTaskInstance{handle{h}}
 	case StateSuccess:
-		return SuccessTaskInstance{successFields{h}}
+		return SuccessTaskInstance{successFields{handle{h}}}
 	case StateFailed:
-		return FailedTaskInstance{successFields{h}}
+		return FailedTaskInstance{successFields{handle{h}}}
 	case StateSkipped:
-		return SkippedTaskInstance{h}
+		return SkippedTaskInstance{handle{h}}
 	case StateUpstreamFailed:
-		return UpstreamFailedTaskInstance{h}
+		return UpstreamFailedTaskInstance{handle{h}}
 	case StateRemoved:
-		return RemovedTaskInstance{h}
+		return RemovedTaskInstance{handle{h}}
 	}
 	return nil
 }
@@ -134,70 +157,64 @@ func handleAs[T any](h *held, err error) (T, error) {
 // NoneTaskInstance is the handle of a TaskInstance that is none. What it
 // depends on is not done.
 type NoneTaskInstance struct {
-	*held
+	handle
 }
-
-func (NoneTaskInstance) anyTaskInstance() {}
 
 // Schedule moves the TaskInstance to scheduled. What it depends on is done, so
 // the scheduler lets it run.
 func (j NoneTaskInstance) Schedule(ctx context.Context, c ...fsm.Call) (ScheduledTaskInstance, error) {
-	return handleAs[ScheduledTaskInstance](j.EngineMove(ctx, scheduleCall(opSchedule, j.EngineCall(c))))
+	return handleAs[ScheduledTaskInstance](j.held.EngineMove(ctx, scheduleCall(opSchedule, j.held.EngineCall(c))))
 }
 
 // FailUpstream moves the TaskInstance to upstream_failed. What it needs has
 // failed.
 func (j NoneTaskInstance) FailUpstream(ctx context.Context, c ...fsm.Call) (UpstreamFailedTaskInstance, error) {
-	return handleAs[UpstreamFailedTaskInstance](j.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.EngineCall(c))))
+	return handleAs[UpstreamFailedTaskInstance](j.held.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.held.EngineCall(c))))
 }
 
 // Skip moves the TaskInstance to skipped. A branch leaves it out.
 func (j NoneTaskInstance) Skip(ctx context.Context, c ...fsm.Call) (SkippedTaskInstance, error) {
-	return handleAs[SkippedTaskInstance](j.EngineMove(ctx, skipCall(opSkip, j.EngineCall(c))))
+	return handleAs[SkippedTaskInstance](j.held.EngineMove(ctx, skipCall(opSkip, j.held.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j NoneTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
-	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
+	return handleAs[RemovedTaskInstance](j.held.EngineMove(ctx, removeCall(opRemove, j.held.EngineCall(c))))
 }
 
 // ScheduledTaskInstance is the handle of a TaskInstance that is scheduled. It
 // should run; no executor has it yet.
 type ScheduledTaskInstance struct {
-	*held
+	handle
 }
-
-func (ScheduledTaskInstance) anyTaskInstance() {}
 
 // Queue moves the TaskInstance to queued. The scheduler gives it to an
 // executor.
 func (j ScheduledTaskInstance) Queue(ctx context.Context, c ...fsm.Call) (QueuedTaskInstance, error) {
-	return handleAs[QueuedTaskInstance](j.EngineMove(ctx, queueCall(opQueue, j.EngineCall(c))))
+	return handleAs[QueuedTaskInstance](j.held.EngineMove(ctx, queueCall(opQueue, j.held.EngineCall(c))))
 }
 
 // FailUpstream moves the TaskInstance to upstream_failed. What it needs has
 // failed.
 func (j ScheduledTaskInstance) FailUpstream(ctx context.Context, c ...fsm.Call) (UpstreamFailedTaskInstance, error) {
-	return handleAs[UpstreamFailedTaskInstance](j.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.EngineCall(c))))
+	return handleAs[UpstreamFailedTaskInstance](j.held.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.held.EngineCall(c))))
 }
 
 // Skip moves the TaskInstance to skipped. A branch leaves it out.
 func (j ScheduledTaskInstance) Skip(ctx context.Context, c ...fsm.Call) (SkippedTaskInstance, error) {
-	return handleAs[SkippedTaskInstance](j.EngineMove(ctx, skipCall(opSkip, j.EngineCall(c))))
+	return handleAs[SkippedTaskInstance](j.held.EngineMove(ctx, skipCall(opSkip, j.held.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j ScheduledTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
-	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
+	return handleAs[RemovedTaskInstance](j.held.EngineMove(ctx, removeCall(opRemove, j.held.EngineCall(c))))
 }
 
 // QueuedTaskInstance is the handle of a TaskInstance that is queued. An
 // executor has it and no worker yet.
 type QueuedTaskInstance struct {
-	*held
+	handle
 }
-
-func (QueuedTaskInstance) anyTaskInstance() {}
 
 // QueuedAt returns queued_at, which is present while the TaskInstance is
 // queued.
@@ -208,21 +225,19 @@ func (j QueuedTaskInstance) QueuedAt() time.Time {
 
 // Start moves the TaskInstance to running. A worker begins.
 func (j QueuedTaskInstance) Start(ctx context.Context, c ...fsm.Call) (RunningTaskInstance, error) {
-	return handleAs[RunningTaskInstance](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
+	return handleAs[RunningTaskInstance](j.held.EngineMove(ctx, startCall(opStart, j.held.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j QueuedTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
-	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
+	return handleAs[RemovedTaskInstance](j.held.EngineMove(ctx, removeCall(opRemove, j.held.EngineCall(c))))
 }
 
 // RunningTaskInstance is the handle of a TaskInstance that is running. A worker
 // runs it.
 type RunningTaskInstance struct {
-	*held
+	handle
 }
-
-func (RunningTaskInstance) anyTaskInstance() {}
 
 // Hostname returns hostname, which is present while the TaskInstance is
 // running.
@@ -248,51 +263,49 @@ func (j RunningTaskInstance) HeartbeatAt() time.Time {
 // Heartbeat keeps the TaskInstance running; the handle holds the new revision.
 // The worker is alive.
 func (j RunningTaskInstance) Heartbeat(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, heartbeatCall(opHeartbeat, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, heartbeatCall(opHeartbeat, j.held.EngineCall(c)))
 }
 
 // Succeed moves the TaskInstance to success. The task is done.
 func (j RunningTaskInstance) Succeed(ctx context.Context, c ...fsm.Call) (SuccessTaskInstance, error) {
-	return handleAs[SuccessTaskInstance](j.EngineMove(ctx, succeedCall(opSucceed, j.EngineCall(c))))
+	return handleAs[SuccessTaskInstance](j.held.EngineMove(ctx, succeedCall(opSucceed, j.held.EngineCall(c))))
 }
 
 // Fail moves the TaskInstance to up_for_retry or failed. The task raised an
 // error. See [TaskInstance.Fail] for its rules and errors.
 func (j RunningTaskInstance) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (AfterFail, error) {
-	return handleAs[AfterFail](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
+	return handleAs[AfterFail](j.held.EngineMove(ctx, failCall(opFail, in, j.held.EngineCall(c))))
 }
 
 // SkipWork moves the TaskInstance to skipped. The task says that it is to be
 // skipped.
 func (j RunningTaskInstance) SkipWork(ctx context.Context, c ...fsm.Call) (SkippedTaskInstance, error) {
-	return handleAs[SkippedTaskInstance](j.EngineMove(ctx, skipWorkCall(opSkipWork, j.EngineCall(c))))
+	return handleAs[SkippedTaskInstance](j.held.EngineMove(ctx, skipWorkCall(opSkipWork, j.held.EngineCall(c))))
 }
 
 // Reschedule moves the TaskInstance to up_for_reschedule. A sensor gives its
 // worker back and looks again later.
 func (j RunningTaskInstance) Reschedule(ctx context.Context, in RescheduleInput, c ...fsm.Call) (UpForRescheduleTaskInstance, error) {
-	return handleAs[UpForRescheduleTaskInstance](j.EngineMove(ctx, rescheduleCall(opReschedule, in, j.EngineCall(c))))
+	return handleAs[UpForRescheduleTaskInstance](j.held.EngineMove(ctx, rescheduleCall(opReschedule, in, j.held.EngineCall(c))))
 }
 
 // Defer moves the TaskInstance to deferred. The task gives its worker back and
 // waits for a trigger.
 func (j RunningTaskInstance) Defer(ctx context.Context, in DeferInput, c ...fsm.Call) (DeferredTaskInstance, error) {
-	return handleAs[DeferredTaskInstance](j.EngineMove(ctx, deferCall(opDefer, in, j.EngineCall(c))))
+	return handleAs[DeferredTaskInstance](j.held.EngineMove(ctx, deferCall(opDefer, in, j.held.EngineCall(c))))
 }
 
 // Clear moves the TaskInstance to restarting. Somebody wants it to run again.
 // See [TaskInstance.Clear] for its rules and errors.
 func (j RunningTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (RestartingTaskInstance, error) {
-	return handleAs[RestartingTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
+	return handleAs[RestartingTaskInstance](j.held.EngineMove(ctx, clearCall(opClear, in, j.held.EngineCall(c))))
 }
 
 // RestartingTaskInstance is the handle of a TaskInstance that is restarting. It
 // was cleared while it ran; its worker is being stopped.
 type RestartingTaskInstance struct {
-	*held
+	handle
 }
-
-func (RestartingTaskInstance) anyTaskInstance() {}
 
 // StartedAt returns started_at, which is present while the TaskInstance is
 // restarting.
@@ -304,7 +317,7 @@ func (j RestartingTaskInstance) StartedAt() time.Time {
 // Kill moves the TaskInstance to up_for_retry. The worker of a cleared task
 // instance is stopped.
 func (j RestartingTaskInstance) Kill(ctx context.Context, c ...fsm.Call) (UpForRetryTaskInstance, error) {
-	return handleAs[UpForRetryTaskInstance](j.EngineMove(ctx, killCall(opKill, j.EngineCall(c))))
+	return handleAs[UpForRetryTaskInstance](j.held.EngineMove(ctx, killCall(opKill, j.held.EngineCall(c))))
 }
 
 // UpForRetryTaskInstance is the handle of a TaskInstance that is up_for_retry.
@@ -313,12 +326,10 @@ type UpForRetryTaskInstance struct {
 	upForRetryFields
 }
 
-func (UpForRetryTaskInstance) anyTaskInstance() {}
-
 // upForRetryFields are the fields that are present while the TaskInstance is
 // up_for_retry or up_for_reschedule.
 type upForRetryFields struct {
-	*held
+	handle
 }
 
 // NextTryAt returns next_try_at, which is present while the TaskInstance is
@@ -331,18 +342,18 @@ func (j upForRetryFields) NextTryAt() time.Time {
 // FailUpstream moves the TaskInstance to upstream_failed. What it needs has
 // failed.
 func (j UpForRetryTaskInstance) FailUpstream(ctx context.Context, c ...fsm.Call) (UpstreamFailedTaskInstance, error) {
-	return handleAs[UpstreamFailedTaskInstance](j.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.EngineCall(c))))
+	return handleAs[UpstreamFailedTaskInstance](j.held.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.held.EngineCall(c))))
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again. See
 // [TaskInstance.Clear] for its rules and errors.
 func (j UpForRetryTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
-	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
+	return handleAs[NoneTaskInstance](j.held.EngineMove(ctx, clearCall(opClear, in, j.held.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j UpForRetryTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
-	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
+	return handleAs[RemovedTaskInstance](j.held.EngineMove(ctx, removeCall(opRemove, j.held.EngineCall(c))))
 }
 
 // UpForRescheduleTaskInstance is the handle of a TaskInstance that is
@@ -351,32 +362,28 @@ type UpForRescheduleTaskInstance struct {
 	upForRetryFields
 }
 
-func (UpForRescheduleTaskInstance) anyTaskInstance() {}
-
 // FailUpstream moves the TaskInstance to upstream_failed. What it needs has
 // failed.
 func (j UpForRescheduleTaskInstance) FailUpstream(ctx context.Context, c ...fsm.Call) (UpstreamFailedTaskInstance, error) {
-	return handleAs[UpstreamFailedTaskInstance](j.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.EngineCall(c))))
+	return handleAs[UpstreamFailedTaskInstance](j.held.EngineMove(ctx, failUpstreamCall(opFailUpstream, j.held.EngineCall(c))))
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again. See
 // [TaskInstance.Clear] for its rules and errors.
 func (j UpForRescheduleTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
-	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
+	return handleAs[NoneTaskInstance](j.held.EngineMove(ctx, clearCall(opClear, in, j.held.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j UpForRescheduleTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
-	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
+	return handleAs[RemovedTaskInstance](j.held.EngineMove(ctx, removeCall(opRemove, j.held.EngineCall(c))))
 }
 
 // DeferredTaskInstance is the handle of a TaskInstance that is deferred. A
 // trigger waits for it; it holds no worker.
 type DeferredTaskInstance struct {
-	*held
+	handle
 }
-
-func (DeferredTaskInstance) anyTaskInstance() {}
 
 // NextMethod returns next_method, which is present while the TaskInstance is
 // deferred.
@@ -387,18 +394,18 @@ func (j DeferredTaskInstance) NextMethod() string {
 
 // Resume moves the TaskInstance to scheduled. The trigger fired.
 func (j DeferredTaskInstance) Resume(ctx context.Context, c ...fsm.Call) (ScheduledTaskInstance, error) {
-	return handleAs[ScheduledTaskInstance](j.EngineMove(ctx, resumeCall(opResume, j.EngineCall(c))))
+	return handleAs[ScheduledTaskInstance](j.held.EngineMove(ctx, resumeCall(opResume, j.held.EngineCall(c))))
 }
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again. See
 // [TaskInstance.Clear] for its rules and errors.
 func (j DeferredTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
-	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
+	return handleAs[NoneTaskInstance](j.held.EngineMove(ctx, clearCall(opClear, in, j.held.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j DeferredTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
-	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
+	return handleAs[RemovedTaskInstance](j.held.EngineMove(ctx, removeCall(opRemove, j.held.EngineCall(c))))
 }
 
 // SuccessTaskInstance is the handle of a TaskInstance that is success. It is
@@ -407,12 +414,10 @@ type SuccessTaskInstance struct {
 	successFields
 }
 
-func (SuccessTaskInstance) anyTaskInstance() {}
-
 // successFields are the fields that are present while the TaskInstance is
 // success or failed.
 type successFields struct {
-	*held
+	handle
 }
 
 // EndedAt returns ended_at, which is present while the TaskInstance is success
@@ -425,12 +430,12 @@ func (j successFields) EndedAt() time.Time {
 // Clear moves the TaskInstance to none. Somebody wants it to run again. See
 // [TaskInstance.Clear] for its rules and errors.
 func (j SuccessTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
-	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
+	return handleAs[NoneTaskInstance](j.held.EngineMove(ctx, clearCall(opClear, in, j.held.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j SuccessTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
-	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
+	return handleAs[RemovedTaskInstance](j.held.EngineMove(ctx, removeCall(opRemove, j.held.EngineCall(c))))
 }
 
 // FailedTaskInstance is the handle of a TaskInstance that is failed. It has
@@ -439,68 +444,60 @@ type FailedTaskInstance struct {
 	successFields
 }
 
-func (FailedTaskInstance) anyTaskInstance() {}
-
 // Clear moves the TaskInstance to none. Somebody wants it to run again. See
 // [TaskInstance.Clear] for its rules and errors.
 func (j FailedTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
-	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
+	return handleAs[NoneTaskInstance](j.held.EngineMove(ctx, clearCall(opClear, in, j.held.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j FailedTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
-	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
+	return handleAs[RemovedTaskInstance](j.held.EngineMove(ctx, removeCall(opRemove, j.held.EngineCall(c))))
 }
 
 // SkippedTaskInstance is the handle of a TaskInstance that is skipped. It was
 // left out, by a branch or by itself.
 type SkippedTaskInstance struct {
-	*held
+	handle
 }
-
-func (SkippedTaskInstance) anyTaskInstance() {}
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again. See
 // [TaskInstance.Clear] for its rules and errors.
 func (j SkippedTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
-	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
+	return handleAs[NoneTaskInstance](j.held.EngineMove(ctx, clearCall(opClear, in, j.held.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j SkippedTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
-	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
+	return handleAs[RemovedTaskInstance](j.held.EngineMove(ctx, removeCall(opRemove, j.held.EngineCall(c))))
 }
 
 // UpstreamFailedTaskInstance is the handle of a TaskInstance that is
 // upstream_failed. Something before it failed that it needs.
 type UpstreamFailedTaskInstance struct {
-	*held
+	handle
 }
-
-func (UpstreamFailedTaskInstance) anyTaskInstance() {}
 
 // Clear moves the TaskInstance to none. Somebody wants it to run again. See
 // [TaskInstance.Clear] for its rules and errors.
 func (j UpstreamFailedTaskInstance) Clear(ctx context.Context, in ClearInput, c ...fsm.Call) (NoneTaskInstance, error) {
-	return handleAs[NoneTaskInstance](j.EngineMove(ctx, clearCall(opClear, in, j.EngineCall(c))))
+	return handleAs[NoneTaskInstance](j.held.EngineMove(ctx, clearCall(opClear, in, j.held.EngineCall(c))))
 }
 
 // Remove moves the TaskInstance to removed. The task is gone from the DAG.
 func (j UpstreamFailedTaskInstance) Remove(ctx context.Context, c ...fsm.Call) (RemovedTaskInstance, error) {
-	return handleAs[RemovedTaskInstance](j.EngineMove(ctx, removeCall(opRemove, j.EngineCall(c))))
+	return handleAs[RemovedTaskInstance](j.held.EngineMove(ctx, removeCall(opRemove, j.held.EngineCall(c))))
 }
 
 // RemovedTaskInstance is the handle of a TaskInstance that is removed. It is no
 // longer part of the DAG.
 type RemovedTaskInstance struct {
-	*held
+	handle
 }
-
-func (RemovedTaskInstance) anyTaskInstance() {}
 
 // Restore moves the TaskInstance to none. The task is in the DAG again.
 func (j RemovedTaskInstance) Restore(ctx context.Context, c ...fsm.Call) (NoneTaskInstance, error) {
-	return handleAs[NoneTaskInstance](j.EngineMove(ctx, restoreCall(opRestore, j.EngineCall(c))))
+	return handleAs[NoneTaskInstance](j.held.EngineMove(ctx, restoreCall(opRestore, j.held.EngineCall(c))))
 }
 
 // AfterFail is the result of Fail: UpForRetryTaskInstance or
@@ -557,7 +554,7 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[TaskIns
 		Lease: 5 * time.Minute,
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, QueuedTaskInstance{h}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, QueuedTaskInstance{handle{h}}) }
 	}
 	if c.Failed != nil {
 		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }

@@ -95,7 +95,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{h}
+						j := PendingJob{handle{h}}
 						next, err := j.Start(ctx)
 						if err != nil {
 							return out, end, err
@@ -109,11 +109,11 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StatePending:
-						j := PendingJob{h}
+						j := PendingJob{handle{h}}
 						err = j.Reschedule(ctx, testRescheduleInput(c))
 						return j.Outcome(), "pending", err
 					case StateFailed:
-						j := FailedJob{h}
+						j := FailedJob{handle{h}}
 						next, err := j.Reschedule(ctx, testRescheduleInput(c))
 						if err != nil {
 							return out, end, err
@@ -127,7 +127,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{h}
+						j := RunningJob{handle{h}}
 						err = j.Progress(ctx)
 						return j.Outcome(), "running", err
 					}
@@ -138,7 +138,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{h}
+						j := RunningJob{handle{h}}
 						next, err := j.Succeed(ctx)
 						if err != nil {
 							return out, end, err
@@ -152,7 +152,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{h}
+						j := RunningJob{handle{h}}
 						next, err := j.Fail(ctx)
 						if err != nil {
 							return out, end, err
@@ -166,7 +166,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateFailed:
-						j := FailedJob{h}
+						j := FailedJob{handle{h}}
 						next, err := j.Quarantine(ctx)
 						if err != nil {
 							return out, end, err

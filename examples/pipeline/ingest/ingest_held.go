@@ -83,19 +83,42 @@ type AnyJob interface {
 // held is a Job in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Job]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Job as the handle last saw it.
+func (j handle) Record() Job {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyJob() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyJob {
 	switch h.Record().State {
 	case StatePending:
-		return PendingJob{h}
+		return PendingJob{handle{h}}
 	case StateRunning:
-		return RunningJob{h}
+		return RunningJob{handle{h}}
 	case StateSucceeded:
-		return SucceededJob{h}
+		return SucceededJob{handle{h}}
 	case StateFailed:
-		return FailedJob{h}
+		return FailedJob{handle{h}}
 	case StateQuarantined:
-		return QuarantinedJob{h}
+		return QuarantinedJob{handle{h}}
 	}
 	return nil
 }
@@ -112,30 +135,26 @@ func handleAs[T any](h *held, err error) (T, error) {
 
 // PendingJob is the handle of a Job that is pending. The job awaits execution.
 type PendingJob struct {
-	*held
+	handle
 }
-
-func (PendingJob) anyJob() {}
 
 // Start moves the Job to running. It begins an execution; a call for a running
 // job is recorded and is no new attempt. It returns ErrNotDue unless run_after
 // <= now.
 func (j PendingJob) Start(ctx context.Context, c ...fsm.Call) (RunningJob, error) {
-	return handleAs[RunningJob](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
+	return handleAs[RunningJob](j.held.EngineMove(ctx, startCall(opStart, j.held.EngineCall(c))))
 }
 
 // Reschedule keeps the Job pending; the handle holds the new revision. It puts
 // the job (back) into the queue, due at run_after.
 func (j PendingJob) Reschedule(ctx context.Context, in RescheduleInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, rescheduleCall(opReschedule, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, rescheduleCall(opReschedule, in, j.held.EngineCall(c)))
 }
 
 // RunningJob is the handle of a Job that is running. The job is executing.
 type RunningJob struct {
-	*held
+	handle
 }
-
-func (RunningJob) anyJob() {}
 
 // StallsAt returns stalls_at, which is present while the Job is running.
 func (j RunningJob) StallsAt() time.Time {
@@ -146,53 +165,47 @@ func (j RunningJob) StallsAt() time.Time {
 // Progress keeps the Job running; the handle holds the new revision. The worker
 // is alive; sets stalls_at forward, so that a long job does not look stalled.
 func (j RunningJob) Progress(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, progressCall(opProgress, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, progressCall(opProgress, j.held.EngineCall(c)))
 }
 
 // Succeed moves the Job to succeeded. The execution succeeded.
 func (j RunningJob) Succeed(ctx context.Context, c ...fsm.Call) (SucceededJob, error) {
-	return handleAs[SucceededJob](j.EngineMove(ctx, succeedCall(opSucceed, j.EngineCall(c))))
+	return handleAs[SucceededJob](j.held.EngineMove(ctx, succeedCall(opSucceed, j.held.EngineCall(c))))
 }
 
 // Fail moves the Job to failed. The execution failed.
 func (j RunningJob) Fail(ctx context.Context, c ...fsm.Call) (FailedJob, error) {
-	return handleAs[FailedJob](j.EngineMove(ctx, failCall(opFail, j.EngineCall(c))))
+	return handleAs[FailedJob](j.held.EngineMove(ctx, failCall(opFail, j.held.EngineCall(c))))
 }
 
 // SucceededJob is the handle of a Job that is succeeded. The job completed
 // successfully.
 type SucceededJob struct {
-	*held
+	handle
 }
-
-func (SucceededJob) anyJob() {}
 
 // FailedJob is the handle of a Job that is failed. The job failed and may be
 // retried.
 type FailedJob struct {
-	*held
+	handle
 }
-
-func (FailedJob) anyJob() {}
 
 // Reschedule moves the Job to pending. It puts the job (back) into the queue,
 // due at run_after.
 func (j FailedJob) Reschedule(ctx context.Context, in RescheduleInput, c ...fsm.Call) (PendingJob, error) {
-	return handleAs[PendingJob](j.EngineMove(ctx, rescheduleCall(opReschedule, in, j.EngineCall(c))))
+	return handleAs[PendingJob](j.held.EngineMove(ctx, rescheduleCall(opReschedule, in, j.held.EngineCall(c))))
 }
 
 // Quarantine moves the Job to quarantined. It gives a failed job up.
 func (j FailedJob) Quarantine(ctx context.Context, c ...fsm.Call) (QuarantinedJob, error) {
-	return handleAs[QuarantinedJob](j.EngineMove(ctx, quarantineCall(opQuarantine, j.EngineCall(c))))
+	return handleAs[QuarantinedJob](j.held.EngineMove(ctx, quarantineCall(opQuarantine, j.held.EngineCall(c))))
 }
 
 // QuarantinedJob is the handle of a Job that is quarantined. The job is given
 // up; only an operator leads it back.
 type QuarantinedJob struct {
-	*held
+	handle
 }
-
-func (QuarantinedJob) anyJob() {}
 
 // WorkerConfig says what a worker does with each Job that it claims.
 type WorkerConfig struct {
@@ -233,7 +246,7 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], e
 		Lease: 10 * time.Minute,
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, RunningJob{h}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, RunningJob{handle{h}}) }
 	}
 	if c.Failed != nil {
 		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }

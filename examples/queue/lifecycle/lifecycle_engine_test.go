@@ -115,14 +115,14 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateQueued:
-						j := QueuedJob{h}
+						j := QueuedJob{handle{h}}
 						next, err := j.ClaimNext(ctx, testClaimNextInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "claimed", nil
 					case StateStalled:
-						j := StalledJob{h}
+						j := StalledJob{handle{h}}
 						next, err := j.ClaimNext(ctx, testClaimNextInput(c))
 						if err != nil {
 							return out, end, err
@@ -136,7 +136,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateClaimed:
-						j := ClaimedJob{claimedFields{h}}
+						j := ClaimedJob{claimedFields{handle{h}}}
 						next, err := j.Start(ctx)
 						if err != nil {
 							return out, end, err
@@ -150,11 +150,11 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateClaimed:
-						j := ClaimedJob{claimedFields{h}}
+						j := ClaimedJob{claimedFields{handle{h}}}
 						err = j.Heartbeat(ctx, testHeartbeatInput(c))
 						return j.Outcome(), "claimed", err
 					case StateRunning:
-						j := RunningJob{claimedFields{h}}
+						j := RunningJob{claimedFields{handle{h}}}
 						err = j.Heartbeat(ctx, testHeartbeatInput(c))
 						return j.Outcome(), "running", err
 					}
@@ -165,7 +165,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{claimedFields{h}}
+						j := RunningJob{claimedFields{handle{h}}}
 						next, err := j.Complete(ctx, testCompleteInput(c))
 						if err != nil {
 							return out, end, err
@@ -179,7 +179,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateRunning:
-						j := RunningJob{claimedFields{h}}
+						j := RunningJob{claimedFields{handle{h}}}
 						next, err := j.Fail(ctx, testFailInput(c))
 						if err != nil {
 							return out, end, err
@@ -193,14 +193,14 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateClaimed:
-						j := ClaimedJob{claimedFields{h}}
+						j := ClaimedJob{claimedFields{handle{h}}}
 						next, err := j.Stall(ctx)
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "stalled", nil
 					case StateRunning:
-						j := RunningJob{claimedFields{h}}
+						j := RunningJob{claimedFields{handle{h}}}
 						next, err := j.Stall(ctx)
 						if err != nil {
 							return out, end, err
@@ -214,7 +214,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateStalled:
-						j := StalledJob{h}
+						j := StalledJob{handle{h}}
 						next, err := j.RequeueStalled(ctx)
 						if err != nil {
 							return out, end, err

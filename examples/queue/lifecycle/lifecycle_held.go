@@ -83,21 +83,44 @@ type AnyJob interface {
 // held is a Job in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Job]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Job as the handle last saw it.
+func (j handle) Record() Job {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyJob() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyJob {
 	switch h.Record().State {
 	case StateQueued:
-		return QueuedJob{h}
+		return QueuedJob{handle{h}}
 	case StateClaimed:
-		return ClaimedJob{claimedFields{h}}
+		return ClaimedJob{claimedFields{handle{h}}}
 	case StateRunning:
-		return RunningJob{claimedFields{h}}
+		return RunningJob{claimedFields{handle{h}}}
 	case StateSucceeded:
-		return SucceededJob{h}
+		return SucceededJob{handle{h}}
 	case StateFailed:
-		return FailedJob{h}
+		return FailedJob{handle{h}}
 	case StateStalled:
-		return StalledJob{h}
+		return StalledJob{handle{h}}
 	}
 	return nil
 }
@@ -115,16 +138,14 @@ func handleAs[T any](h *held, err error) (T, error) {
 // QueuedJob is the handle of a Job that is queued. The job may be claimed;
 // nobody owns it.
 type QueuedJob struct {
-	*held
+	handle
 }
-
-func (QueuedJob) anyJob() {}
 
 // ClaimNext moves the Job to claimed. It gives a job to the worker that calls,
 // the oldest one unless the worker names one. It returns ErrLeaseInThePast
 // unless now < input.lease.
 func (j QueuedJob) ClaimNext(ctx context.Context, in ClaimNextInput, c ...fsm.Call) (ClaimedJob, error) {
-	return handleAs[ClaimedJob](j.EngineMove(ctx, claimNextCall(opClaimNext, in, j.EngineCall(c))))
+	return handleAs[ClaimedJob](j.held.EngineMove(ctx, claimNextCall(opClaimNext, in, j.held.EngineCall(c))))
 }
 
 // ClaimedJob is the handle of a Job that is claimed. One worker is responsible
@@ -133,12 +154,10 @@ type ClaimedJob struct {
 	claimedFields
 }
 
-func (ClaimedJob) anyJob() {}
-
 // claimedFields are the fields that are present while the Job is claimed or
 // running.
 type claimedFields struct {
-	*held
+	handle
 }
 
 // Owner returns owner, which is present while the Job is claimed or running.
@@ -156,7 +175,7 @@ func (j claimedFields) Lease() time.Time {
 // Start moves the Job to running. The owner begins the work. It returns
 // ErrNotOwner unless owner == actor.
 func (j ClaimedJob) Start(ctx context.Context, c ...fsm.Call) (RunningJob, error) {
-	return handleAs[RunningJob](j.EngineMove(ctx, startCall(opStart, j.EngineCall(c))))
+	return handleAs[RunningJob](j.held.EngineMove(ctx, startCall(opStart, j.held.EngineCall(c))))
 }
 
 // Heartbeat keeps the Job claimed; the handle holds the new revision. The owner
@@ -164,14 +183,14 @@ func (j ClaimedJob) Start(ctx context.Context, c ...fsm.Call) (RunningJob, error
 // ErrLeaseInThePast unless now < input.lease and ErrLeaseShortened unless lease
 // <= input.lease.
 func (j ClaimedJob) Heartbeat(ctx context.Context, in HeartbeatInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.held.EngineCall(c)))
 }
 
 // Stall moves the Job to stalled. It takes the job away from an owner whose
 // lease has ended. The sweeper does it in time; a caller who does it is the
 // actor of the event. It returns ErrLeaseStillLive unless lease <= now.
 func (j ClaimedJob) Stall(ctx context.Context, c ...fsm.Call) (StalledJob, error) {
-	return handleAs[StalledJob](j.EngineMove(ctx, stallCall(opStall, j.EngineCall(c))))
+	return handleAs[StalledJob](j.held.EngineMove(ctx, stallCall(opStall, j.held.EngineCall(c))))
 }
 
 // RunningJob is the handle of a Job that is running. The owner has started and
@@ -180,70 +199,62 @@ type RunningJob struct {
 	claimedFields
 }
 
-func (RunningJob) anyJob() {}
-
 // Heartbeat keeps the Job running; the handle holds the new revision. The owner
 // is alive and extends its lease. It returns ErrNotOwner unless owner == actor,
 // ErrLeaseInThePast unless now < input.lease and ErrLeaseShortened unless lease
 // <= input.lease.
 func (j RunningJob) Heartbeat(ctx context.Context, in HeartbeatInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.held.EngineCall(c)))
 }
 
 // Complete moves the Job to succeeded. The owner hands in the result. It
 // returns ErrNotOwner unless owner == actor.
 func (j RunningJob) Complete(ctx context.Context, in CompleteInput, c ...fsm.Call) (SucceededJob, error) {
-	return handleAs[SucceededJob](j.EngineMove(ctx, completeCall(opComplete, in, j.EngineCall(c))))
+	return handleAs[SucceededJob](j.held.EngineMove(ctx, completeCall(opComplete, in, j.held.EngineCall(c))))
 }
 
 // Fail moves the Job to failed. The owner reports that the work failed. It
 // returns ErrNotOwner unless owner == actor.
 func (j RunningJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (FailedJob, error) {
-	return handleAs[FailedJob](j.EngineMove(ctx, failCall(opFail, in, j.EngineCall(c))))
+	return handleAs[FailedJob](j.held.EngineMove(ctx, failCall(opFail, in, j.held.EngineCall(c))))
 }
 
 // Stall moves the Job to stalled. It takes the job away from an owner whose
 // lease has ended. The sweeper does it in time; a caller who does it is the
 // actor of the event. It returns ErrLeaseStillLive unless lease <= now.
 func (j RunningJob) Stall(ctx context.Context, c ...fsm.Call) (StalledJob, error) {
-	return handleAs[StalledJob](j.EngineMove(ctx, stallCall(opStall, j.EngineCall(c))))
+	return handleAs[StalledJob](j.held.EngineMove(ctx, stallCall(opStall, j.held.EngineCall(c))))
 }
 
 // SucceededJob is the handle of a Job that is succeeded. The job has its
 // result.
 type SucceededJob struct {
-	*held
+	handle
 }
-
-func (SucceededJob) anyJob() {}
 
 // FailedJob is the handle of a Job that is failed. The job has ended with an
 // error.
 type FailedJob struct {
-	*held
+	handle
 }
-
-func (FailedJob) anyJob() {}
 
 // StalledJob is the handle of a Job that is stalled. The previous owner is no
 // longer trusted; the job waits for another one.
 type StalledJob struct {
-	*held
+	handle
 }
-
-func (StalledJob) anyJob() {}
 
 // ClaimNext moves the Job to claimed. It gives a job to the worker that calls,
 // the oldest one unless the worker names one. It returns ErrLeaseInThePast
 // unless now < input.lease.
 func (j StalledJob) ClaimNext(ctx context.Context, in ClaimNextInput, c ...fsm.Call) (ClaimedJob, error) {
-	return handleAs[ClaimedJob](j.EngineMove(ctx, claimNextCall(opClaimNext, in, j.EngineCall(c))))
+	return handleAs[ClaimedJob](j.held.EngineMove(ctx, claimNextCall(opClaimNext, in, j.held.EngineCall(c))))
 }
 
 // RequeueStalled moves the Job to queued. It puts a stalled job back into the
 // queue. Any caller may do so, and is the actor of the event.
 func (j StalledJob) RequeueStalled(ctx context.Context, c ...fsm.Call) (QueuedJob, error) {
-	return handleAs[QueuedJob](j.EngineMove(ctx, requeueStalledCall(opRequeueStalled, j.EngineCall(c))))
+	return handleAs[QueuedJob](j.held.EngineMove(ctx, requeueStalledCall(opRequeueStalled, j.held.EngineCall(c))))
 }
 
 // WorkerConfig says what a worker does with each Job that it claims.
@@ -281,7 +292,7 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], e
 		},
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, ClaimedJob{claimedFields{h}}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, ClaimedJob{claimedFields{handle{h}}}) }
 	}
 	if c.Failed != nil {
 		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }

@@ -92,23 +92,28 @@ const patience = time.Minute
 // built measures what `go build` and the generated test of a large machine take.
 func built(ctx context.Context, l *lab, r *report, root, tool string) error {
 	var builds, tests []figure
-	list := []struct{ name, source string }{{"random moves, ten fields", cost.Dense(1000, 10)}, {"a ring",
-		cost.Ring(1000)}}
+	dense, all := cost.Dense(1000, 10), "durable,handles"
+	list := []struct{ name, source, layers string }{{"random moves, ten fields", dense, all}, {"the same without handles",
+		dense, "durable"}, {"a ring", cost.Ring(1000), all}}
 	if l.short {
-		list = list[:1]
+		list = list[:2]
 	}
 	for _, m := range list {
 		mod := filepath.Join(l.dir, fmt.Sprint("mod", len(builds)))
 		if err := cost.Module(mod, root, m.source); err != nil {
 			return err
 		}
-		for i, command := range [][]string{
-			{tool, "gen", "-q", "-o", "big", "big.yaml"},
+		commands := [][]string{
+			{tool, "gen", "-q", "--layers", m.layers, "-o", "big", "big.yaml"},
 			{"go", "test", "-run=^$", "github.com/fsmgen/fsmgen/runtime/fsmtest"}, // what is imported is compiled
 			{"go", "build", "./big"},
 			{"go", "test", "-c", "-o", "big.test", "./big"},
 			{filepath.Join(mod, "big.test"), "-test.timeout=" + patience.String()},
-		} {
+		}
+		if m.layers != all { // its test is that of the one before
+			commands = commands[:3]
+		}
+		for i, command := range commands {
 			d, err := spent(ctx, mod, command[0], command[1:]...)
 			name := m.name
 			if i == 4 && err != nil && strings.Contains(err.Error(), "panic: test timed out") {

@@ -61,17 +61,40 @@ type AnyClaim interface {
 // held is a Claim in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Claim]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Claim as the handle last saw it.
+func (j handle) Record() Claim {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyClaim() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyClaim {
 	switch h.Record().State {
 	case StateSmall:
-		return SmallClaim{h}
+		return SmallClaim{handle{h}}
 	case StateLarge:
-		return LargeClaim{h}
+		return LargeClaim{handle{h}}
 	case StatePaid:
-		return PaidClaim{h}
+		return PaidClaim{handle{h}}
 	case StateParked:
-		return ParkedClaim{h}
+		return ParkedClaim{handle{h}}
 	}
 	return nil
 }
@@ -88,59 +111,51 @@ func handleAs[T any](h *held, err error) (T, error) {
 
 // SmallClaim is the handle of a Claim that is small.
 type SmallClaim struct {
-	*held
+	handle
 }
-
-func (SmallClaim) anyClaim() {}
 
 // Vote moves the Claim to paid or small. See [Claim.Vote] for its rules and
 // errors.
 func (j SmallClaim) Vote(ctx context.Context, c ...fsm.Call) (AfterVote, error) {
-	return handleAs[AfterVote](j.EngineMove(ctx, voteCall(opVote, j.EngineCall(c))))
+	return handleAs[AfterVote](j.held.EngineMove(ctx, voteCall(opVote, j.held.EngineCall(c))))
 }
 
 // Ask moves the Claim to paid or parked. See [Claim.Ask] for its rules and
 // errors.
 func (j SmallClaim) Ask(ctx context.Context, in AskInput, c ...fsm.Call) (AfterAsk, error) {
-	return handleAs[AfterAsk](j.EngineMove(ctx, askCall(opAsk, in, j.EngineCall(c))))
+	return handleAs[AfterAsk](j.held.EngineMove(ctx, askCall(opAsk, in, j.held.EngineCall(c))))
 }
 
 // LargeClaim is the handle of a Claim that is large.
 type LargeClaim struct {
-	*held
+	handle
 }
-
-func (LargeClaim) anyClaim() {}
 
 // Vote moves the Claim to paid or large. See [Claim.Vote] for its rules and
 // errors.
 func (j LargeClaim) Vote(ctx context.Context, c ...fsm.Call) (AfterVote, error) {
-	return handleAs[AfterVote](j.EngineMove(ctx, voteCall(opVote, j.EngineCall(c))))
+	return handleAs[AfterVote](j.held.EngineMove(ctx, voteCall(opVote, j.held.EngineCall(c))))
 }
 
 // Ask moves the Claim to paid or parked. See [Claim.Ask] for its rules and
 // errors.
 func (j LargeClaim) Ask(ctx context.Context, in AskInput, c ...fsm.Call) (AfterAsk, error) {
-	return handleAs[AfterAsk](j.EngineMove(ctx, askCall(opAsk, in, j.EngineCall(c))))
+	return handleAs[AfterAsk](j.held.EngineMove(ctx, askCall(opAsk, in, j.held.EngineCall(c))))
 }
 
 // PaidClaim is the handle of a Claim that is paid.
 type PaidClaim struct {
-	*held
+	handle
 }
-
-func (PaidClaim) anyClaim() {}
 
 // ParkedClaim is the handle of a Claim that is parked.
 type ParkedClaim struct {
-	*held
+	handle
 }
-
-func (ParkedClaim) anyClaim() {}
 
 // Unpark moves the Claim to small.
 func (j ParkedClaim) Unpark(ctx context.Context, c ...fsm.Call) (SmallClaim, error) {
-	return handleAs[SmallClaim](j.EngineMove(ctx, unparkCall(opUnpark, j.EngineCall(c))))
+	return handleAs[SmallClaim](j.held.EngineMove(ctx, unparkCall(opUnpark, j.held.EngineCall(c))))
 }
 
 // AfterVote is the result of Vote: SmallClaim, LargeClaim or PaidClaim. Its

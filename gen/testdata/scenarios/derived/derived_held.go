@@ -62,15 +62,38 @@ type AnyPart interface {
 // held is a Part in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Part]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Part as the handle last saw it.
+func (j handle) Record() Part {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyPart() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyPart {
 	switch h.Record().State {
 	case StateWaiting:
-		return WaitingPart{h}
+		return WaitingPart{handle{h}}
 	case StateGood:
-		return GoodPart{h}
+		return GoodPart{handle{h}}
 	case StateBad:
-		return BadPart{h}
+		return BadPart{handle{h}}
 	}
 	return nil
 }
@@ -87,23 +110,19 @@ func handleAs[T any](h *held, err error) (T, error) {
 
 // WaitingPart is the handle of a Part that is waiting.
 type WaitingPart struct {
-	*held
+	handle
 }
-
-func (WaitingPart) anyPart() {}
 
 // Inspect moves the Part to good or bad. See [Part.Inspect] for its rules and
 // errors.
 func (j WaitingPart) Inspect(ctx context.Context, in InspectInput, c ...fsm.Call) (AfterInspect, error) {
-	return handleAs[AfterInspect](j.EngineMove(ctx, inspectCall(opInspect, in, j.EngineCall(c))))
+	return handleAs[AfterInspect](j.held.EngineMove(ctx, inspectCall(opInspect, in, j.held.EngineCall(c))))
 }
 
 // GoodPart is the handle of a Part that is good.
 type GoodPart struct {
-	*held
+	handle
 }
-
-func (GoodPart) anyPart() {}
 
 // CheckedAt returns checked_at, which is present while the Part is good.
 func (j GoodPart) CheckedAt() time.Time {
@@ -113,15 +132,13 @@ func (j GoodPart) CheckedAt() time.Time {
 
 // Reinspect moves the Part to waiting.
 func (j GoodPart) Reinspect(ctx context.Context, c ...fsm.Call) (WaitingPart, error) {
-	return handleAs[WaitingPart](j.EngineMove(ctx, reinspectCall(opReinspect, j.EngineCall(c))))
+	return handleAs[WaitingPart](j.held.EngineMove(ctx, reinspectCall(opReinspect, j.held.EngineCall(c))))
 }
 
 // BadPart is the handle of a Part that is bad.
 type BadPart struct {
-	*held
+	handle
 }
-
-func (BadPart) anyPart() {}
 
 // AfterInspect is the result of Inspect: GoodPart or BadPart.
 //

@@ -61,15 +61,38 @@ type AnyThing interface {
 // held is a Thing in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Thing]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Thing as the handle last saw it.
+func (j handle) Record() Thing {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyThing() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyThing {
 	switch h.Record().State {
 	case StateMade:
-		return MadeThing{h}
+		return MadeThing{handle{h}}
 	case StateSettled:
-		return SettledThing{h}
+		return SettledThing{handle{h}}
 	case StateDone:
-		return DoneThing{h}
+		return DoneThing{handle{h}}
 	}
 	return nil
 }
@@ -86,43 +109,39 @@ func handleAs[T any](h *held, err error) (T, error) {
 
 // MadeThing is the handle of a Thing that is made.
 type MadeThing struct {
-	*held
+	handle
 }
-
-func (MadeThing) anyThing() {}
 
 // Swap keeps the Thing made; the handle holds the new revision.
 func (j MadeThing) Swap(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, swapCall(opSwap, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, swapCall(opSwap, j.held.EngineCall(c)))
 }
 
 // Keep keeps the Thing made; the handle holds the new revision.
 func (j MadeThing) Keep(ctx context.Context, in KeepInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, keepCall(opKeep, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, keepCall(opKeep, in, j.held.EngineCall(c)))
 }
 
 // Hold keeps the Thing made; the handle holds the new revision.
 func (j MadeThing) Hold(ctx context.Context, in HoldInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, holdCall(opHold, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, holdCall(opHold, in, j.held.EngineCall(c)))
 }
 
 // Copy keeps the Thing made; the handle holds the new revision.
 func (j MadeThing) Copy(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, copyCall(opCopy, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, copyCall(opCopy, j.held.EngineCall(c)))
 }
 
 // Try moves the Thing to done or made. See [Thing.Try] for its rules and
 // errors.
 func (j MadeThing) Try(ctx context.Context, in TryInput, c ...fsm.Call) (AfterTry, error) {
-	return handleAs[AfterTry](j.EngineMove(ctx, tryCall(opTry, in, j.EngineCall(c))))
+	return handleAs[AfterTry](j.held.EngineMove(ctx, tryCall(opTry, in, j.held.EngineCall(c))))
 }
 
 // SettledThing is the handle of a Thing that is settled.
 type SettledThing struct {
-	*held
+	handle
 }
-
-func (SettledThing) anyThing() {}
 
 // Owner returns owner, which is present while the Thing is settled.
 func (j SettledThing) Owner() string {
@@ -132,25 +151,23 @@ func (j SettledThing) Owner() string {
 
 // Keep keeps the Thing settled; the handle holds the new revision.
 func (j SettledThing) Keep(ctx context.Context, in KeepInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, keepCall(opKeep, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, keepCall(opKeep, in, j.held.EngineCall(c)))
 }
 
 // Unset moves the Thing to made.
 func (j SettledThing) Unset(ctx context.Context, in UnsetInput, c ...fsm.Call) (MadeThing, error) {
-	return handleAs[MadeThing](j.EngineMove(ctx, unsetCall(opUnset, in, j.EngineCall(c))))
+	return handleAs[MadeThing](j.held.EngineMove(ctx, unsetCall(opUnset, in, j.held.EngineCall(c))))
 }
 
 // Finish moves the Thing to done.
 func (j SettledThing) Finish(ctx context.Context, c ...fsm.Call) (DoneThing, error) {
-	return handleAs[DoneThing](j.EngineMove(ctx, finishCall(opFinish, j.EngineCall(c))))
+	return handleAs[DoneThing](j.held.EngineMove(ctx, finishCall(opFinish, j.held.EngineCall(c))))
 }
 
 // DoneThing is the handle of a Thing that is done.
 type DoneThing struct {
-	*held
+	handle
 }
-
-func (DoneThing) anyThing() {}
 
 // AfterTry is the result of Try: MadeThing or DoneThing.
 //

@@ -102,15 +102,38 @@ type AnySlot interface {
 // held is a Slot in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Slot]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Slot as the handle last saw it.
+func (j handle) Record() Slot {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anySlot() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnySlot {
 	switch h.Record().State {
 	case StateFree:
-		return FreeSlot{h}
+		return FreeSlot{handle{h}}
 	case StateHeld:
-		return HeldSlot{h}
+		return HeldSlot{handle{h}}
 	case StateGone:
-		return GoneSlot{h}
+		return GoneSlot{handle{h}}
 	}
 	return nil
 }
@@ -127,10 +150,8 @@ func handleAs[T any](h *held, err error) (T, error) {
 
 // FreeSlot is the handle of a Slot that is free.
 type FreeSlot struct {
-	*held
+	handle
 }
-
-func (FreeSlot) anySlot() {}
 
 // Take moves the Slot to held. It returns ErrRoomTaken unless no other record
 // with the same room is held, ErrTooMany unless fewer than 3 other records with
@@ -138,15 +159,13 @@ func (FreeSlot) anySlot() {}
 // other records with the same holder are held and ErrHoldsAnother if another
 // record in held has the same holder.
 func (j FreeSlot) Take(ctx context.Context, in TakeInput, c ...fsm.Call) (HeldSlot, error) {
-	return handleAs[HeldSlot](j.EngineMove(ctx, takeCall(opTake, in, j.EngineCall(c))))
+	return handleAs[HeldSlot](j.held.EngineMove(ctx, takeCall(opTake, in, j.held.EngineCall(c))))
 }
 
 // HeldSlot is the handle of a Slot that is held.
 type HeldSlot struct {
-	*held
+	handle
 }
-
-func (HeldSlot) anySlot() {}
 
 // Holder returns holder, which is present while the Slot is held.
 func (j HeldSlot) Holder() string {
@@ -157,22 +176,20 @@ func (j HeldSlot) Holder() string {
 // Release moves the Slot to free. It returns ErrNotHolder unless holder ==
 // actor.
 func (j HeldSlot) Release(ctx context.Context, c ...fsm.Call) (FreeSlot, error) {
-	return handleAs[FreeSlot](j.EngineMove(ctx, releaseCall(opRelease, j.EngineCall(c))))
+	return handleAs[FreeSlot](j.held.EngineMove(ctx, releaseCall(opRelease, j.held.EngineCall(c))))
 }
 
 // HandOver keeps the Slot held; the handle holds the new revision. It returns
 // ErrNotHolder unless holder == actor, ErrRoomTaken unless rank >= 0 and
 // ErrHoldsAnother if another record in held has the same holder.
 func (j HeldSlot) HandOver(ctx context.Context, in HandOverInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, handOverCall(opHandOver, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, handOverCall(opHandOver, in, j.held.EngineCall(c)))
 }
 
 // GoneSlot is the handle of a Slot that is gone.
 type GoneSlot struct {
-	*held
+	handle
 }
-
-func (GoneSlot) anySlot() {}
 
 // WorkerConfig says what a worker does with each Slot that it claims.
 type WorkerConfig struct {
@@ -211,7 +228,7 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Slot], 
 		},
 	}
 	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, HeldSlot{h}) }
+		do.Work = func(ctx context.Context, h *held) error { return c.Work(ctx, HeldSlot{handle{h}}) }
 	}
 	if c.Failed != nil {
 		do.Failed = func(ctx context.Context, h *held, cause error) error { return c.Failed(ctx, handleOf(h), cause) }

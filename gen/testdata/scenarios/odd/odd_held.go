@@ -61,15 +61,38 @@ type AnyOdd interface {
 // held is an Odd in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Odd]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Odd as the handle last saw it.
+func (j handle) Record() Odd {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyOdd() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyOdd {
 	switch h.Record().State {
 	case StateNew:
-		return NewOdd{h}
+		return NewOdd{handle{h}}
 	case StateCase:
-		return CaseOdd{h}
+		return CaseOdd{handle{h}}
 	case StateFsm:
-		return FsmOdd{h}
+		return FsmOdd{handle{h}}
 	}
 	return nil
 }
@@ -86,43 +109,37 @@ func handleAs[T any](h *held, err error) (T, error) {
 
 // NewOdd is the handle of an Odd that is new. %d %s %!v(MISSING).
 type NewOdd struct {
-	*held
+	handle
 }
-
-func (NewOdd) anyOdd() {}
 
 // Go moves the Odd to case. It returns ErrError unless type == input.string and
 // func < 9, ErrSwitch unless no other record with the same type and nil is case
 // and ErrError unless input.string in req.
 func (j NewOdd) Go(ctx context.Context, in GoInput, c ...fsm.Call) (CaseOdd, error) {
-	return handleAs[CaseOdd](j.EngineMove(ctx, goCall(opGo, in, j.EngineCall(c))))
+	return handleAs[CaseOdd](j.held.EngineMove(ctx, goCall(opGo, in, j.held.EngineCall(c))))
 }
 
 // CaseOdd is the handle of an Odd that is case. `raw` "quoted" \ é 世界 */.
 type CaseOdd struct {
-	*held
+	handle
 }
-
-func (CaseOdd) anyOdd() {}
 
 // Go keeps the Odd case; the handle holds the new revision. It returns ErrError
 // unless type == input.string and func < 9, ErrSwitch unless no other record
 // with the same type and nil is case and ErrError unless input.string in req.
 func (j CaseOdd) Go(ctx context.Context, in GoInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, goCall(opGo, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, goCall(opGo, in, j.held.EngineCall(c)))
 }
 
 // Range moves the Odd to fsm or case. See [Odd.Range] for its rules and errors.
 func (j CaseOdd) Range(ctx context.Context, in RangeInput, c ...fsm.Call) (AfterRange, error) {
-	return handleAs[AfterRange](j.EngineMove(ctx, rangeCall(opRange, in, j.EngineCall(c))))
+	return handleAs[AfterRange](j.held.EngineMove(ctx, rangeCall(opRange, in, j.held.EngineCall(c))))
 }
 
 // FsmOdd is the handle of an Odd that is fsm.
 type FsmOdd struct {
-	*held
+	handle
 }
-
-func (FsmOdd) anyOdd() {}
 
 // AfterRange is the result of Range: CaseOdd or FsmOdd.
 //

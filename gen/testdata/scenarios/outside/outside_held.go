@@ -62,19 +62,42 @@ type AnyOrder interface {
 // held is an Order in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Order]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Order as the handle last saw it.
+func (j handle) Record() Order {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyOrder() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyOrder {
 	switch h.Record().State {
 	case StatePlaced:
-		return PlacedOrder{h}
+		return PlacedOrder{handle{h}}
 	case StateCharging:
-		return ChargingOrder{h}
+		return ChargingOrder{handle{h}}
 	case StateCharged:
-		return ChargedOrder{h}
+		return ChargedOrder{handle{h}}
 	case StateShipped:
-		return ShippedOrder{h}
+		return ShippedOrder{handle{h}}
 	case StateFailed:
-		return FailedOrder{h}
+		return FailedOrder{handle{h}}
 	}
 	return nil
 }
@@ -91,45 +114,35 @@ func handleAs[T any](h *held, err error) (T, error) {
 
 // PlacedOrder is the handle of an Order that is placed.
 type PlacedOrder struct {
-	*held
+	handle
 }
-
-func (PlacedOrder) anyOrder() {}
 
 // Charge moves the Order to charging.
 func (j PlacedOrder) Charge(ctx context.Context, c ...fsm.Call) (ChargingOrder, error) {
-	return handleAs[ChargingOrder](j.EngineMove(ctx, chargeCall(opCharge, j.EngineCall(c))))
+	return handleAs[ChargingOrder](j.held.EngineMove(ctx, chargeCall(opCharge, j.held.EngineCall(c))))
 }
 
 // ChargingOrder is the handle of an Order that is charging.
 type ChargingOrder struct {
-	*held
+	handle
 }
-
-func (ChargingOrder) anyOrder() {}
 
 // ChargedOrder is the handle of an Order that is charged.
 type ChargedOrder struct {
-	*held
+	handle
 }
-
-func (ChargedOrder) anyOrder() {}
 
 // Ship moves the Order to shipped.
 func (j ChargedOrder) Ship(ctx context.Context, c ...fsm.Call) (ShippedOrder, error) {
-	return handleAs[ShippedOrder](j.EngineMove(ctx, shipCall(opShip, j.EngineCall(c))))
+	return handleAs[ShippedOrder](j.held.EngineMove(ctx, shipCall(opShip, j.held.EngineCall(c))))
 }
 
 // ShippedOrder is the handle of an Order that is shipped.
 type ShippedOrder struct {
-	*held
+	handle
 }
-
-func (ShippedOrder) anyOrder() {}
 
 // FailedOrder is the handle of an Order that is failed.
 type FailedOrder struct {
-	*held
+	handle
 }
-
-func (FailedOrder) anyOrder() {}

@@ -61,15 +61,38 @@ type AnyLine interface {
 // held is a Line in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Line]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Line as the handle last saw it.
+func (j handle) Record() Line {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyLine() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyLine {
 	switch h.Record().State {
 	case StateIdle:
-		return IdleLine{h}
+		return IdleLine{handle{h}}
 	case StateBusy:
-		return BusyLine{h}
+		return BusyLine{handle{h}}
 	case StateEnded:
-		return EndedLine{h}
+		return EndedLine{handle{h}}
 	}
 	return nil
 }
@@ -86,51 +109,45 @@ func handleAs[T any](h *held, err error) (T, error) {
 
 // IdleLine is the handle of a Line that is idle.
 type IdleLine struct {
-	*held
+	handle
 }
-
-func (IdleLine) anyLine() {}
 
 // Receive moves the Line to ended or idle. See [Line.Receive] for its rules and
 // errors.
 func (j IdleLine) Receive(ctx context.Context, in ReceiveInput, c ...fsm.Call) (AfterReceive, error) {
-	return handleAs[AfterReceive](j.EngineMove(ctx, receiveCall(opReceive, in, j.EngineCall(c))))
+	return handleAs[AfterReceive](j.held.EngineMove(ctx, receiveCall(opReceive, in, j.held.EngineCall(c))))
 }
 
 // BusyLine is the handle of a Line that is busy.
 type BusyLine struct {
-	*held
+	handle
 }
-
-func (BusyLine) anyLine() {}
 
 // Settle moves the Line to idle. See [Line.Settle] for its rules and errors.
 func (j BusyLine) Settle(ctx context.Context, c ...fsm.Call) (IdleLine, error) {
-	return handleAs[IdleLine](j.EngineMove(ctx, settleCall(opSettle, j.EngineCall(c))))
+	return handleAs[IdleLine](j.held.EngineMove(ctx, settleCall(opSettle, j.held.EngineCall(c))))
 }
 
 // EndedLine is the handle of a Line that is ended.
 type EndedLine struct {
-	*held
+	handle
 }
-
-func (EndedLine) anyLine() {}
 
 // Receive is refused while the Line is ended. See [Line.Receive] for its rules
 // and errors.
 func (j EndedLine) Receive(ctx context.Context, in ReceiveInput, c ...fsm.Call) (AfterReceive, error) {
-	return handleAs[AfterReceive](j.EngineMove(ctx, receiveCall(opReceive, in, j.EngineCall(c))))
+	return handleAs[AfterReceive](j.held.EngineMove(ctx, receiveCall(opReceive, in, j.held.EngineCall(c))))
 }
 
 // Rise moves the Line to busy. See [Line.Rise] for its rules and errors.
 func (j EndedLine) Rise(ctx context.Context, c ...fsm.Call) (BusyLine, error) {
-	return handleAs[BusyLine](j.EngineMove(ctx, riseCall(opRise, j.EngineCall(c))))
+	return handleAs[BusyLine](j.held.EngineMove(ctx, riseCall(opRise, j.held.EngineCall(c))))
 }
 
 // Settle keeps the Line ended; the handle holds the new revision. See
 // [Line.Settle] for its rules and errors.
 func (j EndedLine) Settle(ctx context.Context, c ...fsm.Call) error {
-	return j.EngineStay(ctx, settleCall(opSettle, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, settleCall(opSettle, j.held.EngineCall(c)))
 }
 
 // AfterReceive is the result of Receive: IdleLine or EndedLine.

@@ -62,15 +62,38 @@ type AnyTicket interface {
 // held is a Ticket in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Ticket]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Ticket as the handle last saw it.
+func (j handle) Record() Ticket {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyTicket() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyTicket {
 	switch h.Record().State {
 	case StateOpen:
-		return OpenTicket{h}
+		return OpenTicket{handle{h}}
 	case StateClosed:
-		return ClosedTicket{h}
+		return ClosedTicket{handle{h}}
 	case StateMerged:
-		return MergedTicket{h}
+		return MergedTicket{handle{h}}
 	}
 	return nil
 }
@@ -87,45 +110,41 @@ func handleAs[T any](h *held, err error) (T, error) {
 
 // OpenTicket is the handle of a Ticket that is open.
 type OpenTicket struct {
-	*held
+	handle
 }
-
-func (OpenTicket) anyTicket() {}
 
 // Rank keeps the Ticket open; the handle holds the new revision.
 func (j OpenTicket) Rank(ctx context.Context, in RankInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, rankCall(opRank, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, rankCall(opRank, in, j.held.EngineCall(c)))
 }
 
 // Judge keeps the Ticket open; the handle holds the new revision. It returns
 // ErrNotJudged unless verdict is present and ErrSameVerdict unless
 // input.verdict != verdict.
 func (j OpenTicket) Judge(ctx context.Context, in JudgeInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, judgeCall(opJudge, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, judgeCall(opJudge, in, j.held.EngineCall(c)))
 }
 
 // Guess keeps the Ticket open; the handle holds the new revision.
 func (j OpenTicket) Guess(ctx context.Context, in GuessInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, guessCall(opGuess, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, guessCall(opGuess, in, j.held.EngineCall(c)))
 }
 
 // Close moves the Ticket to closed. It returns ErrNotUrgent unless priority ==
 // high and input.mood != calm.
 func (j OpenTicket) Close(ctx context.Context, in CloseInput, c ...fsm.Call) (ClosedTicket, error) {
-	return handleAs[ClosedTicket](j.EngineMove(ctx, closeCall(opClose, in, j.EngineCall(c))))
+	return handleAs[ClosedTicket](j.held.EngineMove(ctx, closeCall(opClose, in, j.held.EngineCall(c))))
 }
 
 // Merge moves the Ticket to merged.
 func (j OpenTicket) Merge(ctx context.Context, c ...fsm.Call) (MergedTicket, error) {
-	return handleAs[MergedTicket](j.EngineMove(ctx, mergeCall(opMerge, j.EngineCall(c))))
+	return handleAs[MergedTicket](j.held.EngineMove(ctx, mergeCall(opMerge, j.held.EngineCall(c))))
 }
 
 // ClosedTicket is the handle of a Ticket that is closed.
 type ClosedTicket struct {
-	*held
+	handle
 }
-
-func (ClosedTicket) anyTicket() {}
 
 // Verdict returns verdict, which is present while the Ticket is closed.
 func (j ClosedTicket) Verdict() Verdict {
@@ -135,17 +154,15 @@ func (j ClosedTicket) Verdict() Verdict {
 
 // Merge moves the Ticket to merged.
 func (j ClosedTicket) Merge(ctx context.Context, c ...fsm.Call) (MergedTicket, error) {
-	return handleAs[MergedTicket](j.EngineMove(ctx, mergeCall(opMerge, j.EngineCall(c))))
+	return handleAs[MergedTicket](j.held.EngineMove(ctx, mergeCall(opMerge, j.held.EngineCall(c))))
 }
 
 // Reopen moves the Ticket to open.
 func (j ClosedTicket) Reopen(ctx context.Context, c ...fsm.Call) (OpenTicket, error) {
-	return handleAs[OpenTicket](j.EngineMove(ctx, reopenCall(opReopen, j.EngineCall(c))))
+	return handleAs[OpenTicket](j.held.EngineMove(ctx, reopenCall(opReopen, j.held.EngineCall(c))))
 }
 
 // MergedTicket is the handle of a Ticket that is merged.
 type MergedTicket struct {
-	*held
+	handle
 }
-
-func (MergedTicket) anyTicket() {}

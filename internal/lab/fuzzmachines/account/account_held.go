@@ -62,15 +62,38 @@ type AnyAccount interface {
 // held is an Account in the hands of one actor, as the engine knows it.
 type held = fsm.Held[Account]
 
+// handle is what the handles of all states have.
+type handle struct {
+	held *held
+}
+
+// Record returns the Account as the handle last saw it.
+func (j handle) Record() Account {
+	return j.held.Record()
+}
+
+// Outcome returns the outcome of the handle's last call, or of the call that
+// made the handle.
+func (j handle) Outcome() Outcome {
+	return j.held.Outcome()
+}
+
+// Ref returns id and revision: a handle is the target of an operation.
+func (j handle) Ref() fsm.Ref {
+	return j.held.Ref()
+}
+
+func (handle) anyAccount() {}
+
 // handleOf returns a handle in the type of its state; nil where it is in none.
 func handleOf(h *held) AnyAccount {
 	switch h.Record().State {
 	case StateOpened:
-		return OpenedAccount{h}
+		return OpenedAccount{handle{h}}
 	case StateFrozen:
-		return FrozenAccount{h}
+		return FrozenAccount{handle{h}}
 	case StateClosed:
-		return ClosedAccount{h}
+		return ClosedAccount{handle{h}}
 	}
 	return nil
 }
@@ -87,10 +110,8 @@ func handleAs[T any](h *held, err error) (T, error) {
 
 // OpenedAccount is the handle of an Account that is opened.
 type OpenedAccount struct {
-	*held
+	handle
 }
-
-func (OpenedAccount) anyAccount() {}
 
 // Credit keeps the Account opened; the handle holds the new revision. It
 // returns ErrBadAmount unless input.amount >= 1, ErrBadArithmetic unless
@@ -98,14 +119,14 @@ func (OpenedAccount) anyAccount() {}
 // ErrBadArithmeticOfAvailable unless input.available_after <=
 // input.balance_after.
 func (j OpenedAccount) Credit(ctx context.Context, in CreditInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, creditCall(opCredit, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, creditCall(opCredit, in, j.held.EngineCall(c)))
 }
 
 // Reserve keeps the Account opened; the handle holds the new revision. It
 // returns ErrInsufficientFunds unless input.amount <= available and
 // ErrBadArithmeticOfHold unless input.available_after < available.
 func (j OpenedAccount) Reserve(ctx context.Context, in ReserveInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, reserveCall(opReserve, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, reserveCall(opReserve, in, j.held.EngineCall(c)))
 }
 
 // Post keeps the Account opened; the handle holds the new revision. It returns
@@ -114,21 +135,19 @@ func (j OpenedAccount) Reserve(ctx context.Context, in ReserveInput, c ...fsm.Ca
 // ErrBadArithmeticOfAvailable unless input.available_after <=
 // input.balance_after.
 func (j OpenedAccount) Post(ctx context.Context, in PostInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, postCall(opPost, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, postCall(opPost, in, j.held.EngineCall(c)))
 }
 
 // Close moves the Account to closed. It returns ErrNotEmpty unless balance == 0
 // and available == 0.
 func (j OpenedAccount) Close(ctx context.Context, c ...fsm.Call) (ClosedAccount, error) {
-	return handleAs[ClosedAccount](j.EngineMove(ctx, closeCall(opClose, j.EngineCall(c))))
+	return handleAs[ClosedAccount](j.held.EngineMove(ctx, closeCall(opClose, j.held.EngineCall(c))))
 }
 
 // FrozenAccount is the handle of an Account that is frozen.
 type FrozenAccount struct {
-	*held
+	handle
 }
-
-func (FrozenAccount) anyAccount() {}
 
 // Post keeps the Account frozen; the handle holds the new revision. It returns
 // ErrBadAmount unless input.amount >= 1, ErrBadArithmetic unless
@@ -136,12 +155,10 @@ func (FrozenAccount) anyAccount() {}
 // ErrBadArithmeticOfAvailable unless input.available_after <=
 // input.balance_after.
 func (j FrozenAccount) Post(ctx context.Context, in PostInput, c ...fsm.Call) error {
-	return j.EngineStay(ctx, postCall(opPost, in, j.EngineCall(c)))
+	return j.held.EngineStay(ctx, postCall(opPost, in, j.held.EngineCall(c)))
 }
 
 // ClosedAccount is the handle of an Account that is closed.
 type ClosedAccount struct {
-	*held
+	handle
 }
-
-func (ClosedAccount) anyAccount() {}
