@@ -190,29 +190,6 @@ func (c Case) Clone() Case {
 // Moves reports whether the call is taken and not only recorded.
 func Moves(v Verdict) bool { return v.Code == "" && !v.RecordOnly }
 
-// GoodAlone is a case of the operation that moves, on a record without others: one
-// that breaks no SHOULD, if there is one.
-func (m *Model) GoodAlone(o *Op) (Case, bool) {
-	if o.Creates {
-		all := m.ByWay(o, nil)
-		i := slices.IndexFunc(all, func(c Case) bool { return Moves(m.Decide(o, c.Row, c.Call)) })
-		if i < 0 {
-			return Case{}, false
-		}
-		return all[i], true
-	}
-	for _, fits := range []func(driver.Row) bool{m.Sound, m.MustHold} { // a guard may ask for what the state should not have
-		for _, name := range m.Allowed(o) {
-			for c := range m.Cases(o, m.StateByName[name]) {
-				if fits(c.Row) && Moves(m.Decide(o, c.Row, c.Call)) {
-					return c.Clone(), true
-				}
-			}
-		}
-	}
-	return Case{}, false
-}
-
 // MustHold reports whether a record breaks no MUST: one that does is nowhere, so what a
 // call on it comes to shows nothing about the machine. A SHOULD may be broken.
 func (m *Model) MustHold(r driver.Row) bool {

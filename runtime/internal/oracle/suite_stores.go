@@ -263,10 +263,30 @@ func (p *pass[R]) answered(x *storedCall, again bool, got fsm.Outcome[R], err er
 	d.Add("Existing", false, got.Existing)
 	d.Add("RecordOnly", p.M.Decide(x.o, x.Row, x.Call).RecordOnly, got.RecordOnly)
 	d.Add("number of events", len(events), len(got.Events))
+	if len(got.Events) > 0 && !again { // a store may write it in another form
+		d.Add("the inputs of the event", p.M.logged(x.o, x.Call), got.Events[0].Inputs.String())
+	}
 	for i, e := range got.Events[:min(len(events), len(got.Events))] {
 		d.Add("event", events[i], fmt.Sprintf("%s %s from %q to %q %s", e.Operation, e.Name, e.From, e.To, e.Guard))
 	}
 	return d.String()
+}
+
+// logged is what an event holds of the inputs of a call.
+func (m *Model) logged(o *Op, c Call) string {
+	var inputs []driver.Input
+	for _, in := range o.InputList {
+		v := c.Inputs[in.Name]
+		if v == nil {
+			v = in.Empty()
+		}
+		inputs = append(inputs, driver.Input{Name: in.Name, Kind: in.Kind, Value: v})
+	}
+	text, err := driver.InputObject(inputs)
+	if err != nil {
+		return err.Error()
+	}
+	return text.String()
 }
 
 // kept says what is wrong with the record as it is read from the store, or with its log.

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -36,4 +37,27 @@ type Suite[R any] struct {
 	Note   func(Step[R]) // where a trace is written; nil without one
 
 	DurableCount, PromptCount int
+}
+
+// GoodAlone is a case of the operation that moves, on a record without others: one
+// that breaks no SHOULD, if there is one.
+func (m *Model) GoodAlone(o *oracle.Op) (oracle.Case, bool) {
+	if o.Creates {
+		all := m.ByWay(o, nil)
+		i := slices.IndexFunc(all, func(c oracle.Case) bool { return oracle.Moves(m.Decide(o, c.Row, c.Call)) })
+		if i < 0 {
+			return oracle.Case{}, false
+		}
+		return all[i], true
+	}
+	for _, fits := range []func(driver.Row) bool{m.Sound, m.MustHold} { // a guard may ask for what the state should not have
+		for _, name := range m.Allowed(o) {
+			for c := range m.Cases(o, m.StateByName[name]) {
+				if fits(c.Row) && oracle.Moves(m.Decide(o, c.Row, c.Call)) {
+					return c.Clone(), true
+				}
+			}
+		}
+	}
+	return oracle.Case{}, false
 }
