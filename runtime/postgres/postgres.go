@@ -81,7 +81,6 @@ type options struct {
 	sessions  int
 	deadline  time.Duration
 	statement time.Duration
-	idle      time.Duration
 	readOnly  bool
 	pooler    bool
 	schema    string
@@ -106,10 +105,6 @@ func WithDeadline(d time.Duration) Option {
 // for locks included. The default is five sixths of the deadline; the address may
 // set its own.
 func WithStatementTimeout(d time.Duration) Option { return func(o *options) { o.statement = d } }
-
-// WithIdleTimeout sets how long a transaction may wait for its program, such as
-// an atomic effect, until the server ends it. The default is 60 s.
-func WithIdleTimeout(d time.Duration) Option { return func(o *options) { o.idle = d } }
 
 // WithReadOnly makes a store that only reads, of sessions in which the server
 // refuses every write; a standby does as well. See sqlstore.WithReadOnly.
@@ -142,22 +137,26 @@ func misread(dsn string) bool {
 	return isURL && end >= 0 && strings.Contains(rest[end:], "@")
 }
 
+// idle is how long a transaction may wait for its program, such as an atomic effect, until the
+// server ends it. The address may set another idle_in_transaction_session_timeout.
+const idle = time.Minute
+
 // Open opens the store in the database that dsn names, as a URL or as
 // "key=value" pairs. It makes no tables: the generated Migrate does. The
 // context bounds the first connection only.
 func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, error) {
-	o := options{sessions: 8, deadline: 30 * time.Second, idle: time.Minute, log: slog.Default()}
+	o := options{sessions: 8, deadline: 30 * time.Second, log: slog.Default()}
 	for _, opt := range opts {
 		opt(&o)
 	}
 	if o.statement == 0 {
 		o.statement = o.deadline * 5 / 6
 	}
-	if o.statement < time.Millisecond || o.idle < time.Millisecond {
-		return nil, fmt.Errorf("postgres: timeouts of %s and %s; expected at least 1ms each", o.statement, o.idle)
+	if o.statement < time.Millisecond {
+		return nil, fmt.Errorf("postgres: a statement timeout of %s; expected at least 1ms", o.statement)
 	}
 	if o.pooler { // the address of a pooler sets no limits: each transaction does
-		o.dialect = append(o.dialect, sqlstore.WithPooler(o.statement, o.idle))
+		o.dialect = append(o.dialect, sqlstore.WithPooler(o.statement, idle))
 	}
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil || misread(dsn) { // its words may hold a part of the address, and so of the password
@@ -194,7 +193,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, err
 
 // limit makes the sessions begin with settings.
 func (o *options) limit(config *pgx.ConnConfig) {
-	for name, d := range map[string]time.Duration{"statement_timeout": o.statement, "idle_in_transaction_session_timeout": o.idle} {
+	for name, d := range map[string]time.Duration{"statement_timeout": o.statement, "idle_in_transaction_session_timeout": idle} {
 		if config.RuntimeParams[name] == "" {
 			config.RuntimeParams[name] = strconv.FormatInt(d.Milliseconds(), 10)
 		}

@@ -39,11 +39,11 @@ func newReadOnly(path string, query url.Values, o options) (*sqlstore.Store, err
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	db.SetMaxOpenConns(o.readers)
-	db.SetMaxIdleConns(o.readers)
+	db.SetMaxOpenConns(sqlstore.Readers)
+	db.SetMaxIdleConns(sqlstore.Readers)
 	db.SetConnMaxLifetime(0)
 	store, err := sqlstore.New(db, sqlstore.SQLite(), append(o.store, sqlstore.WithReadOnly(),
-		sqlstore.WithMaxReaders(o.readers), sqlstore.WithWait(o.busy), sqlstore.WithRelease(db.Close))...)
+		sqlstore.WithWait(o.busy), sqlstore.WithRelease(db.Close))...)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s for reading: %w", path, err), db.Close())
 	}

@@ -36,7 +36,6 @@ type Option func(*options)
 type options struct {
 	busy     time.Duration
 	mode     os.FileMode
-	readers  int
 	readOnly bool
 	store    []sqlstore.Option
 }
@@ -56,9 +55,6 @@ func WithBusyTimeout(d time.Duration) Option { return func(o *options) { o.busy 
 // WithMode sets who may read and write a file that is made, and with it the files
 // that are beside a database. The default is 0600, its owner.
 func WithMode(mode os.FileMode) Option { return func(o *options) { o.mode = mode } }
-
-// WithMaxReaders bounds how many reads run at the same time. The default is 4.
-func WithMaxReaders(n int) Option { return func(o *options) { o.readers = max(n, 1) } }
 
 // WithReadOnly opens a file that is there, for reading only: it takes no lock, so
 // that a program may write the file meanwhile, and sets nothing in it. A file of
@@ -91,11 +87,11 @@ func Open(path string, opts ...Option) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: %w", err), write.Close())
 	}
-	read.SetMaxOpenConns(o.readers)
-	read.SetMaxIdleConns(o.readers)
+	read.SetMaxOpenConns(sqlstore.Readers)
+	read.SetMaxIdleConns(sqlstore.Readers)
 	read.SetConnMaxLifetime(0)
 	store, err := sqlstore.New(write, sqlstore.SQLite(), append(o.store,
-		sqlstore.WithReaders(read), sqlstore.WithMaxReaders(o.readers), sqlstore.WithWait(o.busy),
+		sqlstore.WithReaders(read), sqlstore.WithWait(o.busy),
 		sqlstore.WithRelease(write.Close), sqlstore.WithRelease(read.Close))...)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", path, err), read.Close(), write.Close())
@@ -125,7 +121,7 @@ func OpenDB(path string, opts ...Option) (*sql.DB, error) {
 
 // optionsFor applies the options, and refuses what cannot be opened.
 func optionsFor(path string, opts []Option) (options, error) {
-	o := options{busy: 5 * time.Second, mode: 0o600, readers: 4}
+	o := options{busy: 5 * time.Second, mode: 0o600}
 	for _, opt := range opts {
 		opt(&o)
 	}

@@ -41,25 +41,24 @@ var (
 // leaders is how many batches are on their way to a server at the same time.
 const leaders = 2
 
+// Readers is how many reads of a store that writes by one connection run at the same time.
+const Readers = 4
+
 // Option changes how New makes a store.
 type Option func(*options)
 
 type options struct {
-	readers    *sql.DB
-	maxReaders int
-	enforce    string
-	readOnly   bool
-	wait       time.Duration
-	bell       *driver.Bell
-	release    []func() error
+	readers  *sql.DB
+	enforce  string
+	readOnly bool
+	wait     time.Duration
+	bell     *driver.Bell
+	release  []func() error
 }
 
 // WithReaders gives reads a database of their own, opened on the same data.
 // Without it, reads and writes share the connections of the one given to New.
 func WithReaders(db *sql.DB) Option { return func(o *options) { o.readers = db } }
-
-// WithMaxReaders bounds how many reads run at the same time. The default is 4.
-func WithMaxReaders(n int) Option { return func(o *options) { o.maxReaders = max(n, 1) } }
 
 // WithEnforce lowers the level of enforcement that Migrate installs and Check
 // expects, for tests that make up rows: "checks" leaves out what ties rows and
@@ -87,7 +86,7 @@ func WithWait(d time.Duration) Option { return func(o *options) { o.wait = d } }
 // connection of it for writing and a few for reading. A db that has but one
 // connection serves both, one after the other.
 func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
-	o := options{maxReaders: 4, enforce: "full", wait: d.patience(), bell: &driver.Bell{}}
+	o := options{enforce: "full", wait: d.patience(), bell: &driver.Bell{}}
 	if o.wait == 0 {
 		o.wait = 5 * time.Second
 	}
@@ -100,10 +99,10 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 		return nil, fmt.Errorf("sqlstore: unknown enforcement level %q; expected none, checks or full", o.enforce)
 	}
 	s := &Store{dialect: d, enforce: o.enforce, wait: o.wait, bell: o.bell, running: map[*sql.Tx]*txn{}}
-	writers := d.writers()
+	writers, readers := d.writers(), Readers
 	switch most := db.Stats().MaxOpenConnections; {
 	case o.readOnly:
-		writers, o.readers = o.maxReaders, nil
+		writers, o.readers = readers, nil
 		if most > 0 {
 			writers = min(writers, most)
 		}
@@ -113,7 +112,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 			writers = min(writers, most)
 		}
 	case o.readers == nil && most > 0:
-		o.maxReaders = min(o.maxReaders, most-writers)
+		readers = min(readers, most-writers)
 	}
 	s.reading = o.readOnly
 	s.writers = newPool(db, d, writers)
@@ -126,11 +125,11 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	}
 	switch {
 	case o.readers != nil:
-		s.readers = newPool(o.readers, d, o.maxReaders)
-	case o.readOnly || d.writers() == 0 || o.maxReaders < 1:
+		s.readers = newPool(o.readers, d, readers)
+	case o.readOnly || d.writers() == 0 || readers < 1:
 		s.readers = s.writers
 	default:
-		s.readers = newPool(db, d, o.maxReaders)
+		s.readers = newPool(db, d, readers)
 	}
 	s.writers.limit, s.readers.limit = s.wait, s.wait
 	if err := s.open(); err != nil {

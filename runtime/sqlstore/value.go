@@ -62,14 +62,6 @@ func (i *instant) Scan(raw any) error {
 	return nil
 }
 
-// orNull writes an empty text as NULL.
-func orNull(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
-}
-
 // rowOf scans one row of the machine's table, and what the query returns besides.
 func (t *table) rowOf(rows Rows, more ...any) (driver.Row, error) {
 	var row driver.Row
