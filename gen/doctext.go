@@ -304,7 +304,7 @@ func operationRecords(m *spec.Machine, o *spec.Operation) string {
 	if in == nil {
 		return ""
 	}
-	return fmt.Sprintf("In %s the call is recorded and changes nothing.", brief(stateNames(in), "and"))
+	return fmt.Sprintf("In %s the call is recorded and changes nothing.", list(stateNames(in), "and"))
 }
 
 func stateNames(list []*spec.State) []string {

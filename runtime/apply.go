@@ -144,8 +144,8 @@ func (m *Machine[R]) decideHeld(q *request[R], at fsmimpl.Target, held R, ref dr
 	s := &step[R]{op: q.op, rec: held}
 	row := &s.old
 	*row = m.d.Encode(&s.rec)
-	if handle, ok := at.(interface{ Outcome() Outcome[R] }); ok {
-		at = handle.Outcome()
+	if out, ok := shown[R](at); ok {
+		at = out
 	}
 	if known, ok := at.(interface{ storedRow() *driver.Row }); ok {
 		if stored := known.storedRow(); stored != nil && rows.Same(stored, row) {
@@ -310,13 +310,22 @@ func holds[R any](at fsmimpl.Target) (R, bool) {
 		return t, true
 	case *R:
 		return *t, true
-	case interface{ Outcome() Outcome[R] }: // a handle
-		return t.Outcome().Record, true
 	case interface{ Held() R }:
 		return t.Held(), true
 	}
-	var zero R
-	return zero, false
+	out, ok := shown[R](at)
+	return out.Record, ok
+}
+
+// shown returns the outcome that a handle shows, also where an operation has the name of that.
+func shown[R any](at fsmimpl.Target) (out Outcome[R], ok bool) {
+	switch t := at.(type) {
+	case interface{ Outcome() Outcome[R] }:
+		return t.Outcome(), true
+	case interface{ EngineOutcome() Outcome[R] }:
+		return t.EngineOutcome(), true
+	}
+	return out, false
 }
 
 // applyIn makes one call within a transaction: the request first, then its inputs,

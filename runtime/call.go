@@ -38,7 +38,7 @@ type request[R any] struct {
 	begun       time.Time // when the call was made
 	engine      bool      // a sweep makes it, as of its own time
 	own         bool      // RequestID is new: nobody can have used it before
-	worker      bool      // a worker's claim: it does not wait for what others hold
+	worker      bool      // a worker's claim: it does not wait for records that others hold
 	tried       int64     // the revision of an earlier try, where the caller named none
 }
 

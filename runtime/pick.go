@@ -22,11 +22,12 @@ func (m *Machine[R]) Pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outc
 	if err := m.unbatched(c.Operation.Name); err != nil {
 		return nil, err
 	}
-	pick := func(ctx context.Context) ([]Outcome[R], error) { return m.pick(ctx, n, c) }
+	ctx, worker := call.OfWorker(ctx)
+	pick := func(ctx context.Context) ([]Outcome[R], error) { return m.pick(ctx, n, c, worker) }
 	return m.rungMany(watched(ctx, m, observed(&c, ""), pick, seenMany))
 }
 
-func (m *Machine[R]) pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outcome[R], error) {
+func (m *Machine[R]) pick(ctx context.Context, n int, c fsmimpl.Call[R], worker bool) ([]Outcome[R], error) {
 	ctx = m.begin(ctx)
 	q, err := m.prepare(c, "", false)
 	if err != nil {
@@ -40,10 +41,10 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outc
 		r.Name, r.Message = "n", "at least one record must be asked for"
 		return nil, r
 	}
-	if q.worker = call.ByWorker(ctx); q.RequestID == "" {
+	if q.RequestID == "" {
 		q.ownID()
 	}
-	q.own = q.own || q.worker
+	q.worker, q.own = worker, worker || q.own
 	if !q.At.IsZero() { // only calls at the same time ask for the same records
 		q.Where = timed(q.Where, q.at)
 	}

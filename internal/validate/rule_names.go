@@ -36,7 +36,7 @@ var generated = []struct {
 	{"machine", "generated method", true, []string{
 		"Record", "List", "History", "Count", "Sweep", "Startup", "Deliver", "Audit", "Core", "Log", "Watch", "In", "Batch", "As",
 	}},
-	{"handle", "generated method", true, []string{"Record", "Outcome", "Ref", "Held"}},
+	{"handle", "generated method", true, []string{"Record", "Outcome", "Ref"}},
 }
 
 // Ours returns what a name that the generator writes for every machine is called

@@ -58,7 +58,6 @@ func durable[R any](s *world.Suite[R], st world.Store) func(*testing.T) {
 			t.Run("prompt", func(t *testing.T) { promptOf(s, t, st) })
 			t.Run("plans", func(t *testing.T) { plans(s, t, st) })
 		}
-		t.Run("walks", func(t *testing.T) { s.Walks(t, st) })
 		t.Run("transitions", func(t *testing.T) { transitions(s, t, st) })
 		t.Run("creations", func(t *testing.T) { creations(s, t, st) })
 		t.Run("others", func(t *testing.T) { others(s, t, st) })

@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	"github.com/fsmgen/fsmgen/runtime/internal/world"
 )
 
 // Run runs all tests of one generated package. It stops behind the first kind of test that
-// fails: one fault has many faces. With -short it tries fewer cases and makes fewer calls over each store.
+// fails: one fault has many faces. With -short it tries fewer cases and one walk over each store.
 func Run[R any](t *testing.T, table Table, d Driver[R]) {
 	t.Helper()
 	m, err := oracle.Compile(table)
@@ -27,15 +28,16 @@ func Run[R any](t *testing.T, table Table, d Driver[R]) {
 			return
 		}
 	}
+	walks := &world.Suite[R]{M: &world.Model{Model: m}, D: d}
 	for _, st := range append([]Store{oracle.Memory}, d.Stores...) {
 		if !t.Run(st.Name, func(t *testing.T) {
 			if d.Descriptor.Schema.SQL[st.Name] != "" {
 				st.Open(t) // where there is no server for it, all is skipped here, and said once
 			}
-			s.Stored(t, st)
+			walks.Walks(t, world.Store{Name: st.Name, Open: st.Open})
 		}) {
 			return
 		}
 	}
-	t.Logf("%s: %s", table.Machine, s.Counts())
+	t.Logf("%s: %s, %d walks", table.Machine, s.Counts(), walks.DurableCount)
 }

@@ -14,7 +14,7 @@ import (
 func TestAlarms(t *testing.T) {
 	t.Parallel()
 	var a alarms
-	late, early := call.Begin(t.Context(), time.Hour), call.Begin(t.Context(), 300*time.Millisecond)
+	late, early := call.Begin(t.Context(), time.Hour), call.Begin(t.Context(), 3*time.Second)
 	first := a.of(late)
 	if a.of(call.Begin(t.Context(), 2*time.Hour)) != first {
 		t.Error("who may wait longer has an alarm of its own")

@@ -33,8 +33,8 @@ type Options struct {
 	// Poll is the longest pause after a claim that found nothing, within a quarter of
 	// it by chance; zero is 100 ms. Mostly the store wakes the worker before: at once in
 	// its own process, within milliseconds in others over PostgreSQL. Poll finds what
-	// nobody tells: a time that has come, and what was written by SQL or by a
-	// process that died.
+	// nobody tells: a time that has come, what was written by SQL or by a process that
+	// died, and what another transaction held at the time and left as it was.
 	Poll time.Duration
 	// Grace is how long work that has begun may go on once Run's context has
 	// ended; zero is Lease, or a minute without one; below zero is no time at all.
@@ -64,7 +64,7 @@ const (
 	Failed   Kind = "failed"   // the work returned an error or panicked; Err is it
 	Lost     Kind = "lost"     // a heartbeat was refused: somebody else may have the record; Err says why
 	Released Kind = "released" // the worker stopped before the work was done
-	Idle     Kind = "idle"     // there was nothing to claim
+	Idle     Kind = "idle"     // there was nothing to claim that nobody else holds
 	Error    Kind = "error"    // the store did not answer as it should; Err is it
 )
 

@@ -35,7 +35,7 @@ var rules = map[string]struct {
 	"runtime/storetest":        {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
 	"runtime/internal/oracle":  {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/memstore"}},
 	"runtime/internal/world":   {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl", "runtime/internal/oracle", "runtime/memstore", "runtime/worker"}},
-	"runtime/fsmtest":          {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/internal/oracle", "runtime/memstore"}},
+	"runtime/fsmtest":          {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/internal/oracle", "runtime/internal/world", "runtime/memstore"}},
 	"runtime/enginetest":       {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl", "runtime/fsmtest", "runtime/internal/oracle", "runtime/internal/world", "runtime/memstore", "runtime/postgres", "runtime/sqlite", "runtime/worker"}},
 	"runtime/sqlite":           {own: []string{"runtime", "runtime/driver", "runtime/sqlstore"}, other: []string{"modernc.org/sqlite"}},
 	"runtime/postgres":         {own: []string{"runtime", "runtime/driver", "runtime/sqlstore"}, other: []string{"github.com/jackc/pgx/v5"}},

@@ -68,12 +68,18 @@ func Until(ctx context.Context) (time.Time, bool) {
 
 type workerKey struct{}
 
-// Worker returns the context of a worker's claim: its request id is new, and what others
-// hold is not waited for, since a worker that found nothing is woken, or looks again.
+// Worker returns the context of a worker's claim: its request id is new, and records that
+// others hold are not waited for, since a worker that found nothing looks again.
 func Worker(ctx context.Context) context.Context { return context.WithValue(ctx, workerKey{}, true) }
 
-// ByWorker reports whether the call is a worker's claim.
-func ByWorker(ctx context.Context) bool { return ctx.Value(workerKey{}) != nil }
+// OfWorker reports whether ctx is that of a worker's claim. The context that it returns is not:
+// what the claim runs of a program's code makes calls of its own.
+func OfWorker(ctx context.Context) (context.Context, bool) {
+	if worker, _ := ctx.Value(workerKey{}).(bool); worker {
+		return context.WithValue(ctx, workerKey{}, false), true
+	}
+	return ctx, false
+}
 
 // Waiting returns the context of a wait of the call. Its cause is ErrOver unless
 // the call's own context ends first.

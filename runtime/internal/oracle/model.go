@@ -11,7 +11,7 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// Model is a table taken apart, with every name bound.
+// Model is a table taken apart, with every name bound. One goroutine asks it at a time.
 type Model struct {
 	Table
 	Short       bool     // fewer cases are enough
@@ -19,7 +19,6 @@ type Model struct {
 	Order       []string // field names as in the table
 	FieldByName map[string]*FieldInfo
 	Sequences   []*FieldInfo
-	groupings   []string // the fields in which rules look for other records
 	StateByName map[string]*StateInfo
 	StateOrder  []*StateInfo
 	stored      map[string]*StateInfo // by the word in rows
@@ -180,9 +179,6 @@ func Compile(t Table) (*Model, error) {
 	}
 	for _, g := range t.Guards {
 		m.guards[g.Name] = &GuardInfo{Guard: g, Facts: facts(g.When)}
-		if g.Fewer > 0 {
-			m.groupings = append(m.groupings, g.Same)
-		}
 	}
 	cells, e := m.readMatrix()
 	if e != nil {
@@ -218,12 +214,6 @@ func Compile(t Table) (*Model, error) {
 		}
 		x.ReadsActor = x.usesActor()
 		m.Ops = append(m.Ops, x)
-		if o.Dedupe != "" {
-			m.groupings = append(m.groupings, o.Dedupe)
-		}
-	}
-	for _, u := range t.Uniques {
-		m.groupings = append(m.groupings, u.Fields)
 	}
 	if err == nil {
 		err = m.checkWitnesses()

@@ -1,5 +1,5 @@
-// Package world knows what a store has to hold after many calls. Package enginetest
-// judges the engine, the stores and the handles by it; no test of a user links it.
+// Package world knows what a store has to hold after many calls. A user's test walks over
+// each store by it; package enginetest judges the engine, the stores and the handles by it.
 //
 // It asks package oracle what a call does to one record. A World adds what follows from
 // other records: places that are taken, picks, numbers, replays, triggers and effects. A

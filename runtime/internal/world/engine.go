@@ -20,14 +20,25 @@ type Durable[R any] struct {
 	on func(machine any) *Durable[R]
 }
 
+// extended is a machine as the suites reach it. Without an engine, which only our own suites
+// have, what is no operation goes by the core.
 func extended[R any](d *oracle.Durable[R], engine func(machine any) *Engine[R]) *Durable[R] {
+	e := &Engine[R]{
+		Record: d.Core.Record, History: d.Core.History, Sweep: d.Core.Sweep, Startup: d.Core.Startup, Deliver: d.Core.Deliver,
+		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
+			return audit.Run(ctx, d.Core)
+		},
+	}
+	if engine != nil {
+		e = engine(d.Machine)
+	}
 	return &Durable[R]{
-		Do: d.Do, Core: d.Core, Engine: engine(d.Machine),
+		Do: d.Do, Core: d.Core, Engine: e,
 		on: func(machine any) *Durable[R] { return extended(d.On(machine), engine) },
 	}
 }
 
-// Engine is what of an opened machine the suites about the engine call, besides its operations.
+// Engine is what of an opened machine the suites call, besides its operations.
 type Engine[R any] struct {
 	Operations map[string]Ways[R] // by operation; without those that are not exported
 	Record     func(ctx context.Context, id string) (R, error)

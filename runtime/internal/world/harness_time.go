@@ -26,7 +26,11 @@ func (h *Harness[R]) Pick(what string, o *oracle.Op, n int, c oracle.Call) []Exp
 }
 
 func (h *Harness[R]) pick(o *oracle.Op, n int, c oracle.Call) ([]fsm.Outcome[R], error) {
-	return h.D.Operations[o.Name].Pick(h.Ctx, n, c)
+	if ways, ok := h.D.Operations[o.Name]; ok {
+		return ways.Pick(h.Ctx, n, c)
+	}
+	out, err := h.D.Do(h.Ctx, o.Name, nil, c)
+	return []fsm.Outcome[R]{out}, err
 }
 
 // CompareAll looks at the answers of a batch.

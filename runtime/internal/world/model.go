@@ -28,13 +28,13 @@ type MadeUp struct {
 	Known map[string][]driver.Row
 }
 
-// Suite is one run of the tests about the engine, with what it has counted.
+// Suite is one run of tests over many records, with what it has counted.
 type Suite[R any] struct {
 	M      *Model
 	D      oracle.Driver[R]
-	Stores []Store // besides memstore
-	Engine func(machine any) *Engine[R]
-	Note   func(Step[R]) // where a trace is written; nil without one
+	Stores []Store                      // besides memstore
+	Engine func(machine any) *Engine[R] // nil in a user's test
+	Note   func(Step[R])                // where a trace is written; nil without one
 
 	DurableCount, PromptCount int
 }
