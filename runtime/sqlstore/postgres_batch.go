@@ -140,7 +140,7 @@ func (a *arrays) add(v any) {
 	case *int:
 		a.Write(strconv.AppendInt(space[:0], int64(*v), 10))
 	default:
-		a.WriteString(fmt.Sprint(v))
+		fmt.Fprint(a, v)
 	}
 }
 

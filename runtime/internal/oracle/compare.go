@@ -13,12 +13,14 @@ import (
 // Differences says in what two things differ.
 type Differences []string
 
+// Add notes what differs, under a name.
 func (d *Differences) Add(name string, want, got any) {
 	if want != got {
 		d.Note("%s is %s, want %s", name, Show(got), Show(want))
 	}
 }
 
+// Note notes a difference in words.
 func (d *Differences) Note(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
 
 func (d Differences) String() string { return strings.Join(d, "; ") }

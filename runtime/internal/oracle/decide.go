@@ -30,6 +30,7 @@ type Verdict struct {
 	Way     string   // how it was decided, for counting
 }
 
+// Refused is the verdict of a refusal.
 func Refused(code fsm.Code, names ...string) Verdict {
 	return Verdict{Code: code, Names: names, Way: string(code)}
 }
@@ -148,7 +149,8 @@ func (m *Model) begun(o *Op, r driver.Row, c Call) (after driver.Row, over strin
 			}
 		}
 	}
-	return after, Or(over, m.Apply(o, o.Always, r, &after, c))
+	over = Or(over, m.Apply(o, o.Always, r, &after, c))
+	return after, over
 }
 
 func (m *Model) passes(g *GuardInfo, o *Op, r driver.Row, c Call) bool {

@@ -167,6 +167,7 @@ func (m *Model) TermValue(t Term, op *Op, r driver.Row, c Call) any {
 	return t.value
 }
 
+// Compare orders two values of one kind.
 func Compare(a, b any) int {
 	switch a := a.(type) {
 	case int64:

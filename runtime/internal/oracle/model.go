@@ -410,7 +410,7 @@ func Or(list ...string) string {
 // SortedKeys returns the keys of a map in their order.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// duration reads "600s", "5m", "2h" or "3d".
+// Duration reads "600s", "5m", "2h" or "3d".
 func Duration(s string) time.Duration {
 	unit := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[s[len(s)-1]]
 	n, err := strconv.Atoi(s[:len(s)-1])

@@ -330,6 +330,7 @@ func MustHappen(t Sink, o *Op, ways map[string]int, alone map[string]bool) {
 	}
 }
 
+// ShowVerdict tells a verdict in words.
 func (m *Model) ShowVerdict(v Verdict) string {
 	switch {
 	case v.Code == fsm.ErrGuard:
