@@ -140,7 +140,8 @@ func (a *arrays) add(v any) {
 	case *int:
 		a.Write(strconv.AppendInt(space[:0], int64(*v), 10))
 	default:
-		fmt.Fprint(a, v)
+		text := fmt.Sprint(v) // Fprint would make room for a in each batch
+		a.WriteString(text)
 	}
 }
 
