@@ -33,7 +33,7 @@ func TestAlarms(t *testing.T) {
 	default:
 	}
 	if a.of(t.Context()) != nil {
-		t.Error("there is an alarm for who may wait for ever")
+		t.Error("a call without a limit has an alarm")
 	}
 }
 

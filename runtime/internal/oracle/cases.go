@@ -202,7 +202,9 @@ func (m *Model) ByWay(o *Op, s *StateInfo) []Case {
 	var list []Case
 	seen := map[string]bool{}
 	for c := range m.Cases(o, s) {
-		if s != nil && !m.Sound(c.Row) || slices.ContainsFunc(o.Guards, func(g *GuardInfo) bool { return g.Fewer > 0 && c.Call.Peers[g.Name] != 0 }) {
+		if s != nil && !m.Sound(c.Row) || slices.ContainsFunc(o.Guards, func(g *GuardInfo) bool {
+			return g.Fewer > 0 && c.Call.Peers[g.Name] != 0
+		}) {
 			continue
 		}
 		v := m.Decide(o, c.Row, c.Call)

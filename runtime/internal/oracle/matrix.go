@@ -72,7 +72,7 @@ func (m *Model) readCell(text string) (Cell, error) {
 	case !ok:
 		return Cell{}, fmt.Errorf("%q is no cell: expected `-> state`, `choose`, `record only`, `refused` or `.`", text)
 	case m.StateByName[to] == nil:
-		return Cell{}, fmt.Errorf("%q is no state", to)
+		return Cell{}, fmt.Errorf("%q is not a state of the machine", to)
 	}
 	return Cell{Kind: CellMove, To: to}, nil
 }

@@ -191,7 +191,7 @@ func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, from, to, want string }{
 		{"a cell that is none", "choose  ", "chose   ", "is no cell"},
-		{"a state that is none", "-> closed", "-> cloesd", "no state"},
+		{"a state that is none", "-> closed", "-> cloesd", "is not a state of the machine"},
 		{"a line too short", "| record only", "", "columns"},
 		{"a state that is missing", "| closed", "| shut", "expected the state"},
 	} {

@@ -171,7 +171,8 @@ func (s *Suite[R]) report(r *reporter, what string, o *Op, c Case, v Verdict) {
 		}
 		states = List(cell.To)
 	}
-	r.Errorf("%s%s\n\trecord: %s\n\tcall:   %s\n\twant:   %s%s", what, problem, s.M.ShowRow(c.Row), c.Call, s.M.ShowVerdict(v), s.M.Where(o, guards, states))
+	r.Errorf("%s%s\n\trecord: %s\n\tcall:   %s\n\twant:   %s%s",
+		what, problem, s.M.ShowRow(c.Row), c.Call, s.M.ShowVerdict(v), s.M.Where(o, guards, states))
 }
 
 // Denied says what the table says against how a sound record is decided, or "".

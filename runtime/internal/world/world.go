@@ -63,7 +63,10 @@ type Expected struct {
 }
 
 func newWorld(m *Model) *World {
-	return &World{M: m, Rows: map[string]driver.Row{}, Fail: map[string]bool{}, last: map[string]int64{}, now: func() time.Time { return oracle.TheNow }}
+	return &World{
+		M: m, Rows: map[string]driver.Row{}, Fail: map[string]bool{}, last: map[string]int64{},
+		now: func() time.Time { return oracle.TheNow },
+	}
 }
 
 // Clone is a world that can be changed by itself.
