@@ -194,23 +194,37 @@ func crowded[R any](h *world.Harness[R], n int, o *oracle.Op, c oracle.Case, oth
 	h.Same(what)
 }
 
-// number gives a record the next number of its group in every sequence.
+// number gives a record the next number of its group in every sequence, where that breaks no rule.
 func number(w *world.World, r *driver.Row) {
-	r.Values = slices.Clone(r.Values)
-	for _, f := range w.M.FieldByName {
-		if f.Kind == driver.KindSequence {
-			r.Values[f.Index] = w.NextNumber(f, *r)
-		}
-	}
+	before := *r
+	renumber(w.M, r, func(f *oracle.FieldInfo) int64 { return w.NextNumber(f, before) })
 }
 
-// numberOf gives a record this number in every sequence.
+// numberOf gives a record this number in every sequence, where that breaks no rule.
 func numberOf(m *world.Model, r *driver.Row, n int64) {
-	r.Values = slices.Clone(r.Values)
+	renumber(m, r, func(*oracle.FieldInfo) int64 { return n })
+}
+
+// renumber gives a record other numbers, and takes along what its state says is equal to them.
+// A sound record keeps its own when it would not be sound with others.
+func renumber(m *world.Model, r *driver.Row, next func(f *oracle.FieldInfo) int64) {
+	own, sound := r.Values, m.Sound(*r)
+	r.Values = slices.Clone(own)
+	moved := map[any]int64{}
+	for _, f := range m.Sequences {
+		n := next(f)
+		moved[own[f.Index]], r.Values[f.Index] = n, n
+	}
+	if !sound || m.Sound(*r) {
+		return
+	}
 	for _, f := range m.FieldByName {
-		if f.Kind == driver.KindSequence {
+		if n, ok := moved[own[f.Index]]; ok && f.Kind == driver.KindInt {
 			r.Values[f.Index] = n
 		}
+	}
+	if !m.Sound(*r) {
+		r.Values = own
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func (m *machine) motifs() {
 	for _, draw := range []func(){
 		m.people, m.upload, m.purse, m.refund, m.quorum, m.keys, m.alarm, m.lane, m.crossroads,
-		m.bound,
+		m.bound, m.numbered,
 	} {
 		if m.chance(5) {
 			draw()
@@ -292,4 +292,15 @@ func (m *machine) bound() {
 	m.does("from: "+m.entrance(), "to: same", fmt.Sprintf("input: {%s: int}", n), fmt.Sprintf("set: {%s: input}", n))
 	m.does("from: "+m.entrance(), "to: same", fmt.Sprintf("input: {%s: int, %s: int}", a, b),
 		fmt.Sprintf("require: [%s]", strings.Join([]string{within, beside, inputs}[:2+m.IntN(2)], ", ")))
+}
+
+// numbered: facts about the number that a record gets by itself.
+func (m *machine) numbered() {
+	group, copied := m.extra("a|b", "input"), m.extra("optional int", "")
+	number := m.extra("{type: sequence, per: "+group+"}", "")
+	order := one(m, []string{"==", "<=", ">="})
+	busy := m.place("present: [%s], invariant: [%s %s %s]", copied, copied, order, number)
+	low := m.must(fmt.Sprintf("%s %s %d", number, one(m, []string{"<", ">", "!="}), 1+m.IntN(6)))
+	m.does("from: "+m.entrance(), "to: "+busy, fmt.Sprintf("set: {%s: %s}", copied, number))
+	m.does("from: "+busy, "to: "+m.place("terminal: true"), "require: ["+low+"]")
 }

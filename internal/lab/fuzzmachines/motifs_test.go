@@ -87,6 +87,16 @@ var motifs = map[string]func(m *spec.Machine) bool{
 	"a pick that parks by other records": func(m *spec.Machine) bool {
 		return anyPick(m, func(g *spec.Guard) bool { return g.Peers != nil })
 	},
+	"a creation of the system": func(m *spec.Machine) bool {
+		return anyOperation(m, func(o *spec.Operation) bool { return len(o.Creates) > 0 && o.By == spec.BySystem })
+	},
+	"a fact about a record's number": func(m *spec.Machine) bool {
+		return slices.ContainsFunc(m.States, func(s *spec.State) bool {
+			return slices.ContainsFunc(s.Invariant, func(f *spec.Fact) bool {
+				return f.Right.Field != nil && f.Right.Field.Type.Kind == spec.KindSequence
+			})
+		})
+	},
 	"a `default`": func(m *spec.Machine) bool {
 		return slices.ContainsFunc(m.Fields, func(f *spec.Field) bool { return f.Default != nil })
 	},

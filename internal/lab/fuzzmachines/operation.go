@@ -314,7 +314,11 @@ func (w *writer) done() {
 
 // creation draws an operation that makes a record.
 func (m *machine) creation() {
-	w := m.operation("caller")
+	by := "caller"
+	if m.chance(8) && !slices.ContainsFunc(m.initial, func(set string) bool { return strings.HasSuffix(set, ": actor") }) {
+		by = "system"
+	}
+	w := m.operation(by)
 	w.creates = true
 	several := m.chance(5) && len(m.states[0].facts) == 0
 	if several {
