@@ -120,7 +120,8 @@ type lookup struct {
 	present []*spec.Field
 	parking *parking // of `next`; nil where it passes over nothing
 	due     bool     // the sweeper's
-	asked   bool     // of a `lookup`: its rows come by id in the end, and rows that lack a field are not asked for
+	asked   bool     // of a `lookup`: rows that lack a field are not asked for
+	byID    bool     // its rows come by id in the end, also where nothing else orders them
 }
 
 // lookups returns the indexes for deadlines, `next`, groups, the
@@ -143,7 +144,7 @@ func lookups(m *spec.Machine) []lookup {
 		}
 		if o.Next != nil {
 			l := lookup{why: "the order in which " + o.Name + " picks", name: []string{"next", o.Name},
-				fields: givenBy(o), order: pickOrder(o), states: from}
+				fields: givenBy(o), order: pickOrder(o), states: from, byID: true}
 			list, _ := asks(o)
 			for _, a := range list {
 				if a.op != spec.Absent { // what is absent fits no comparison
@@ -181,7 +182,7 @@ func lookups(m *spec.Machine) []lookup {
 	for _, l := range m.Lookups {
 		if !m.OneRecord(l) {
 			all = append(all, lookup{why: "the look-up " + l.Name, name: []string{"lookup", l.Name},
-				fields: refFields(l.Fields), order: l.Order, states: lookupStates(m, l), asked: true})
+				fields: refFields(l.Fields), order: l.Order, states: lookupStates(m, l), asked: true, byID: true})
 		}
 	}
 	return all

@@ -243,9 +243,6 @@ func (s *schemaText) postgresParking(all []*parking) {
 // again, and who waits for a group.
 func (s *schemaText) parkingIndexes(p *parking, l *lookup, keys []string) {
 	t, col := s.table(""), quoteName(p.column(s.d.maxName))
-	if len(keys) == 0 {
-		keys = []string{`"id"`}
-	}
 	states := s.among(l.states)
 	write := func(keys []string, where string, name ...string) {
 		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (%s) WHERE %s;", s.object(name...), t, strings.Join(keys, ", "), where)

@@ -136,7 +136,7 @@ func plans[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 		}
 	}
 	for _, o := range s.M.Ops {
-		if !o.Picks || o.Order == "" || h.D.Operations[o.Name].Pick == nil {
+		if !o.Picks || h.D.Operations[o.Name].Pick == nil {
 			continue
 		}
 		c, ok := s.M.Good(o, s.M.StateByName[s.M.Allowed(o)[0]], oracle.Moves)

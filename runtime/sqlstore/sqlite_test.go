@@ -129,7 +129,7 @@ func TestStatements(t *testing.T) {
 		{driver.Query{States: []string{"t'wo", "gone"}}, ` WHERE "state" IN ('t''wo', 'gone') ORDER BY "id"`},
 		{driver.Query{Where: []driver.Cond{{Column: `a"b`, Op: driver.OpEq}}}, ` WHERE 1 = 0 ORDER BY "id"`},
 		{driver.Query{Where: []driver.Cond{{Column: `a"b`, Op: driver.OpAbsent}, {Column: "n", Op: driver.OpGe, Value: int64(2)}}},
-			` WHERE "a""b" IS NULL AND "n" >= $1 ORDER BY "id"`},
+			` WHERE "a""b" IS NULL AND "n" >= $1 ORDER BY "a""b", "id"`},
 		{driver.Query{Order: []driver.Order{{Column: `a"b`, Descending: true}, {Column: "n"}}}, ` ORDER BY "a""b" IS NULL, "a""b" DESC, "n", "id"`},
 	} {
 		b, err := tab.selectRows(&c.q)

@@ -197,11 +197,13 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 	first, ranged := firstKey(q), false
 	if q.States != nil {
 		states := t.among("", q.States)
-		if len(q.States) > 0 && len(q.Where)+len(q.Order) > 0 {
+		listed := len(q.Where)+len(q.Order) == 0 && q.Park == nil
+		if len(q.States) > 0 && !listed {
 			states = t.dialect.often(states)
 		}
 		parts = append(parts, states)
-		if open := t.open(q.States); open != "" && strings.HasPrefix(states, `"state"`) {
+		// An index over a column for some states may have only those in which others are present.
+		if open := t.open(q.States); open != "" && (listed || strings.HasPrefix(states, `"state"`)) {
 			parts = append(parts, open)
 		}
 	}
@@ -250,7 +252,13 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 	case q.After != "":
 		parts = append(parts, `"id" > `+b.arg(q.After))
 	}
-	if len(q.States) > 0 && first != "" && !ranged {
+	switch {
+	case len(q.States) == 0 || ranged:
+	case first == "" && q.Park != nil && len(q.Where)+len(q.Order) == 0:
+		if walk := t.dialect.walk(`"id"`, driver.KindString, false); walk != "" {
+			parts = append(parts, walk)
+		}
+	case first != "":
 		kind, err := t.kind(first)
 		if err != nil {
 			return err
@@ -310,6 +318,13 @@ func (t *table) selectWhere(what string, q *driver.Query, conditions ...string) 
 		return nil, err
 	}
 	var keys []string
+	for _, c := range q.Where { // PostgreSQL finds an index behind such a column only where the order names it
+		kind, err := t.kind(c.Column)
+		ordered := slices.ContainsFunc(q.Order, func(o driver.Order) bool { return o.Column == c.Column })
+		if err == nil && c.Op == driver.OpAbsent && kind != driver.KindSet && !ordered && !slices.Contains(keys, quote(c.Column)) {
+			keys = append(keys, quote(c.Column))
+		}
+	}
 	for _, o := range q.Order {
 		kind, err := t.kind(o.Column)
 		if err != nil {
