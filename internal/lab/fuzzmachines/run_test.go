@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/lab/outside"
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -41,6 +42,9 @@ func runMany(t *testing.T, machines []sound, args ...string) map[string]string {
 	t.Helper()
 	module := outside.New(t, "example.com/many")
 	runner(module, machines)
+	if slices.ContainsFunc(machines, func(m sound) bool { return strings.Contains(m.stores, "postgres") }) {
+		module.Env = []string{"FSMGEN_POSTGRES_URL=" + pgtest.DSN(t)}
+	}
 	out, err := module.Test(append([]string{"-vet=off", "-timeout", "120m", "."}, args...)...)
 	failed := map[string]string{}
 	if err == nil {

@@ -47,6 +47,7 @@ func Root(t testing.TB) string {
 // Module is a module in a folder of its own, which is removed when the test ends.
 type Module struct {
 	Dir string
+	Env []string // of commands, besides that of this process
 	t   testing.TB
 }
 
@@ -145,7 +146,7 @@ func (m Module) Write(name string, data []byte) {
 func (m Module) Command(name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(m.t.Context(), name, args...)
 	cmd.Dir = m.Dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	cmd.Env = append(append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off"), m.Env...)
 	return cmd
 }
 
