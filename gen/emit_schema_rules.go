@@ -139,7 +139,7 @@ func lookups(m *spec.Machine) []lookup {
 					name = append(name, t.After.Name)
 				}
 				all = append(all, lookup{why: "the sweeper asks what is due for " + o.Name, name: name,
-					order: []spec.Order{{FieldRef: spec.FieldRef{Field: t.After}}}, states: from, present: []*spec.Field{t.After}, due: true})
+					order: []spec.Order{{FieldRef: spec.FieldRef{Field: t.After}}}, states: from, present: []*spec.Field{t.After}, due: true, byID: true})
 			}
 		}
 		if o.Next != nil {

@@ -252,7 +252,7 @@ func (s *schemaText) indexes() {
 			for _, o := range l.order {
 				keys = append(keys, s.orderKeys(o, slices.Contains(l.present, o.Field))...)
 			}
-			if len(l.order) > 0 || l.byID {
+			if l.byID {
 				keys = append(keys, `"id"`)
 			}
 		}

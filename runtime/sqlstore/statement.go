@@ -160,7 +160,10 @@ func (t *table) states(words []string) string {
 
 // kind returns the kind of a column that a query names.
 func (t *table) kind(name string) (driver.Kind, error) {
-	if name == "created_at" || name == "updated_at" {
+	switch name {
+	case "id":
+		return driver.KindString, nil
+	case "created_at", "updated_at":
 		return driver.KindTime, nil
 	}
 	if i := t.schema.Column(name); i >= 0 {
@@ -195,6 +198,9 @@ func (t *table) mayLack(column string, q *driver.Query) bool {
 func (t *table) where(b *text, q *driver.Query, more ...string) error {
 	var parts []string
 	first, ranged := firstKey(q), false
+	if q.Park != nil && len(q.Where)+len(q.Order) == 0 {
+		first = "id"
+	}
 	if q.States != nil {
 		states := t.among("", q.States)
 		listed := len(q.Where)+len(q.Order) == 0 && q.Park == nil
@@ -252,13 +258,7 @@ func (t *table) where(b *text, q *driver.Query, more ...string) error {
 	case q.After != "":
 		parts = append(parts, `"id" > `+b.arg(q.After))
 	}
-	switch {
-	case len(q.States) == 0 || ranged:
-	case first == "" && q.Park != nil && len(q.Where)+len(q.Order) == 0:
-		if walk := t.dialect.walk(`"id"`, driver.KindString, false); walk != "" {
-			parts = append(parts, walk)
-		}
-	case first != "":
+	if len(q.States) > 0 && first != "" && !ranged {
 		kind, err := t.kind(first)
 		if err != nil {
 			return err
@@ -318,10 +318,14 @@ func (t *table) selectWhere(what string, q *driver.Query, conditions ...string) 
 		return nil, err
 	}
 	var keys []string
-	for _, c := range q.Where { // PostgreSQL finds an index behind such a column only where the order names it
+	for _, c := range q.Where {
+		// PostgreSQL walks an index that begins with what is absent only where the order names it.
 		kind, err := t.kind(c.Column)
+		if err != nil {
+			return nil, err
+		}
 		ordered := slices.ContainsFunc(q.Order, func(o driver.Order) bool { return o.Column == c.Column })
-		if err == nil && c.Op == driver.OpAbsent && kind != driver.KindSet && !ordered && !slices.Contains(keys, quote(c.Column)) {
+		if c.Op == driver.OpAbsent && kind != driver.KindSet && kind != driver.KindJSON && !ordered {
 			keys = append(keys, quote(c.Column))
 		}
 	}
