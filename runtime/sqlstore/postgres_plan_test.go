@@ -93,3 +93,36 @@ func TestPlanOfTombstones(t *testing.T) {
 		t.Errorf("the plan:\n%s", plan)
 	}
 }
+
+// A session plans a claim once, although the table is empty then, and walks its index.
+func TestPlanOfClaims(t *testing.T) {
+	t.Parallel()
+	s, texts := looseParcels(t)
+	tab := parcels(t, Postgres())
+	tab.computed = map[string]string{tab.states([]string{"waiting"}): `"_in_waiting"`}
+	claim, err := tab.selectRows(&driver.Query{States: []string{"waiting"}, Limit: 2, Lock: true, Order: []driver.Order{{Column: "lane"}, {Column: "weight", Descending: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(text string) {
+		t.Helper()
+		if _, err := s.conn.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("PREPARE claim AS " + claim.String() + tab.dialect.lock())
+	for _, fill := range []string{"SELECT", `ALTER TABLE parcel DISABLE TRIGGER USER; INSERT INTO parcel ("id", "state", "rev", "created_at", "updated_at", "lane", "weight", "tags", "moves", "_in_waiting")
+		SELECT 'p' || i, 'waiting', 1, now(), now(), 'l' || i % 7, i, '[]', 0, true FROM generate_series(1, 5000) AS i`, "ANALYZE parcel"} {
+		run(fill)
+		for range 10 {
+			run("EXECUTE claim")
+		}
+		plan := strings.Join(texts("EXPLAIN EXECUTE claim"), "\n")
+		if !strings.Contains(plan, "parcel_next_hold") || strings.Contains(plan, "Sort") {
+			t.Errorf("after %.20s:\n%s", fill, plan)
+		}
+	}
+	if planned := texts("SELECT custom_plans::text FROM pg_prepared_statements WHERE name = 'claim'"); len(planned) != 1 || planned[0] != "0" {
+		t.Errorf("planned anew %v times, want none", planned)
+	}
+}

@@ -317,7 +317,7 @@ func (w *Worker[R]) pause() time.Duration {
 // work works on one record.
 func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 	id := h.Ref().ID
-	log := w.opt.Log.With("id", id)
+	log := func() *slog.Logger { return w.opt.Log.With("id", id) }
 	began := time.Now()
 	w.observe(Event{Kind: Claimed, ID: id})
 	end := func(kind Kind, err error) {
@@ -326,19 +326,17 @@ func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 
 	working, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
-	var wg sync.WaitGroup
-	beating, still := context.WithCancel(context.Background())
-	defer still() // also when the work ends its goroutine
+	still := func() {}
 	switch {
 	case w.do.Beat != nil:
-		wg.Go(func() { w.beat(context.WithoutCancel(ctx), h, asked, beating.Done(), lose) })
+		still = w.beats(ctx, h, asked, lose)
+		defer still() // also when the work ends its goroutine
 	case w.opt.Lease > 0:
 		over := time.AfterFunc(time.Until(asked.Add(w.opt.Lease)), func() { lose(w.leaseOver(id, nil)) })
 		defer over.Stop()
 	}
 	err := w.guarded(working, h)
 	still()
-	wg.Wait()
 
 	last := h.EngineNewest()
 	rec := last.Record()
@@ -348,10 +346,10 @@ func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 	case err == nil && !ours:
 		end(Done, nil)
 	case errors.Is(cause, ErrLost):
-		log.WarnContext(ctx, "the record was lost while it was worked on", "cause", cause, "error", err)
+		log().WarnContext(ctx, "the record was lost while it was worked on", "cause", cause, "error", err)
 		end(Lost, cause)
 	case errors.Is(cause, ErrStopping) && ours && err != nil:
-		log.InfoContext(ctx, "stopped before the work was done", "error", err)
+		log().InfoContext(ctx, "stopped before the work was done", "error", err)
 		if w.do.Release != nil {
 			w.release(after, last)
 		}
@@ -363,14 +361,14 @@ func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 		if ours {
 			switch failed := w.do.Failed(after, last, err); {
 			case failed != nil && refusedForGood(failed):
-				log.WarnContext(ctx, "the record was lost while it was worked on", "cause", failed, "error", err)
+				log().WarnContext(ctx, "the record was lost while it was worked on", "cause", failed, "error", err)
 				end(Lost, w.lost(after, id, failed))
 				return
 			case failed != nil:
-				log.ErrorContext(ctx, "the failure was not recorded", "error", failed)
+				log().ErrorContext(ctx, "the failure was not recorded", "error", failed)
 			}
 		}
-		log.WarnContext(ctx, "the work failed", "error", err)
+		log().WarnContext(ctx, "the work failed", "error", err)
 		end(Failed, err)
 	}
 }
@@ -390,6 +388,22 @@ func (w *Worker[R]) guarded(ctx context.Context, h *fsm.Held[R]) (err error) {
 		}
 	}()
 	return w.do.Work(ctx, h)
+}
+
+// beats lets a goroutine extend the lease from the first beat on: most work is over before.
+// still ends it, and waits for a beat that has begun.
+func (w *Worker[R]) beats(ctx context.Context, h *fsm.Held[R], asked time.Time, lose context.CancelCauseFunc) (still func()) {
+	stop, ended := make(chan struct{}), make(chan struct{})
+	first := time.AfterFunc(time.Until(asked.Add(w.opt.Beat)), func() {
+		defer close(ended)
+		w.beat(context.WithoutCancel(ctx), h, asked, stop, lose)
+	})
+	return sync.OnceFunc(func() {
+		close(stop)
+		if !first.Stop() {
+			<-ended
+		}
+	})
 }
 
 // beat extends the lease, which was asked for at a time, until stop is closed, or
