@@ -3,6 +3,7 @@ package fsm_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -325,12 +326,18 @@ func TestAfterTheEffect(t *testing.T) {
 func TestInterruptedEffectKeepsItsLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		running, most := 0, 0
-		m := senders(t, memstore.New(), 1, func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
-			running++
+		count := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			running += n
 			most = max(most, running)
+		}
+		m := senders(t, memstore.New(), 1, func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
+			count(1)
+			defer count(-1)
 			time.Sleep(30 * time.Second) // a call that heeds no context
-			running--
 			return nil
 		}, fsm.WithDelivery(time.Minute, 1))
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
