@@ -15,7 +15,7 @@ import (
 
 // Apply makes one call on one record. A target that holds the record (the
 // record itself, or an Outcome) takes one write when nothing speaks against it;
-// a Ref is read first. A held record that was edited, or is
+// for a Ref the record is read before, without a lock. A held record that was edited, or is
 // otherwise not what is stored, counts as the Ref that it is: a decision stands
 // only on the stored record.
 func (m *Machine[R]) Apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Call[R]) (Outcome[R], error) {
@@ -33,11 +33,20 @@ func (m *Machine[R]) apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Cal
 	if err != nil {
 		return Outcome[R]{}, err
 	}
-	if held, ok := holds[R](at); ok && ref.Rev != 0 && m.joined == nil && simple(q.op, &q.Call) {
+	if m.joined == nil && simple(q.op, &q.Call) {
 		if err := m.ready(ctx); err != nil {
 			return Outcome[R]{}, err
 		}
-		if s := m.decideHeld(q, at, held, ref); s != nil {
+		var s *step[R]
+		if held, ok := holds[R](at); ok && ref.Rev != 0 {
+			s = m.decideHeld(q, at, held, ref)
+		} else if !ok {
+			if _, taken := m.byID.LoadOrStore(ref.ID, nil); !taken { // else one would write in vain
+				defer m.byID.Delete(ref.ID)
+				s = m.decideRead(ctx, q, ref)
+			}
+		}
+		if s != nil {
 			err := m.table.Commit(ctx, &s.write)
 			if err == nil {
 				return m.outcome(s.rec, &s.row, s.write.Event), nil
@@ -67,12 +76,13 @@ func (m *Machine[R]) applyStored(ctx context.Context, q *request[R], ref driver.
 		return len(outs) > 0, err
 	}
 	run := m.run
-	if fast != nil {
+	if fast != nil && ref.Rev != 0 {
 		u.glance = func(r driver.Reader) (done bool, err error) {
 			out, done, err = m.answered(r, q, ref)
 			return done, err
 		}
-		// An ended context says nothing about what that try left open.
+	}
+	if fast != nil { // an ended context says nothing about what that try left open
 		run = m.tries
 	}
 	if err := run(ctx, u); err != nil {
@@ -156,6 +166,32 @@ func (m *Machine[R]) decideHeld(q *request[R], at fsmimpl.Target, held R, ref dr
 		return nil
 	}
 	err := m.decideStep(s, &q.Call, row, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))
+	if err != nil || s.write.Row == nil {
+		return nil
+	}
+	s.write.Old = row
+	return s
+}
+
+// decideRead decides on a record as it is now, which nobody locks: the write is for what was
+// read only. It returns nil where a transaction has to look.
+func (m *Machine[R]) decideRead(ctx context.Context, q *request[R], ref driver.Ref) *step[R] {
+	s := &step[R]{op: q.op}
+	row := &s.old
+	err := m.table.Look(ctx, func(r driver.Reader) (err error) {
+		*row, err = r.Row(ref.ID)
+		return err
+	})
+	if err != nil || ref.Rev != 0 && ref.Rev != row.Rev {
+		return nil
+	}
+	if s.rec, err = m.load(q.op, row); err != nil {
+		return nil
+	}
+	if m.tick(q); q.requestAt(ref.Rev) == "" {
+		q.tried = row.Rev
+	}
+	err = m.decideStep(s, &q.Call, row, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))
 	if err != nil || s.write.Row == nil {
 		return nil
 	}

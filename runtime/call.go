@@ -156,7 +156,7 @@ func (m *Machine[R]) refusal(code Code, op *fsmimpl.Operation[R], id, state stri
 // comes back with a refusal beside it, one that cannot be decoded without.
 func (m *Machine[R]) load(op *fsmimpl.Operation[R], row *driver.Row) (R, error) {
 	rec, err := m.loadSound(op, row)
-	if _, loose := m.quarantine.Load(row.ID); loose && err == nil {
+	if err == nil && m.wasLoose(row.ID) {
 		r := m.refusal(ErrQuarantined, op, row.ID, row.State)
 		r.Message = "its log does not end at its revision and state; run an audit; Repair rebuilds the row from its log"
 		return rec, r
@@ -197,8 +197,7 @@ func (m *Machine[R]) broken(rec *R) []string {
 // suspect reports whether a record that a caller holds is not one to decide on
 // without asking the store.
 func (m *Machine[R]) suspect(rec *R, row *driver.Row) bool {
-	_, loose := m.quarantine.Load(row.ID)
-	return loose || inspect.Insane(m.schema, row) != nil || m.broken(rec) != nil
+	return m.wasLoose(row.ID) || inspect.Insane(m.schema, row) != nil || m.broken(rec) != nil
 }
 
 // outcome makes the outcome of a call that wrote events and left row.

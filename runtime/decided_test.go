@@ -43,6 +43,10 @@ func TestCallIsMadeWhenItIsDecided(t *testing.T) {
 				now = start.Add(time.Minute)
 				return table.Update(ctx, f)
 			}
+			store.view = func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
+				now = start.Add(time.Minute)
+				return table.View(ctx, f)
+			}
 			with := meta("r")
 			with.At = at
 			want := at

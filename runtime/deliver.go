@@ -149,7 +149,7 @@ func (m *Machine[R]) claim(ctx context.Context, now time.Time, limit int) (batch
 		return nil, nil
 	}
 	waiting := false
-	err = m.table.View(ctx, func(r driver.Reader) error {
+	err = m.table.Look(ctx, func(r driver.Reader) error {
 		due, err := r.Outbox(now, 1)
 		waiting = len(due) > 0
 		return err

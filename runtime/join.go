@@ -135,6 +135,11 @@ func (t joinedTable) View(ctx context.Context, f func(driver.Reader) error) erro
 	return f(t.tx)
 }
 
+// Look is View.
+func (t joinedTable) Look(ctx context.Context, f func(driver.Reader) error) error {
+	return t.View(ctx, f)
+}
+
 // Update runs f in the transaction.
 func (t joinedTable) Update(ctx context.Context, f func(driver.Tx) error) error {
 	if err := ctx.Err(); err != nil {

@@ -133,6 +133,13 @@ func (m *Machine[R]) columnName(stored string) string {
 }
 
 func (m *Machine[R]) rows(ctx context.Context, q driver.Query) (rows []driver.Row, err error) {
+	err = m.table.Look(ctx, func(r driver.Reader) (err error) {
+		rows, err = inspect.Collect(r, q)
+		return err
+	})
+	if err != nil || !slices.ContainsFunc(rows, func(row driver.Row) bool { return m.wasLoose(row.ID) }) {
+		return rows, err
+	}
 	err = m.table.View(ctx, func(r driver.Reader) (err error) {
 		rows, err = inspect.Collect(r, q)
 		for i := 0; i < len(rows) && err == nil; i++ {

@@ -31,6 +31,7 @@ type Machine[R any] struct {
 	leave    bool      // every at-least-once effect is of no use once the record has moved on
 
 	picks    map[*fsmimpl.Operation[R]]*picking[R] // calls that wait to be taken along
+	byID     sync.Map                              // ids of records that calls decide on without a lock
 	recovers bool                                  // has startup triggers and effects to deliver
 	started  atomic.Bool                           // Startup has run
 

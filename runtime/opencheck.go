@@ -122,10 +122,16 @@ func (m *Machine[R]) looseRows(ctx context.Context, f func(id string, told bool)
 	}
 }
 
+// wasLoose reports whether a check at open has quarantined a record.
+func (m *Machine[R]) wasLoose(id string) bool {
+	_, loose := m.quarantine.Load(id)
+	return loose
+}
+
 // isLoose reports whether a record that a check at open has quarantined is still
 // as it was then; one that is not is free again.
 func (m *Machine[R]) isLoose(r driver.Reader, id string) (bool, error) {
-	if _, held := m.quarantine.Load(id); !held {
+	if !m.wasLoose(id) {
 		return false, nil
 	}
 	row, err := r.Row(id)

@@ -13,12 +13,19 @@ import (
 // its state comes back beside a refusal with ErrQuarantined.
 func (m *Machine[R]) Record(ctx context.Context, id string) (R, error) {
 	var row driver.Row
-	err := m.table.View(ctx, func(r driver.Reader) (err error) {
-		if row, err = r.Row(id); err == nil {
-			_, err = m.isLoose(r, id)
-		}
+	read := func(r driver.Reader) (err error) {
+		row, err = r.Row(id)
 		return err
-	})
+	}
+	err := m.table.Look(ctx, read)
+	if err == nil && m.wasLoose(id) {
+		err = m.table.View(ctx, func(r driver.Reader) (err error) {
+			if err = read(r); err == nil {
+				_, err = m.isLoose(r, id)
+			}
+			return err
+		})
+	}
 	var zero R
 	if errors.Is(err, driver.ErrNotFound) {
 		return zero, m.refusal(ErrNotFound, nil, id, "")

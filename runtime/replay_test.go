@@ -40,7 +40,7 @@ func TestRequestLookUps(t *testing.T) {
 	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, storetest.Discard())) // its id is made of the revision, which is not known yet
 	must(t)(m.Create(t.Context(), storetest.Register(meta("d"), in("p2"))))
 	fail = true
-	if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p2", Rev: 1}, note("r", "x")); !errors.Is(err, failed) {
+	if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p2", Rev: 1}, locked(note("r", "x"))); !errors.Is(err, failed) {
 		t.Errorf("got %v, want the store's error", err)
 	}
 	if n := len(log(t, m, "p2")); n != 1 {

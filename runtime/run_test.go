@@ -9,6 +9,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -64,6 +65,68 @@ func countingOf(t *testing.T, schema *driver.Schema, commit, update, view func()
 
 var p1 = storetest.Parcel{ID: "p1", State: "waiting", Rev: 1, CreatedAt: start, UpdatedAt: start, Lane: "a"}
 
+// locked makes a call one that is decided in a transaction.
+func locked(c fsmimpl.Call[storetest.Parcel]) fsmimpl.Call[storetest.Parcel] {
+	c.Peers = func(*storetest.Parcel, string) []driver.PeerQuery { return nil }
+	return c
+}
+
+// A call by id reads the record and writes it, without a transaction.
+func TestCallByID(t *testing.T) {
+	t.Parallel()
+	for _, rev := range []int64{0, 1} {
+		c := counting(t, nil, nil, nil)
+		out := must(t)(c.Apply(t.Context(), fsm.Ref{ID: "p1", Rev: rev}, note("r", "x")))
+		if out.Current.Rev != 2 || c.views != 1 || c.commits != 1 || c.updates != 0 {
+			t.Errorf("at %d: %v after %d looks, %d writes, %d transactions", rev, out.Current, c.views, c.commits, c.updates)
+		}
+		again := must(t)(c.Apply(t.Context(), fsm.Ref{ID: "p1", Rev: rev}, note("r", "x")))
+		if !again.Replayed || again.Current.Rev != 2 {
+			t.Errorf("at %d, again: replayed %v at %v", rev, again.Replayed, again.Current)
+		}
+	}
+}
+
+// What moves after it was read is decided on as it is then; a call for its revision is too late.
+func TestCallByIDIsOvertaken(t *testing.T) {
+	t.Parallel()
+	for _, rev := range []int64{0, 1} {
+		var c *counted
+		overtake := func() error { return nil }
+		c = counting(t, func() error { return overtake() }, nil, nil)
+		overtake = func() error {
+			overtake = func() error { return nil }
+			_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, locked(note("other", "y")))
+			return err
+		}
+		out, err := c.Apply(t.Context(), fsm.Ref{ID: "p1", Rev: rev}, note("r", "x"))
+		switch events := log(t, c.machine, "p1"); {
+		case rev == 0 && (err != nil || out.Current.Rev != 3 || len(events) != 3):
+			t.Errorf("%v, %v, %d events; want revision 3", out.Current, err, len(events))
+		case rev != 0 && (!errors.Is(err, fsm.ErrStale) || len(events) != 2):
+			t.Errorf("%v, %d events; want it to be stale", err, len(events))
+		}
+	}
+}
+
+// Of two calls on one id at a time, the second one waits for the record in a transaction.
+func TestCallsByIDAtOnce(t *testing.T) {
+	t.Parallel()
+	var c *counted
+	inner := 0
+	c = counting(t, func() error {
+		if inner++; inner > 1 {
+			return errors.New("the second one does not come here")
+		}
+		_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("other", "y"))
+		return err
+	}, nil, nil)
+	out, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
+	if err != nil || out.Current.Rev != 3 || c.updates != 2 {
+		t.Errorf("%v, %v after %d transactions", out.Current, err, c.updates)
+	}
+}
+
 // The first look after a moved record comes at once, the next ones wait a little.
 func TestSecondTryComesAtOnce(t *testing.T) {
 	t.Parallel()
@@ -77,7 +140,7 @@ func TestSecondTryComesAtOnce(t *testing.T) {
 				return nil
 			}, nil)
 			begun := time.Now()
-			must(t)(c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x")))
+			must(t)(c.Apply(t.Context(), fsm.Ref{ID: "p1"}, locked(note("r", "x"))))
 			if waited := time.Since(begun); c.updates != moves+1 || (waited > 0) != (moves > 1) {
 				t.Errorf("%d transactions in %v after %d moves", c.updates, waited, moves)
 			}
@@ -98,7 +161,7 @@ func TestBusyForLong(t *testing.T) {
 				time.Sleep(tt.each)
 				return &fsm.Refusal{Code: fsm.ErrBusy}
 			}, nil)
-			_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
+			_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, locked(note("r", "x")))
 			if !errors.Is(err, fsm.ErrBusy) || errors.Is(err, fsm.ErrAmbiguous) || c.updates != tt.tries {
 				t.Errorf("busy for %v: got %v after %d tries, want ErrBusy after %d", tt.each, err, c.updates, tt.tries)
 			}
@@ -156,7 +219,7 @@ func TestRecordThatKeepsMoving(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := counting(t, nil, func() error { return driver.ErrMoved }, nil)
-		_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
+		_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, locked(note("r", "x")))
 		if !errors.Is(err, fsm.ErrBusy) || !errors.Is(err, driver.ErrMoved) || errors.Is(err, fsm.ErrAmbiguous) {
 			t.Errorf("got %v, want ErrBusy because it moved", err)
 		}
@@ -174,11 +237,11 @@ func TestOwnRequestIsNotLookedUp(t *testing.T) {
 		}}
 	}), storetest.Schema(), fixed())
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
-	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("", "x")))
+	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, locked(note("", "x"))))
 	if _, err := m.Pick(t.Context(), 1, storetest.Hold(meta(""), "a", start)); err != nil || looks != 0 {
 		t.Errorf("%v after %d look-ups, want none", err, looks)
 	}
-	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x")))
+	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, locked(note("r", "x"))))
 	if looks == 0 {
 		t.Error("the id of a caller was not looked up")
 	}
@@ -190,7 +253,7 @@ func TestNoTransaction(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("no connection")
 	c := counting(t, nil, func() error { return failed }, nil)
-	_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
+	_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, locked(note("r", "x")))
 	if !errors.Is(err, failed) || errors.Is(err, fsm.ErrAmbiguous) || c.updates != 1 || c.views != 0 {
 		t.Errorf("got %v after %d transactions and %d looks, want the store's error at once", err, c.updates, c.views)
 	}

@@ -83,6 +83,10 @@ func (o oneByOne) WriteMany(ws []*driver.Write) error {
 	return nil
 }
 
+func (t *wrappedTable) Look(ctx context.Context, f func(driver.Reader) error) error {
+	return t.View(ctx, f)
+}
+
 func (t *wrappedTable) View(ctx context.Context, f func(driver.Reader) error) error {
 	if v := t.store.view; v != nil {
 		return v(t.Table, ctx, f)

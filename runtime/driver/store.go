@@ -58,6 +58,9 @@ type Table interface {
 	Commit(ctx context.Context, w *Write) error
 	// View runs f once, over one consistent snapshot.
 	View(ctx context.Context, f func(Reader) error) error
+	// Look is View for an f that asks its reader for one row or one list. That needs no
+	// transaction, so a server answers in one trip. It may run f again after a lost connection.
+	Look(ctx context.Context, f func(Reader) error) error
 	// Retire ends a roll-out: every other specification of this machine is
 	// retired. It is refused unless the store holds this specification's tables.
 	//

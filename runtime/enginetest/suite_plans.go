@@ -47,6 +47,10 @@ func (t watchedTable) View(ctx context.Context, f func(driver.Reader) error) err
 	return t.Update(ctx, func(tx fsm.Tx) error { return f(tx) })
 }
 
+func (t watchedTable) Look(ctx context.Context, f func(driver.Reader) error) error {
+	return t.View(ctx, f)
+}
+
 func (t watchedTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
 	return t.Table.Update(ctx, func(tx fsm.Tx) error {
 		return t.w.explains.Explain(tx, f, func(query, plan string) { t.w.plans[query] = plan })

@@ -113,6 +113,9 @@ func (t *table) View(ctx context.Context, f func(driver.Reader) error) error {
 	return err
 }
 
+// Look is View: its first read makes the snapshot.
+func (t *table) Look(ctx context.Context, f func(driver.Reader) error) error { return t.View(ctx, f) }
+
 // Update runs f in one transaction. What f reads is compared when it commits:
 // when another writer came between, f runs again over what is there now.
 func (t *table) Update(ctx context.Context, f func(driver.Tx) error) error {

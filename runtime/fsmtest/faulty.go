@@ -125,6 +125,10 @@ func (t *faultyTable) View(ctx context.Context, f func(driver.Reader) error) err
 	return t.unlessDown(func() error { return t.t.View(ctx, f) })
 }
 
+func (t *faultyTable) Look(ctx context.Context, f func(driver.Reader) error) error {
+	return t.unlessDown(func() error { return t.t.Look(ctx, f) })
+}
+
 func (t *faultyTable) Commit(ctx context.Context, w *driver.Write) error {
 	return t.commit(ctx, func() error { return t.t.Commit(ctx, w) })
 }

@@ -234,6 +234,9 @@ func (h *handle) View(ctx context.Context, f func(driver.Reader) error) error {
 	return f(&view{tx: tx, table: t, schema: h.schema})
 }
 
+// Look is View.
+func (h *handle) Look(ctx context.Context, f func(driver.Reader) error) error { return h.View(ctx, f) }
+
 // Update runs f in one transaction.
 func (h *handle) Update(ctx context.Context, f func(driver.Tx) error) error {
 	return h.UpdateMany(ctx, func(tx driver.ManyTx) error { return f(tx) })

@@ -16,6 +16,8 @@ type reader struct {
 	q   querier
 	err error // the first error of the database: nothing is believed after it
 	ran bool  // a statement, so the isolation of the transaction is settled
+
+	cause error // err in the words of the database
 }
 
 // chunk is how many rows one query fetches. The rows of a chunk are read before
@@ -48,6 +50,9 @@ func (r *reader) each(text string, args []any, f func(Rows) error) error {
 // fail notes that the transaction can no longer be trusted: some errors make
 // the database take it back, and what followed would stand by itself.
 func (r *reader) fail(err error) error {
+	if r.err == nil {
+		r.cause = err
+	}
 	err = r.t.fault("read or write", err)
 	if done := r.ctx.Err(); done != nil {
 		err = done // the database was interrupted, in words of its own

@@ -119,17 +119,52 @@ func (t *table) Commit(ctx context.Context, w *driver.Write) error {
 	return t.store.commits.commit(call.Within(ctx, t.store.wait), t, w)
 }
 
-// View runs f over one consistent snapshot.
-func (t *table) View(ctx context.Context, f func(driver.Reader) error) error {
+// toRead takes a session for reading.
+func (t *table) toRead(ctx context.Context) (*session, error) {
 	if t.store.readers == t.store.writers {
 		if err := driver.Inside(ctx, t.store); err != nil {
-			return fmt.Errorf("sqlstore: %w", err)
+			return nil, fmt.Errorf("sqlstore: %w", err)
 		}
 	}
-	ctx = call.Within(ctx, t.store.wait)
 	s, err := t.store.readers.take(ctx)
 	if err != nil {
-		return t.unopened(ctx, err)
+		return nil, t.unopened(ctx, err)
+	}
+	return s, nil
+}
+
+// Look runs f without a transaction, for its only statement.
+func (t *table) Look(ctx context.Context, f func(driver.Reader) error) error {
+	ctx = call.Within(ctx, t.store.wait)
+	for again := false; ; again = true {
+		lost, err := t.look(ctx, f)
+		if again || !lost || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// look is one try of Look, which may find that the connection is lost.
+func (t *table) look(ctx context.Context, f func(driver.Reader) error) (lost bool, err error) {
+	s, err := t.toRead(ctx)
+	if err != nil {
+		return false, err
+	}
+	r := &reader{ctx: ctx, t: t, q: s}
+	broken := true // a panic
+	defer func() { t.store.readers.give(s, broken) }()
+	err = f(r)
+	lost = r.err != nil && t.dialect.failure(r.cause) == failLost
+	broken = lost || r.err != nil && ctx.Err() != nil
+	return lost, err
+}
+
+// View runs f over one consistent snapshot.
+func (t *table) View(ctx context.Context, f func(driver.Reader) error) error {
+	ctx = call.Within(ctx, t.store.wait)
+	s, err := t.toRead(ctx)
+	if err != nil {
+		return err
 	}
 	broken := true // unless the transaction ends well, panics included
 	defer func() {

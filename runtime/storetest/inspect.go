@@ -133,6 +133,7 @@ var lockTests = []test{
 			"Check":   table.Check(b.ctx),
 			"Migrate": table.Migrate(b.ctx),
 			"View":    table.View(b.ctx, func(driver.Reader) error { return nil }),
+			"Look":    table.Look(b.ctx, func(driver.Reader) error { return nil }),
 			"Commit":  table.Commit(b.ctx, creation(parcel("p1", "a"), "")),
 		} {
 			if !errors.Is(err, fsm.ErrClosed) {

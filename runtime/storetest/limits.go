@@ -188,6 +188,12 @@ func (t *stepTable) View(ctx context.Context, f func(driver.Reader) error) error
 	return t.Table.View(ctx, f)
 }
 
+// Look counts.
+func (t *stepTable) Look(ctx context.Context, f func(driver.Reader) error) error {
+	t.s.step()
+	return t.Table.Look(ctx, f)
+}
+
 // Update counts, and what is read and written; the last step is before the commit.
 func (t *stepTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
 	t.s.step()

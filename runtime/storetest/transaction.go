@@ -170,6 +170,32 @@ var transactionTests = []test{
 			b.Errorf("got %v, want the function's own error", err)
 		}
 	}},
+	{"a look sees what was written", func(b *bench) {
+		look := func(want int64) {
+			b.Helper()
+			var row driver.Row
+			err := b.table.Look(b.ctx, func(r driver.Reader) (err error) { row, err = r.Row("p1"); return err })
+			if want == 0 && errors.Is(err, driver.ErrNotFound) {
+				return
+			}
+			if err != nil || row.Rev != want {
+				b.Fatalf("revision %d, %v; want %d", row.Rev, err, want)
+			}
+		}
+		look(0)
+		p := b.make(parcel("p1", "a"))
+		look(1)
+		b.commit(change(p, p.sent(), "send", ""))
+		look(2)
+		if err := b.table.Look(b.ctx, func(driver.Reader) error { return errStop }); !errors.Is(err, errStop) {
+			b.Errorf("got %v, want the function's own error", err)
+		}
+		ctx, cancel := context.WithCancel(b.ctx)
+		cancel()
+		if err := b.table.Look(ctx, func(r driver.Reader) error { _, err := r.Row("p1"); return err }); !errors.Is(err, context.Canceled) {
+			b.Errorf("got %v, want the error of the context", err)
+		}
+	}},
 	{"no lost update", func(b *bench) {
 		b.make(parcel("p1", "a"))
 		const writers, each = 6, 8

@@ -76,6 +76,10 @@ func (t *wrongTable) View(ctx context.Context, f func(driver.Reader) error) erro
 	return t.Table.View(ctx, g)
 }
 
+func (t *wrongTable) Look(ctx context.Context, f func(driver.Reader) error) error {
+	return t.View(ctx, f)
+}
+
 func (t *wrongTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
 	if err := driver.Inside(ctx, t.w); err != nil {
 		return err
@@ -278,6 +282,10 @@ type forgetful struct {
 func (f *forgetful) Migrate(ctx context.Context) error {
 	f.migrated++
 	return f.Table.Migrate(ctx)
+}
+
+func (f *forgetful) Look(ctx context.Context, g func(driver.Reader) error) error {
+	return f.View(ctx, g)
 }
 
 func (f *forgetful) View(ctx context.Context, g func(driver.Reader) error) error {

@@ -163,3 +163,10 @@ func (t *faultyTable) View(ctx context.Context, f func(driver.Reader) error) err
 	}
 	return t.Table.View(ctx, f)
 }
+
+func (t *faultyTable) Look(ctx context.Context, f func(driver.Reader) error) error {
+	if isGone(ctx) {
+		return errCut
+	}
+	return t.Table.Look(ctx, f)
+}

@@ -26,7 +26,7 @@ func Rows(ctx context.Context, table driver.Table, q driver.Query) iter.Seq2[dri
 				}
 			}
 			var rows []driver.Row
-			err := table.View(ctx, func(r driver.Reader) (err error) {
+			err := table.Look(ctx, func(r driver.Reader) (err error) { // a page is one list
 				rows, err = Collect(r, page)
 				return err
 			})
