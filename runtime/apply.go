@@ -43,7 +43,9 @@ func (m *Machine[R]) apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Cal
 		} else if !ok {
 			if _, taken := m.byID.LoadOrStore(ref.ID, nil); !taken { // else one would write in vain
 				defer m.byID.Delete(ref.ID)
-				s = m.decideRead(ctx, q, ref)
+				if s, err = m.decideRead(ctx, q, ref); err != nil {
+					return m.applyStored(ctx, q, ref, func() (slow bool, _ error) { return false, err })
+				}
 			}
 		}
 		if s != nil {
@@ -174,29 +176,33 @@ func (m *Machine[R]) decideHeld(q *request[R], at fsmimpl.Target, held R, ref dr
 }
 
 // decideRead decides on a record as it is now, which nobody locks: the write is for what was
-// read only. It returns nil where a transaction has to look.
-func (m *Machine[R]) decideRead(ctx context.Context, q *request[R], ref driver.Ref) *step[R] {
+// read only. It returns nil where a transaction has to look, and the refusal of a store that
+// could not be asked: it has taken its time.
+func (m *Machine[R]) decideRead(ctx context.Context, q *request[R], ref driver.Ref) (*step[R], error) {
 	s := &step[R]{op: q.op}
 	row := &s.old
 	err := m.table.Look(ctx, func(r driver.Reader) (err error) {
 		*row, err = r.Row(ref.ID)
 		return err
 	})
+	if refused := (*Refusal)(nil); errors.As(err, &refused) {
+		return nil, err
+	}
 	if err != nil || ref.Rev != 0 && ref.Rev != row.Rev {
-		return nil
+		return nil, nil
 	}
 	if s.rec, err = m.load(q.op, row); err != nil {
-		return nil
+		return nil, nil
 	}
 	if m.tick(q); q.requestAt(ref.Rev) == "" {
 		q.tried = row.Rev
 	}
 	err = m.decideStep(s, &q.Call, row, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))
 	if err != nil || s.write.Row == nil {
-		return nil
+		return nil, nil
 	}
 	s.write.Old = row
-	return s
+	return s, nil
 }
 
 // ApplyMany makes calls on several records in one transaction, in their order:

@@ -127,6 +127,23 @@ func TestCallsByIDAtOnce(t *testing.T) {
 	}
 }
 
+// Where the record cannot be read, a call by id waits for a transaction, unless its time is over.
+func TestCallByIDOfBusyStore(t *testing.T) {
+	t.Parallel()
+	for each, updates := range map[time.Duration]int{6 * time.Second: 1, 10 * time.Second: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			c := counting(t, nil, nil, func() error {
+				time.Sleep(each)
+				return &fsm.Refusal{Code: fsm.ErrBusy}
+			})
+			_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
+			if c.updates != updates || (err == nil) != (updates > 0) || err != nil && !errors.Is(err, fsm.ErrBusy) {
+				t.Errorf("%v each: %v after %d transactions, want %d", each, err, c.updates, updates)
+			}
+		})
+	}
+}
+
 // The first look after a moved record comes at once, the next ones wait a little.
 func TestSecondTryComesAtOnce(t *testing.T) {
 	t.Parallel()

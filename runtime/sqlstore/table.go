@@ -138,7 +138,7 @@ func (t *table) Look(ctx context.Context, f func(driver.Reader) error) error {
 	ctx = call.Within(ctx, t.store.wait)
 	for again := false; ; again = true {
 		lost, err := t.look(ctx, f)
-		if again || !lost || ctx.Err() != nil {
+		if again || !lost || call.Err(ctx) != nil {
 			return err
 		}
 	}

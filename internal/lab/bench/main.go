@@ -66,7 +66,7 @@ func main() {
 	flag.StringVar(&out, "o", "", "folder of BENCHMARKS.md and the documents with its figures; empty: print")
 	flag.StringVar(&only, "only", "", "what to measure, by comma: "+strings.Join(names(), ", ")+"; empty: all")
 	flag.StringVar(&before, "beside", "",
-		"an earlier build of this program, to be compared with this one instead of all else; -only names databases")
+		"an earlier build of this program, to be compared with this one instead of all else; -only names databases, or jobs")
 	flag.BoolVar(&guard, "smoke", false, "measure a little and fail when a ratio is far from its bar")
 	flag.Parse()
 	if o.short {

@@ -14,6 +14,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/machines/taskinstance"
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/lab/bench/child"
+	"github.com/fsmgen/fsmgen/internal/lab/claims/slot"
 	"github.com/fsmgen/fsmgen/internal/lab/fuzzmachines/account"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
@@ -37,6 +38,7 @@ func Quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 // starts opens a machine and returns what makes a caller's step.
 var starts = map[string]func(context.Context, fsm.Store) (func(name string) (func() error, error), error){
 	"lifecycle": heartbeats, "paymentintent": payments, "taskinstance": tasks, "account": accounts,
+	"by id": edits(func(caller string) string { return caller }), "by one id": edits(func(string) string { return "one" }), "read": reads,
 }
 
 // Run serves as a process of callers.
@@ -197,4 +199,37 @@ func accounts(ctx context.Context, store fsm.Store) (func(string) (func() error,
 			return err
 		}, err
 	}, err
+}
+
+// edits: a record is changed in place by a caller who has its id alone.
+func edits(id func(caller string) string) func(context.Context, fsm.Store) (func(string) (func() error, error), error) {
+	return func(ctx context.Context, store fsm.Store) (func(string) (func() error, error), error) {
+		m, err := slots(ctx, store)
+		return func(name string) (func() error, error) {
+			at, n := fsm.Ref{ID: id(name)}, 0
+			_, err := m.Submit(ctx, at.ID, slot.SubmitInput{Rank: 1}, by(at.ID))
+			return func() error {
+				n++
+				call := fsm.Call{RequestID: fmt.Sprint(name, " ", n), Actor: name}
+				_, err := m.Edit(ctx, at, slot.EditInput{Rank: int64(n % 2)}, call)
+				return err
+			}, err
+		}, err
+	}
+}
+
+// reads: a record is read by its id.
+func reads(ctx context.Context, store fsm.Store) (func(string) (func() error, error), error) {
+	m, err := slots(ctx, store)
+	return func(name string) (func() error, error) {
+		_, err := m.Submit(ctx, name, slot.SubmitInput{Rank: 1}, by(name))
+		return func() error { _, err := m.Record(ctx, name); return err }, err
+	}, err
+}
+
+func slots(ctx context.Context, store fsm.Store) (*slot.Machine, error) {
+	if err := slot.Migrate(ctx, store); err != nil {
+		return nil, err
+	}
+	return slot.Open(ctx, store)
 }
