@@ -38,7 +38,8 @@ func (m *Machine[R]) apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Cal
 			return Outcome[R]{}, err
 		}
 		var s *step[R]
-		if held, ok := holds[R](at); ok && ref.Rev != 0 {
+		held, ok := holds[R](at)
+		if ok && ref.Rev != 0 {
 			s = m.decideHeld(q, at, held, ref)
 		} else if !ok {
 			if _, taken := m.byID.LoadOrStore(ref.ID, nil); !taken { // else one would write in vain
@@ -54,6 +55,10 @@ func (m *Machine[R]) apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Cal
 				return m.outcome(s.rec, &s.row, s.write.Event), nil
 			}
 			err = m.conflict(err, q.op, ref.ID, s.write.PrevState)
+			var refused *Refusal
+			if !ok && errors.As(err, &refused) && refused.Code != ErrBusy && refused.Code != ErrNotUnique {
+				return m.applyStored(ctx, q, ref, nil) // the request may be known, which nobody has asked
+			}
 			return m.applyStored(ctx, q, ref, func() (slow bool, _ error) { return false, err })
 		}
 	}

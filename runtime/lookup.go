@@ -132,13 +132,16 @@ func (m *Machine[R]) columnName(stored string) string {
 	return stored
 }
 
+// rows reads a list as of one moment.
 func (m *Machine[R]) rows(ctx context.Context, q driver.Query) (rows []driver.Row, err error) {
-	err = m.table.Look(ctx, func(r driver.Reader) (err error) {
-		rows, err = inspect.Collect(r, q)
-		return err
-	})
-	if err != nil || !slices.ContainsFunc(rows, func(row driver.Row) bool { return m.wasLoose(row.ID) }) {
-		return rows, err
+	if len(q.Order) > 0 || q.Limit > 0 && q.Limit <= inspect.PageSize { // one question
+		err = m.table.Look(ctx, func(r driver.Reader) (err error) {
+			rows, err = inspect.Collect(r, q)
+			return err
+		})
+		if err != nil || !slices.ContainsFunc(rows, func(row driver.Row) bool { return m.wasLoose(row.ID) }) {
+			return rows, err
+		}
 	}
 	err = m.table.View(ctx, func(r driver.Reader) (err error) {
 		rows, err = inspect.Collect(r, q)

@@ -93,6 +93,21 @@ func TestPageSize(t *testing.T) {
 	}
 }
 
+// A list that a store reads in parts is read in one view.
+func TestGroupIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, storetest.Schema())
+	unordered := storetest.InLane
+	unordered.Order = nil
+	for l, looks := range map[*fsmimpl.Lookup]int64{&unordered: 0, &storetest.InLane: 1} {
+		before := store.looks.Load()
+		if _, err := m.Group(t.Context(), l, []any{"a"}); err != nil || store.looks.Load()-before != looks {
+			t.Errorf("%d keys of order: %d looks, %v; want %d", len(l.Order), store.looks.Load()-before, err, looks)
+		}
+	}
+}
+
 // A group has all records with the values, and is none where one of them breaks a rule.
 func TestGroup(t *testing.T) {
 	t.Parallel()

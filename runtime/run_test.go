@@ -127,6 +127,18 @@ func TestCallsByIDAtOnce(t *testing.T) {
 	}
 }
 
+// A call by id whose request is known is answered, although the store would refuse its write now.
+func TestCallByIDIsKnown(t *testing.T) {
+	t.Parallel()
+	refuse := error(nil)
+	c := counting(t, func() error { return refuse }, nil, nil)
+	must(t)(c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x")))
+	refuse = &fsm.Refusal{Code: fsm.ErrDenied}
+	if again := must(t)(c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))); !again.Replayed {
+		t.Errorf("answered with %v, want what was done before", again.Current)
+	}
+}
+
 // Where the record cannot be read, a call by id waits for a transaction, unless its time is over.
 func TestCallByIDOfBusyStore(t *testing.T) {
 	t.Parallel()

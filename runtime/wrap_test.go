@@ -25,6 +25,7 @@ type wrapped struct {
 	view   func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error
 	single bool // it has no better way for many writes than one by one
 	bulks  atomic.Int64
+	looks  atomic.Int64
 }
 
 func (w *wrapped) Table(s *driver.Schema) (driver.Table, error) {
@@ -84,6 +85,7 @@ func (o oneByOne) WriteMany(ws []*driver.Write) error {
 }
 
 func (t *wrappedTable) Look(ctx context.Context, f func(driver.Reader) error) error {
+	t.store.looks.Add(1)
 	return t.View(ctx, f)
 }
 

@@ -58,7 +58,8 @@ type Table interface {
 	Commit(ctx context.Context, w *Write) error
 	// View runs f once, over one consistent snapshot.
 	View(ctx context.Context, f func(Reader) error) error
-	// Look is View for an f that asks its reader for one row or one list. That needs no
+	// Look is View for an f that asks its reader for one row, or for one list that has an
+	// order or a limit of at most 256: longer ones are read in parts. That needs no
 	// transaction, so a server answers in one trip. It may run f again after a lost connection.
 	Look(ctx context.Context, f func(Reader) error) error
 	// Retire ends a roll-out: every other specification of this machine is

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
@@ -48,6 +49,10 @@ func TestReadOnly(t *testing.T) {
 	}
 	if _, err := reader.Enqueue(t.Context(), "b", lifecycle.EnqueueInput{}, fsm.Call{RequestID: "s"}); !errors.Is(err, sqlstore.ErrReadOnly) {
 		t.Errorf("a creation: %v, want ErrReadOnly", err)
+	}
+	_, err = reader.ClaimNextOf(t.Context(), fsm.Ref{ID: "a", Rev: 1}, lifecycle.ClaimNextInput{Lease: time.Now().Add(time.Hour)}, fsm.Call{RequestID: "c", Actor: "a"})
+	if !errors.Is(err, sqlstore.ErrReadOnly) || errors.Is(err, fsm.ErrAmbiguous) {
+		t.Errorf("a call by id: %v, want ErrReadOnly", err)
 	}
 	if store, err := postgres.Open(t.Context(), dsn+"&default_transaction_read_only=on", quiet); err == nil {
 		store.Close()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -76,10 +77,11 @@ func TestReadOnly(t *testing.T) {
 		}
 		_, _, repair := audit.Repair(t.Context(), reader.Core(), "a", "o", "r")
 		_, adopt := store.Adopt(t.Context(), &driver.Schema{Machine: "lifecycle", Table: "lifecycle"}, nil)
+		_, claim := reader.ClaimNextOf(t.Context(), fsm.Ref{ID: "a", Rev: 1}, lifecycle.ClaimNextInput{Lease: time.Now().Add(time.Hour)}, fsm.Call{RequestID: "c", Actor: "a"})
 		for name, err := range map[string]error{
-			"a creation": enqueue(reader, "x"), "a migration": lifecycle.Migrate(t.Context(), store), "a repair": repair, "a transaction of the caller's": adopt,
+			"a creation": enqueue(reader, "x"), "a call by id": claim, "a migration": lifecycle.Migrate(t.Context(), store), "a repair": repair, "a transaction of the caller's": adopt,
 		} {
-			if !errors.Is(err, sqlstore.ErrReadOnly) {
+			if !errors.Is(err, sqlstore.ErrReadOnly) || errors.Is(err, fsm.ErrAmbiguous) {
 				t.Errorf("%s: %v, want ErrReadOnly", name, err)
 			}
 		}

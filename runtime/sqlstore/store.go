@@ -257,7 +257,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 // that is for reading only.
 func (s *Store) poisoned(machine string) error {
 	if s.reading {
-		return fmt.Errorf("sqlstore: %s: %w", machine, ErrReadOnly)
+		return &fsm.Refusal{Code: fsm.ErrDenied, Machine: machine, Cause: ErrReadOnly}
 	}
 	if cause := s.poison.Load(); cause != nil {
 		return &fsm.Refusal{Code: fsm.ErrPoisoned, Machine: machine, Cause: *cause}

@@ -133,8 +133,12 @@ func (t *table) toRead(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// Look runs f without a transaction, for its only statement.
+// Look runs f without a transaction, for its only statement. Behind a pooler a session may
+// have any isolation level, so there it is View.
 func (t *table) Look(ctx context.Context, f func(driver.Reader) error) error {
+	if t.dialect.pooled() {
+		return t.View(ctx, f)
+	}
 	ctx = call.Within(ctx, t.store.wait)
 	for again := false; ; again = true {
 		lost, err := t.look(ctx, f)
@@ -155,7 +159,7 @@ func (t *table) look(ctx context.Context, f func(driver.Reader) error) (lost boo
 	defer func() { t.store.readers.give(s, broken) }()
 	err = f(r)
 	lost = r.err != nil && t.dialect.failure(r.cause) == failLost
-	broken = lost || r.err != nil && ctx.Err() != nil
+	broken = lost || err != nil && ctx.Err() != nil && t.dialect.writers() != 1 // a driver of a server hangs up then
 	return lost, err
 }
 
