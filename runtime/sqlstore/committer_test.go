@@ -30,7 +30,7 @@ func newDesk(t *testing.T, run func(batch []*job) bool) *desk {
 // newSlots returns sessions that answer all that they are asked.
 func newSlots(t *testing.T, n int) *pool {
 	t.Helper()
-	db := sql.OpenDB(&answering{answer: "150004 f off origin on UTF8 UTF8 on on on 1 1 1 read-committed"})
+	db := sql.OpenDB(&answering{answer: "150004 f off origin on UTF8 UTF8 on on on 1 1 1 read-committed f"})
 	t.Cleanup(func() { db.Close() })
 	return newPool(db, Postgres(), n)
 }

@@ -74,7 +74,12 @@ const postgresSettings = `SELECT concat_ws(' ', current_setting('server_version_
 	current_setting('session_replication_role'), current_setting('standard_conforming_strings'), current_setting('server_encoding'),
 	current_setting('client_encoding'), current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'),
 	current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'),
-	replace(current_setting('default_transaction_isolation'), ' ', '-')`
+	replace(current_setting('default_transaction_isolation'), ' ', '-'),
+	current_setting('random_page_cost')::float8 > current_setting('seq_page_cost')::float8`
+
+// walking makes the planner take an index that has the order of a query, however few rows it
+// believes to fit: see docs/decisions/0043.
+const walking = `set_config('random_page_cost', current_setting('seq_page_cost'), `
 
 func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 	if !p.met.Load() {
@@ -89,13 +94,13 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 			return err
 		}
 	}
-	ids, want := p.place.oids(), 14
+	ids, want := p.place.oids(), 15
 	known := ids != ""
 	if known {
-		ids, want = ", "+ids, 15
+		ids, want = ", "+ids, 16
 	}
 	if u == forBegun {
-		ids, want = ids+p.first(), want+3
+		ids, want = ids+p.first(), want+4
 	}
 	text, err := one(ctx, q, postgresSettings+ids+")")
 	if err != nil {
@@ -106,7 +111,7 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 		return fmt.Errorf("sqlstore: read the server's settings: got %q, expected %d values", text, want)
 	}
 	if known {
-		if err := p.place.same(v[14]); err != nil {
+		if err := p.place.same(v[15]); err != nil {
 			return err
 		}
 	}
@@ -153,6 +158,9 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 		}
 		if want := strings.ToLower(p.isolation(false).String()); strings.ReplaceAll(v[13], "-", " ") != want { // of the statements that are transactions of their own
 			change("default_transaction_isolation", want)
+		}
+		if v[14] == "t" {
+			set = append(set, fmt.Sprint(walking, u != forStore, ")"))
 		}
 	}
 	if len(set) > 0 {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,5 +125,47 @@ func TestPlanOfClaims(t *testing.T) {
 	}
 	if planned := texts("SELECT custom_plans::text FROM pg_prepared_statements WHERE name = 'claim'"); len(planned) != 1 || planned[0] != "0" {
 		t.Errorf("planned anew %v times, want none", planned)
+	}
+}
+
+// A session keeps its plan of a claim. Made in a calm hour, when only a few records of the
+// lane wait, it walks the index all the same, and does not sort what waits later.
+func TestPlanOfClaimsInCalm(t *testing.T) {
+	t.Parallel()
+	s, texts := looseParcels(t)
+	tab := parcels(t, Postgres())
+	tab.computed = map[string]string{tab.states([]string{"waiting"}): `"_in_waiting"`}
+	claim, err := tab.selectRows(&driver.Query{States: []string{"waiting"}, Limit: 8, Lock: true,
+		Where: []driver.Cond{{Column: "lane", Op: driver.OpEq, Value: "l1"}}, Order: []driver.Order{{Column: "weight", Descending: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(text string) {
+		t.Helper()
+		if _, err := s.conn.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("ALTER TABLE parcel DISABLE TRIGGER USER; SET plan_cache_mode = force_generic_plan")
+	d := Postgres(WithLogger(slog.New(slog.DiscardHandler))).(*postgres)
+	d.met.Store(true)
+	if err := d.settings(t.Context(), s, forStore); err != nil {
+		t.Fatal(err)
+	}
+	for _, all := range []int{300, 1000, 3000, 10000} { // a table of a few pages is read whole
+		for _, waiting := range []int{0, 1, 2, 4, 8, 16} { // in each lane
+			run(fmt.Sprintf(`TRUNCATE parcel; INSERT INTO parcel ("id", "state", "rev", "created_at", "updated_at", "lane", "weight", "tags", "moves", "_in_waiting")
+				SELECT md5(i::text), CASE WHEN waits THEN 'waiting' ELSE 'sent' END, 1, now(), now(), 'l' || i %% 5, hashint4(i), '[]', 0, waits
+				FROM (SELECT i, i > %d AS waits FROM generate_series(1, %d) AS i) AS x`, all, all+5*waiting))
+			for _, when := range []string{"VACUUM parcel", "ANALYZE parcel"} {
+				run(when)
+				run("PREPARE claim AS " + claim.String() + tab.dialect.lock())
+				plan := strings.Join(texts("EXPLAIN EXECUTE claim('l1')"), "\n")
+				if !strings.Contains(plan, "parcel_next_hold") || strings.Contains(plan, "Sort") {
+					t.Errorf("%d of %d wait in each lane, %s:\n%s", waiting, all, when, plan)
+				}
+				run("DEALLOCATE claim")
+			}
+		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const readCommitted = "150000 f off origin on UTF8 UTF8 on on on 30000 10000 60000 read-committed"
+const readCommitted = "150000 f off origin on UTF8 UTF8 on on on 30000 10000 60000 read-committed f"
 
 // The store opens on PostgreSQL alone, which it asks once what it is.
 func TestServer(t *testing.T) {

@@ -59,7 +59,7 @@ func (r *oneRow) Next(values []driver.Value) error {
 // A server is refused, warned about or adjusted as its settings say.
 func TestServerSettings(t *testing.T) {
 	t.Parallel()
-	const good = "150004 f off origin on UTF8 UTF8 on on on 30000 10000 60000 read-committed"
+	const good = "150004 f off origin on UTF8 UTF8 on on on 30000 10000 60000 read-committed f"
 	for name, c := range map[string]struct{ answer, refused, warned, set string }{
 		"good":                  {answer: good},
 		"too old":               {answer: strings.Replace(good, "150004", "140011", 1), refused: "PostgreSQL 15 or later"},
@@ -67,7 +67,7 @@ func TestServerSettings(t *testing.T) {
 		"a standby":             {answer: strings.Replace(good, " f off", " t on", 1), refused: "primary"},
 		"triggers are off":      {answer: strings.Replace(good, "origin", "replica", 1), refused: "session_replication_role"},
 		"another encoding":      {answer: strings.Replace(good, "UTF8 UTF8", "LATIN1 UTF8", 1), refused: "server_encoding"},
-		"something is missing":  {answer: "150004 f off", refused: "14 values"},
+		"something is missing":  {answer: "150004 f off", refused: "15 values"},
 		"fsync is off":          {answer: strings.Replace(good, "on on on 3", "on off on 3", 1), warned: "fsync=off"},
 		"full pages are off":    {answer: strings.Replace(good, "on on on 3", "on on off 3", 1), warned: "full_page_writes=off"},
 		"commits do not wait":   {answer: strings.Replace(good, "UTF8 on", "UTF8 off", 1), set: "set_config('synchronous_commit', 'on', false)"},
@@ -76,6 +76,7 @@ func TestServerSettings(t *testing.T) {
 		"no statement timeout":  {answer: strings.Replace(good, "30000", "0", 1), set: "set_config('statement_timeout', '25000', false)"},
 		"no lock timeout":       {answer: strings.Replace(good, "10000", "0", 1), set: "set_config('lock_timeout', '10000', false)"},
 		"no idle timeout":       {answer: strings.Replace(good, "60000", "0", 1), set: "set_config('idle_in_transaction_session_timeout', '60000', false)"},
+		"pages cost more":       {answer: strings.TrimSuffix(good, "f") + "t", set: "set_config('random_page_cost', current_setting('seq_page_cost'), false)"},
 		"another isolation":     {answer: strings.Replace(good, "read-committed", "serializable", 1), set: "set_config('default_transaction_isolation', 'read committed', false)"},
 	} {
 		t.Run(name, func(t *testing.T) {

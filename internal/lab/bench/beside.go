@@ -20,12 +20,14 @@ func beside(ctx context.Context, l *lab, r *report, exe string, databases []stri
 	for _, database := range databases {
 		if database == "jobs" {
 			for _, x := range [][2]int{{1, 16}, {1, 100}, {4, 4}, {4, 25}} {
-				a := &side{name: "ours", processes: x[0], callers: x[1]}
-				b := &side{name: "ours", exe: exe, processes: x[0], callers: x[1]}
-				if err := l.lives(ctx, a, b); err != nil {
-					return err
+				for _, name := range []string{"ours", "ours, riverjob"} {
+					a := &side{name: name, processes: x[0], callers: x[1]}
+					b := &side{name: name, exe: exe, processes: x[0], callers: x[1]}
+					if err := l.lives(ctx, a, b); err != nil {
+						return err
+					}
+					tell("jobs, "+name, a, b)
 				}
-				tell("jobs", a, b)
 			}
 			continue
 		}

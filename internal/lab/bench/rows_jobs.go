@@ -36,13 +36,14 @@ func jobRows(ctx context.Context, l *lab, r *report) error {
 		for i, n := range x.workers {
 			mine := &side{name: "ours", processes: x.processes, callers: n / x.processes}
 			river := &side{name: "River", processes: x.processes, callers: n / x.processes}
-			if err := l.lives(ctx, mine, river); err != nil {
+			alike := &side{name: "ours, riverjob", processes: x.processes, callers: n / x.processes}
+			if err := l.lives(ctx, mine, alike, river); err != nil {
 				return err
 			}
-			all = append(all, mine, river)
+			all = append(all, mine, alike, river)
 			r.atLeast(x.key, fmt.Sprintf("whole lives of jobs, %d inserters + %d workers in all, %s: rate / River's", n, n,
 				x.what), x.bars[i], " ×",
-				figure{"", mine.to(river, rate)})
+				figure{"lifecycle", mine.to(river, rate)}, figure{"riverjob", alike.to(river, rate)})
 		}
 	}
 	r.sides("Whole lives of jobs", all)

@@ -44,7 +44,9 @@ func (w *worked) err() error {
 }
 
 // opens are the sides by their names.
-var opens = map[string]func(context.Context, child.Config, *worked) (queue, error){"ours": openOurs, "River": openRiver}
+var opens = map[string]func(context.Context, child.Config, *worked) (queue, error){
+	"ours": openOurs, "ours, riverjob": openModelled, "River": openRiver,
+}
 
 // Run serves as a process of as many inserters as workers.
 func Run(ctx context.Context, c child.Config) error {
