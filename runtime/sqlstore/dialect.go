@@ -128,7 +128,7 @@ type Dialect interface {
 	lockPlaces(table string, try bool) string
 
 	// plan asks for the plan of a query, for tests of indexes.
-	plan(ctx context.Context, q querier, text string, args []any) (string, error)
+	plan(ctx context.Context, q querier, free bool, text string, args []any) (string, error)
 
 	// failure says what an error of the database means.
 	failure(err error) failure

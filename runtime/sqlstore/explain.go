@@ -12,16 +12,16 @@ import (
 // Explain calls f with the transaction tx, and seen with each query that f
 // makes and with the database's plan for it, a line for each step. It is for
 // tests of indexes. SQLite's plans do not depend on what the tables hold;
-// PostgreSQL's do, so it is asked for the plan that it has when it may not read
-// a table as a whole, nor sort, where there is another way. Returns the error of
+// PostgreSQL's do. Where free is not set, it is asked for the plan that it has when it
+// may not read a table as a whole, where there is another way. Returns the error of
 // f, or one of its own when tx is not of this store.
-func (s *Store) Explain(tx driver.Tx, f func(driver.Tx) error, seen func(query, plan string)) error {
+func (s *Store) Explain(tx driver.Tx, free bool, f func(driver.Tx) error, seen func(query, plan string)) error {
 	x, ok := tx.(*txn)
 	if !ok || x.t.store != s {
 		return fmt.Errorf("sqlstore: explain a %T; expected a transaction of this store", tx)
 	}
 	y := *x
-	y.q = explainer{x.q, s.dialect, seen}
+	y.q = explainer{x.q, s.dialect, free, seen}
 	return f(&y)
 }
 
@@ -29,11 +29,12 @@ func (s *Store) Explain(tx driver.Tx, f func(driver.Tx) error, seen func(query, 
 type explainer struct {
 	querier
 	d    Dialect
+	free bool
 	seen func(query, plan string)
 }
 
 func (e explainer) query(ctx context.Context, text string, args ...any) (*rows, error) {
-	plan, err := e.d.plan(ctx, e.querier, text, args)
+	plan, err := e.d.plan(ctx, e.querier, e.free, text, args)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: explain %s: %w", text, err)
 	}
@@ -41,7 +42,7 @@ func (e explainer) query(ctx context.Context, text string, args ...any) (*rows, 
 	return e.querier.query(ctx, text, args...)
 }
 
-func (sqlite) plan(ctx context.Context, q querier, text string, args []any) (string, error) {
+func (sqlite) plan(ctx context.Context, q querier, _ bool, text string, args []any) (string, error) {
 	answer, err := q.query(ctx, "EXPLAIN QUERY PLAN "+text, args...)
 	if err != nil {
 		return "", err
@@ -62,7 +63,11 @@ func (sqlite) plan(ctx context.Context, q querier, text string, args []any) (str
 // unliked are the steps of a plan that get slower with the tables.
 var unliked = []string{"enable_seqscan", "enable_bitmapscan"}
 
-func (*postgres) plan(ctx context.Context, q querier, text string, args []any) (string, error) {
+func (*postgres) plan(ctx context.Context, q querier, free bool, text string, args []any) (string, error) {
+	if free {
+		steps, err := column(ctx, q, "EXPLAIN (COSTS OFF) "+text, args...)
+		return strings.Join(steps, "\n"), err
+	}
 	for _, name := range unliked {
 		if _, err := q.exec(ctx, "SET LOCAL "+name+" = off"); err != nil {
 			return "", err
