@@ -19,9 +19,10 @@ Written by ` + "`make bench-report`" + ` with [BENCHMARKS.md](../../BENCHMARKS.m
 - In memory: the life of a job, six transitions. *Full* is all that a generated method does (` +
 	"`TestHandIsTheSame`" + ` holds
   the methods by hand to the generated ones), *rules* leaves out checks of inputs, *bare* is the state alone.
-- Whole lives of jobs: n inserters and n workers in all, evenly in the processes. Ours is the generated
-  worker, woken by the store: of lifecycle, and of riverjob, whose job has no start after its claim. River has its least FetchCooldown on all clients and 40 connections in all, the best of what was tried. Both
-  look each second for what no wake-up told. A turn ends when the last job is complete.
+- Whole lives of jobs: n inserters and n workers in all, evenly in the processes. Ours is the generated worker, woken by
+  the store: of lifecycle, and of riverjob, whose job has no start after its claim. River has its least FetchCooldown on
+  all clients and 40 connections in all, the best of what was tried. Both look each second for what no wake-up told. A
+  turn ends when the last job is complete.
 - Latency is from the call that makes a job to the begin of its work. A fifth process makes jobs; four wait for them.
 - Cores: server and clients are held on the first core, or the first two, by taskset.
 `
