@@ -84,7 +84,7 @@ func TestTypes(t *testing.T) {
 // TestPackagesRun writes the packages of all scenarios into a module of their own,
 // which knows fsmgen by a replace directive, and lets Go vet them and run their
 // generated tests and the tests in testdata/run; outside of a campaign, only those
-// packages that have some there. The five shipped machines are
+// packages that have some there. The six shipped machines are
 // packages of the repository, which are vetted and tested as such; internal/lab/difftest
 // holds them to be what is generated.
 func TestPackagesRun(t *testing.T) {

@@ -304,7 +304,15 @@ func operationRecords(m *spec.Machine, o *spec.Operation) string {
 	if in == nil {
 		return ""
 	}
-	return fmt.Sprintf("In %s the call is recorded and changes nothing.", list(stateNames(in), "and"))
+	text := fmt.Sprintf("In %s the call is recorded and changes nothing", list(stateNames(in), "and"))
+	if asked := strangerGuards(o, in); asked != nil {
+		var names []string
+		for _, r := range asked {
+			names = append(names, r.Guard.Name)
+		}
+		text += ", unless the record names another actor: see " + list(names, "and")
+	}
+	return text + "."
 }
 
 func stateNames(list []*spec.State) []string {

@@ -66,12 +66,22 @@ func (s *store) derived(f *jen.File) {
 	name, key := p.Entity, list(fieldNames(p.Key), "and")
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s derives the %s from the stored records with this %s, all read at one moment: see [%s]. "+
-		"A record among them that breaks a rule is an error.", name, p.Entity, key, s.n.ours("package", "Project")))).
+		"Without any it returns fsm.ErrNotFound. A record among them that breaks a rule is an error.", name, p.Entity, key, s.n.ours("package", "Project")))).
 		Func().Params(raw("m *Machine")).Id(name).Params(params...).Params(raw("%s, error", p.Entity)).Block(
 		raw("l := fsmimpl.Lookup{Name: %q, Columns: %s}", "projection", stringsExpr(storedFields(refFields(p.Key)))),
 		raw("records, err := m.core.Group(ctx, &l, []any{%s})", strings.Join(values, ", ")),
 		jen.If(raw("err != nil")).Block(jen.Return(raw("%s{}, err", p.Entity))),
-		jen.Return(raw("%s(records), nil", s.n.ours("package", "Project"))),
+		jen.Do(func(x *jen.Statement) {
+			project := s.n.ours("package", "Project")
+			if !slices.ContainsFunc(p.Rules, func(r *spec.ProjectionRule) bool { return limitOf(s.m, r) != nil }) {
+				x.Return(raw("%s(records), nil", project))
+				return
+			}
+			x.Add(raw("p := %s(records)", project)).Line()
+			x.Comment("Open may have been given another limit.").Line()
+			x.Add(raw("err = p.State.UnmarshalText([]byte(m.core.ProjectedState(records)))")).Line()
+			x.Return(raw("p, err"))
+		}),
 	)
 }
 

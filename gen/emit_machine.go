@@ -160,11 +160,11 @@ func (s *store) fold(f *jen.File) {
 }
 
 // desc is the operation that a method hands to the engine.
-func (s *store) desc(o *spec.Operation) string {
+func (n *names) desc(o *spec.Operation) string {
 	if hasSource(o) {
-		return "m." + s.n.op(o).Desc
+		return "m." + n.op(o).Desc
 	}
-	return s.n.op(o).Desc
+	return n.op(o).Desc
 }
 
 // methods adds the durable forms of one operation.
@@ -181,7 +181,7 @@ func (s *store) methods(f *jen.File, o *spec.Operation) {
 	}
 	one, many := raw(s.n.outcome()), raw("[]"+s.n.outcome())
 	taken := raw(callArgs(o, c, "id string", "in "+c.Input, "c fsm.Call"))
-	call := fmt.Sprintf("%s(%s, %s)", c.Call, s.desc(o), callArgs(o, c, "id", "in", "c"))
+	call := fmt.Sprintf("%s(%s, %s)", c.Call, s.n.desc(o), callArgs(o, c, "id", "in", "c"))
 	switch {
 	case creates(o):
 		text := fmt.Sprintf("%s %s. An empty id stands for a new one; an id that is taken is refused with fsm.ErrExists.", c.Method, operationMove(s.m, o))

@@ -201,7 +201,10 @@ func (e *operationEmitter) input(in *spec.Input) {
 		e.add(jen.If(raw("bad := fsmimpl.Bad%s(%s)", kind, name), raw(`bad != ""`)).Block(e.fail("refuseInput", ", %q, bad", in.Name)))
 	}
 	switch k := in.Type.Kind; {
-	case e.n.alone && optional && (k == spec.KindString || k == spec.KindTime):
+	case e.n.alone && optional && k == spec.KindString:
+		e.add(jen.If(raw("v, ok := %s.Get()", name), raw(`ok && v == ""`)).Block(refuse("it is empty")))
+		return
+	case e.n.alone && optional && k == spec.KindTime:
 		return
 	case e.n.alone && k == spec.KindString:
 		e.add(jen.If(raw(`%s == ""`, name)).Block(refuse("it is empty")))
@@ -303,6 +306,7 @@ func words(values []*spec.EnumValue) []string {
 // is refused. A state that is not listed is refused, an invalid one too.
 func (e *operationEmitter) cell() {
 	var moves, records []cond
+	var noted []*spec.State
 	for i, class := range e.m.Row(e.o) {
 		in := e.n.state(e.m.States[i])
 		switch class {
@@ -310,10 +314,11 @@ func (e *operationEmitter) cell() {
 			moves = append(moves, atom("j.State == "+in, "j.State != "+in))
 		case spec.RecordOnly:
 			records = append(records, atom("j.State == "+in, "j.State != "+in))
+			noted = append(noted, e.m.States[i])
 		}
 	}
 	if records != nil {
-		e.add(jen.If(raw(or(records...).String())).Block(jen.Return(e.note("")).Op(",").Nil()))
+		e.add(jen.If(raw(or(records...).String())).Block(append(e.strangers(noted), jen.Return(e.note("")).Op(",").Nil())...))
 	}
 	if e.byState() {
 		return // the branches list the states, and what is behind them refuses
@@ -324,6 +329,41 @@ func (e *operationEmitter) cell() {
 		return
 	}
 	e.add(jen.If(raw(outside.String())).Block(e.refuseState()))
+}
+
+// strangers refuses a call that would be recorded only in the given states, where a
+// guard compares a field with the actor and the record names somebody else.
+func (e *operationEmitter) strangers(in []*spec.State) (refusals []jen.Code) {
+	for _, r := range strangerGuards(e.o, in) {
+		var refused []cond
+		for _, f := range r.Owners() {
+			field := spec.Term{Kind: spec.TermField, Field: f}
+			is := e.s.facts([]*spec.Fact{{Op: spec.Eq, Left: field, Right: spec.Term{Kind: spec.TermActor}}})
+			refused = append(refused, and(e.s.facts([]*spec.Fact{{Op: spec.Present, Left: field}}), is.not()))
+		}
+		values := ""
+		if !e.n.alone {
+			values = e.guardValues(r)
+		}
+		refusals = append(refusals, jen.If(raw(or(refused...).String())).Block(e.guardRefusal(r.Guard.Name, r.Guard.Error, r.Guard.Message, values)))
+	}
+	return refusals
+}
+
+// strangerGuards lists the guards that are asked of a call which is recorded only in
+// the given states: those that compare a field which one of them may have with the actor.
+func strangerGuards(o *spec.Operation, in []*spec.State) (list []*spec.Requirement) {
+	for _, r := range o.Require {
+		may := func(f *spec.Field) bool {
+			return slices.ContainsFunc(in, func(s *spec.State) bool {
+				return !slices.ContainsFunc(s.Absent, func(a spec.FieldRef) bool { return a.Field == f })
+			})
+		}
+		if !o.OnRefusalRecordOnly && slices.ContainsFunc(r.Owners(), may) {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // note is the event of a call that is recorded and changes nothing.

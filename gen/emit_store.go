@@ -3,8 +3,10 @@ package gen
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -31,7 +33,7 @@ func storeFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	s.migrate(f)
 	s.fold(f)
 	for _, o := range m.Operations {
-		if !internal(m, o) {
+		if !interp.Internal(m, o) {
 			s.methods(f, o)
 		}
 	}
@@ -85,8 +87,39 @@ func (s *store) descriptor(f *jen.File) {
 			g.Line()
 		}),
 		s.projection(),
+		s.limits(),
 		jen.Line(),
 	)
+}
+
+// limits lists the numbers of the guards with `fewer`.
+func (s *store) limits() jen.Code {
+	var parts []string
+	for _, g := range s.m.Guards {
+		if limits(g) {
+			parts = append(parts, fmt.Sprintf("%q: %d", g.Name, g.Peers.Than))
+		}
+	}
+	if parts == nil {
+		return jen.Null()
+	}
+	return jen.Line().Id("Limits").Op(":").Add(raw("map[string]int64{" + strings.Join(parts, ", ") + "}"))
+}
+
+// limits reports whether a guard is one with `fewer`.
+func limits(g *spec.Guard) bool { return g.Peers != nil && !g.Peers.None }
+
+// limitOf returns the guard that counts what a rule of the projection counts, up to the
+// same number; nil when there is none.
+func limitOf(m *spec.Machine, r *spec.ProjectionRule) *spec.Guard {
+	in := distinct(states(slices.Concat(r.Any, r.All)))
+	for _, g := range m.Guards {
+		if limits(g) && g.Peers.Than == r.AtLeast && slices.Equal(fieldNames(g.Peers.Same), fieldNames(m.Projection.Key)) &&
+			slices.Equal(stateNames(in), stateNames(distinct(states(g.Peers.In)))) {
+			return g
+		}
+	}
+	return nil
 }
 
 // projection describes the derived machine to the audit.
@@ -107,6 +140,9 @@ func (s *store) projection() jen.Code {
 		}
 		if r.AtLeast > 0 {
 			parts = append(parts, jen.Id("AtLeast").Op(":").Add(raw(fmt.Sprint(r.AtLeast))))
+			if g := limitOf(s.m, r); g != nil {
+				parts = append(parts, jen.Id("Limit").Op(":").Lit(g.Name))
+			}
 		}
 		g.Line().Values(parts...)
 	}

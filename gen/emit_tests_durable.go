@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -88,12 +89,15 @@ func (e *testEmitter) durable() {
 	e.line("func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (%s, error) {", e.n.outcome())
 	e.line("switch operation {")
 	for _, o := range e.m.Operations {
-		if internal(e.m, o) {
+		if interp.Internal(e.m, o) && len(o.Triggers) == 0 {
 			continue
 		}
 		c, given := e.n.op(o), e.given(o)
 		e.line("case %q:", o.Name)
 		switch {
+		case interp.Internal(e.m, o):
+			e.line("// Nobody but the engine calls it.")
+			e.line("return m.core.Apply(ctx, at, %s(%s, %s))", c.Call, e.n.desc(o), given)
 		case creates(o):
 			e.line("return m.%s(ctx, %s)", c.Method, given)
 		case o.Next != nil:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -90,7 +91,7 @@ func (e *engineEmitter) engine() {
 	e.handles()
 	e.line("Operations: map[string]enginetest.Ways[%s]{", record)
 	for _, o := range e.m.Operations {
-		if !internal(e.m, o) {
+		if !interp.Internal(e.m, o) {
 			e.ways(o)
 		}
 	}

@@ -39,7 +39,7 @@ func machines(t *testing.T) []machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(scenarios) < 7 || len(shipped) != 5 {
+	if len(scenarios) < 7 || len(shipped) != 6 {
 		t.Fatalf("found %d scenarios and %d shipped specifications", len(scenarios), len(shipped))
 	}
 	var list []machine
@@ -109,7 +109,7 @@ func TestGoldens(t *testing.T) {
 
 // withoutHandles are machines whose calls name no revision, or in which nobody
 // but the system and operators does anything with what is made.
-var withoutHandles = []string{"facts", "jobstate", "picks", "task"}
+var withoutHandles = []string{"facts", "job", "jobstate", "picks", "task"}
 
 // TestOutput looks at what every generated file promises.
 func TestOutput(t *testing.T) {

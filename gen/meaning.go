@@ -85,23 +85,6 @@ func needsPeers(m *spec.Machine, o *spec.Operation) bool {
 	return len(peerGuards(o)) > 0 || len(sequences(m, o)) > 0
 }
 
-// internal reports whether nobody may call an operation over a store: it is
-// reached only by the `then` of operations whose effect is performed outside
-// the transaction, so a call would complete work that was not done.
-func internal(m *spec.Machine, o *spec.Operation) bool {
-	after := false
-	for _, p := range m.Operations {
-		if p.Then == nil || p.Then.Operation != o {
-			continue
-		}
-		if p.Effect == nil || p.Effect.Atomic {
-			return false
-		}
-		after = true
-	}
-	return after && o.By == spec.BySystem && len(o.Triggers) == 0
-}
-
 // states lists the states of references.
 func states(refs []spec.StateRef) []*spec.State {
 	list := make([]*spec.State, len(refs))

@@ -89,6 +89,9 @@ func (m *Machine[R]) prepare(c fsmimpl.Call[R], id string, engine bool) (*reques
 	if q.Actor == "" && op.NeedActor {
 		return nil, m.refusal(ErrActorMissing, op, id, "")
 	}
+	if engine {
+		q.Actor = driver.SystemActor // a sweep is the system's, of a caller's operation too
+	}
 	if q.Actor != "" {
 		if err := driver.CheckID(q.Actor); err != nil {
 			return nil, invalid("actor", "%v", err)

@@ -21,7 +21,8 @@ import (
 // fails or panics waits, longer each time; its error is joined into the error at
 // the end, inside an *EffectError. The step that `then` asks for is taken in the
 // transaction that removes the delivery. Where there is one, a delivery whose
-// record has left the revision meanwhile is dropped.
+// record has left the revision before it was performed is dropped; one whose record
+// left it meanwhile is dropped too, and reported as ErrMovedOn.
 //
 // An effect is claimed before it is performed: for the time of a lease nobody
 // else has it, in this process or another one, and one whose process has died is
@@ -32,7 +33,7 @@ func (m *Machine[R]) Deliver(ctx context.Context) (int, error) {
 	if err := m.alone("Deliver"); err != nil {
 		return 0, err
 	}
-	if m.recovers && !m.started.Load() {
+	if m.recovers && m.started.Load() != started {
 		return 0, fmt.Errorf("deliver %s: call Startup first: recovery runs before delivery", m.schema.Machine)
 	}
 	r := &round[R]{m: m, begin: m.now(), done: make(chan delivered, m.options.lanes)}
@@ -204,20 +205,22 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 		return false, err
 	}
 	if job.obsolete {
-		_, err := m.settle(ctx, d, nil)
-		return false, err
+		if err := m.settle(ctx, d, nil); err != nil && !errors.Is(err, ErrOvertaken) {
+			return false, err
+		}
+		return false, nil
 	}
 	cause, again := job.err, time.Time{}
 	if cause == nil {
 		again, cause = m.inTime(ctx, d, job)
 	}
 	if cause == nil {
-		held, err := m.settle(ctx, d, job.op)
-		if err == nil && held {
+		err := m.settle(ctx, d, job.op)
+		if err == nil {
 			return true, nil
 		}
-		if err == nil {
-			return false, m.failure(d, ErrOvertaken)
+		if errors.Is(err, ErrOvertaken) || errors.Is(err, ErrMovedOn) {
+			return false, m.failure(d, err)
 		}
 		var refused *Refusal
 		var effect *EffectError
@@ -259,6 +262,11 @@ func (m *Machine[R]) failure(d driver.Delivery, cause error) *EffectError {
 // ErrOvertaken is the failure of an effect that was performed when its lease was
 // over and somebody else had claimed it: it is performed once more.
 var ErrOvertaken = errors.New("the effect took longer than its lease, and was claimed by another delivery")
+
+// ErrMovedOn is the failure of an effect that was performed while its record left the
+// revision that asked for it: what follows the effect is not recorded, and the
+// effect is not due again.
+var ErrMovedOn = errors.New("the effect was performed, but its record has moved on meanwhile: what follows it was not recorded")
 
 // ErrTooSlow is the failure of an effect that did not return in its time, and the
 // cause of the end of its context.
@@ -389,49 +397,58 @@ func (m *Machine[R]) delivery(ctx context.Context, d driver.Delivery) (deliveryJ
 }
 
 // settle removes a delivery and, with an op that has one, takes the step of
-// `then`, in one transaction. It reports whether the delivery was still the caller's.
-func (m *Machine[R]) settle(ctx context.Context, d driver.Delivery, op *fsmimpl.Operation[R]) (held bool, err error) {
+// `then`, in one transaction. It returns ErrOvertaken where the delivery was no longer
+// the caller's, and ErrMovedOn where the record had left the delivery's revision.
+func (m *Machine[R]) settle(ctx context.Context, d driver.Delivery, op *fsmimpl.Operation[R]) error {
 	if op == nil || op.Then == "" {
-		err = m.table.Update(ctx, func(tx driver.Tx) error {
+		held := false
+		err := m.table.Update(ctx, func(tx driver.Tx) (err error) {
 			held, err = tx.Settle(d.ID, d.Rev, d.Attempts)
 			return err
 		})
-		return held, err
+		if err == nil && !held {
+			err = ErrOvertaken
+		}
+		return err
 	}
 	next := m.byName[op.Then]
 	requestID := systemID(next, d.Rev)
 	call := Observed{Operation: next.Name, ID: d.ID, RequestID: requestID, Actor: driver.SystemActor, Calls: 1}
-	_, err = m.rung(watched(ctx, m, call, func(ctx context.Context) (out Outcome[R], err error) {
-		held, out, err = m.settleThen(ctx, d, op, next, requestID)
-		return out, err
+	_, err := m.rung(watched(ctx, m, call, func(ctx context.Context) (Outcome[R], error) {
+		return m.settleThen(ctx, d, op, next, requestID)
 	}, seenOne))
-	return held, err
+	return err
 }
 
 // settleThen is settle for an op with a `then`. It returns the outcome of what
-// followed, without events where the record has moved on or an earlier try had done it. The
-// record is locked before the delivery, as by every write.
-func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next *fsmimpl.Operation[R], requestID string) (held bool, out Outcome[R], err error) {
+// followed, without events where an earlier try had done it. The record is locked
+// before the delivery, as by every write.
+func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next *fsmimpl.Operation[R], requestID string) (out Outcome[R], err error) {
+	var instead error // why nothing follows
 	u := m.unit(next, d.ID, requestID)
 	u.try = func(tx driver.Tx, _ bool) error {
-		held, out = false, Outcome[R]{}
+		instead, out = nil, Outcome[R]{}
 		row, gone := tx.Row(d.ID)
 		if gone != nil && !errors.Is(gone, driver.ErrNotFound) {
 			return gone
 		}
-		var err error
-		if held, err = tx.Settle(d.ID, d.Rev, d.Attempts); err != nil {
+		held, err := tx.Settle(d.ID, d.Rev, d.Attempts)
+		if err != nil {
 			return err
 		}
-		if gone != nil || row.Rev != d.Rev { // it has moved on, which took the delivery along: nothing follows
+		if gone != nil || row.Rev != d.Rev { // it has moved on, which took the delivery along
+			instead = ErrMovedOn
 			if !held {
 				known, err := tx.Request(d.ID, requestID)
-				held = len(known) == 0 // else another delivery took the step
+				if len(known) > 0 { // another delivery took the step
+					instead = ErrOvertaken
+				}
 				return err
 			}
 			return nil
 		}
 		if !held {
+			instead = ErrOvertaken
 			return nil
 		}
 		rec, err := m.load(next, &row)
@@ -451,11 +468,15 @@ func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next
 	}
 	u.find = func(r driver.Reader) (bool, error) {
 		known, err := r.Request(d.ID, requestID)
-		held = held || len(known) > 0
+		if len(known) > 0 {
+			instead = nil
+		}
 		return len(known) > 0, err
 	}
-	err = m.run(ctx, u)
-	return held, out, err
+	if err := m.run(ctx, u); err != nil {
+		return out, err
+	}
+	return out, instead
 }
 
 // shortText makes a text that every store takes out of an error's.

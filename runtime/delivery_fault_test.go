@@ -385,9 +385,9 @@ func TestRecordMovesDuringItsEffect(t *testing.T) {
 	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
 	out = must(t)(m.Apply(t.Context(), out, storetest.Shelve(meta(""), "s", "t")))
 	must(t)(m.Apply(t.Context(), out, storetest.Dispatch(meta(""))))
-	for range 3 {
-		if _, err := m.Deliver(t.Context()); err != nil {
-			t.Errorf("the round: %v", err)
+	for i, want := range []error{fsm.ErrMovedOn, nil, nil} {
+		if n, err := m.Deliver(t.Context()); n != 0 || !errors.Is(err, want) {
+			t.Errorf("round %d: %d, %v, want %v", i, n, err, want)
 		}
 	}
 	if ran != 1 {

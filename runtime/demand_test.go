@@ -110,6 +110,11 @@ func TestNewMachineRefuses(t *testing.T) {
 	}{
 		{"a missing effect", noCarry, nil, "effect carry of operation dispatch has no function"},
 		{"an unknown trigger", effects(nil), []fsm.Option{fsm.WithTrigger("fly", 1)}, `"fly", which is no operation`},
+		{"a trigger before its field", effects(nil), []fsm.Option{fsm.WithTrigger("release", -5*time.Minute)}, `"release" needs zero or more, not -5m0s`},
+		{"a limit of an unknown guard", effects(nil), []fsm.Option{fsm.WithLimit("few", 1)}, `"few", which is no guard with`},
+		{"who is eligible for an unknown pick", effects(nil), []fsm.Option{fsm.WithEligible("fly", func(storetest.Parcel, time.Time) bool { return true })}, `"fly", which is no operation with`},
+		{"who is eligible for what picks nothing", effects(nil), []fsm.Option{fsm.WithEligible("release", func(storetest.Parcel, time.Time) bool { return true })}, `"release", which is no operation with`},
+		{"who is eligible, of another record", effects(nil), []fsm.Option{fsm.WithEligible("hold", func(int, time.Time) bool { return true })}, `needs a func(storetest.Parcel, time.Time) bool`},
 		{"an operation without trigger", effects(nil), []fsm.Option{fsm.WithTrigger("hold", 1)}, `"hold", which has no`},
 		{"a wait of nothing", effects(nil), []fsm.Option{fsm.WithBackoff(0, time.Second)}, "positive first wait"},
 		{"a longest wait below the first", effects(nil), []fsm.Option{fsm.WithBackoff(2, 1)}, "positive first wait"},

@@ -63,16 +63,19 @@ func (m *Machine[R]) Page(ctx context.Context, l *fsmimpl.Lookup, values []any, 
 	return records, next, err
 }
 
-// Group returns all records that a look-up finds, as of one moment. Where one of them breaks a
-// MUST rule there is an error.
+// Group returns all records that a look-up finds, as of one moment, or ErrNotFound. Where
+// one of them breaks a MUST rule there is an error.
 func (m *Machine[R]) Group(ctx context.Context, l *fsmimpl.Lookup, values []any) ([]R, error) {
 	q, err := m.lookup(l, values)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := m.rows(ctx, q)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(rows) == 0:
+		return nil, m.refusal(ErrNotFound, nil, "", "")
 	}
 	return m.loadAll(rows)
 }

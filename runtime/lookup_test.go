@@ -100,6 +100,7 @@ func TestGroupIsOfOneMoment(t *testing.T) {
 	m := open(t, store, storetest.Schema())
 	unordered := storetest.InLane
 	unordered.Order = nil
+	must(t)(m.Create(t.Context(), storetest.Register(meta(""), storetest.RegisterInput{ID: "p", Lane: "a"})))
 	for l, looks := range map[*fsmimpl.Lookup]int64{&unordered: 0, &storetest.InLane: 1} {
 		before := store.looks.Load()
 		if _, err := m.Group(t.Context(), l, []any{"a"}); err != nil || store.looks.Load()-before != looks {
@@ -123,8 +124,8 @@ func TestGroup(t *testing.T) {
 	if err != nil || len(found) != 65 || slices.ContainsFunc(found, func(p storetest.Parcel) bool { return p.Lane != "b" }) {
 		t.Errorf("%d records, %v, want 65 in lane b", len(found), err)
 	}
-	if none, err := group("c"); err != nil || len(none) != 0 {
-		t.Errorf("%d records, %v, want none", len(none), err)
+	if none, err := group("c"); !errors.Is(err, fsm.ErrNotFound) {
+		t.Errorf("%d records, %v, want ErrNotFound", len(none), err)
 	}
 	if _, err := group("\x00"); !errors.Is(err, fsm.ErrInvalidInput) {
 		t.Errorf("%v, want that the value is refused", err)

@@ -33,7 +33,7 @@ type Machine[R any] struct {
 	picks    map[*fsmimpl.Operation[R]]*picking[R] // calls that wait to be taken along
 	byID     sync.Map                              // ids of records that calls decide on without a lock
 	recovers bool                                  // has startup triggers and effects to deliver
-	started  atomic.Bool                           // Startup has run
+	started  atomic.Int32                          // how far Startup is: notStarted, starting, started
 
 	health     *inspect.State
 	quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open -> why
@@ -44,6 +44,8 @@ type options struct {
 	clock            func() time.Time
 	callerTime       bool
 	triggers         map[string]time.Duration
+	limits           map[string]int64 // by guard
+	eligible         map[string]any   // by operation: func(R, time.Time) bool
 	backoff, longest time.Duration
 	lease            time.Duration // of an effect that is performed
 	lanes            int           // effects at once
@@ -68,7 +70,8 @@ func WithClock(now func() time.Time) Option { return func(o *options) { o.clock 
 func WithCallerTime() Option { return func(o *options) { o.callerTime = true } }
 
 // WithTrigger replaces the duration that an operation's `after` triggers add to
-// their field. The operation is named as in the specification.
+// their field, by a shorter or a longer one; a negative one is refused. The operation
+// is named as in the specification.
 func WithTrigger(operation string, d time.Duration) Option {
 	return func(o *options) { o.triggers[operation] = d }
 }
@@ -102,6 +105,8 @@ func NewMachine[R any](ctx context.Context, store driver.Store, d *fsmimpl.Descr
 		options: options{
 			clock:    time.Now,
 			triggers: map[string]time.Duration{},
+			limits:   map[string]int64{},
+			eligible: map[string]any{},
 			backoff:  time.Second,
 			longest:  5 * time.Minute,
 			lease:    time.Minute,
@@ -168,7 +173,7 @@ func (m *Machine[R]) index() error {
 			m.leave = m.leave && op.Then != ""
 		}
 	}
-	for name := range m.options.triggers {
+	for name, plus := range m.options.triggers {
 		op := m.byName[name]
 		if op == nil {
 			return fmt.Errorf("WithTrigger names %q, which is no operation", name)
@@ -180,6 +185,13 @@ func (m *Machine[R]) index() error {
 		if !after {
 			return fmt.Errorf("WithTrigger names %q, which has no `after` trigger", name)
 		}
+		if plus < 0 {
+			return fmt.Errorf("WithTrigger of %q needs zero or more, not %v: nothing fires before its field; "+
+				"for a shorter time let the field be when the time begins, and the trigger `after <field> + <duration>`", name, plus)
+		}
+	}
+	if err := m.policies(); err != nil {
+		return err
 	}
 	if m.options.backoff <= 0 || m.options.longest < m.options.backoff {
 		return errors.New("WithBackoff needs a positive first wait that is not above the longest")

@@ -67,12 +67,12 @@ func (m *Machine[R]) parks(tx driver.Tx, q *request[R]) *driver.Parking {
 	if _, ok := tx.(driver.ParkingTx); !ok || m.joined != nil || !q.At.IsZero() {
 		return nil
 	}
-	return q.op.Parking
+	return m.parking(q.op)
 }
 
 // refused reports whether a record is surely refused. deep asks for other records, too.
 func (m *Machine[R]) refused(tx driver.Tx, q *request[R], row *driver.Row, rec *R, s *search[R], deep bool) (driver.Parked, bool, error) {
-	p := q.op.Parking
+	p := m.parking(q.op)
 	b := driver.Parked{ID: row.ID, Rev: row.Rev, Rule: -1, Groups: make([][]any, len(p.Rules))}
 	for i := range p.Rules {
 		b.Groups[i] = m.groupOf(row, p.Rules[i].Columns)
@@ -162,7 +162,7 @@ func groupConds(r *driver.ParkRule, values []any) []driver.Cond {
 // park parks what a pick has met. When nothing could be parked, it is passed over.
 func (m *Machine[R]) park(ctx context.Context, q *request[R], met *errMet, s *search[R]) error {
 	return m.table.Update(ctx, func(tx driver.Tx) error {
-		n, err := tx.(driver.ParkingTx).Park(q.op.Parking, met.list)
+		n, err := tx.(driver.ParkingTx).Park(m.parking(q.op), met.list)
 		s.still, s.limit = n == 0, min(met.limit, maxLook)
 		s.probe = s.probe && len(met.list) > 1
 		return err
@@ -188,7 +188,7 @@ const maxLook = 4096
 // wake shows what may be free again.
 func (m *Machine[R]) wake(ctx context.Context, q *request[R], s *search[R]) error {
 	return m.table.Update(ctx, func(tx driver.Tx) error {
-		n, held, err := tx.(driver.ParkingTx).Wake(driver.Query{States: q.op.From, Order: q.op.Order, Park: q.op.Parking, Stir: m.now()})
+		n, held, err := tx.(driver.ParkingTx).Wake(driver.Query{States: q.op.From, Order: q.op.Order, Park: m.parking(q.op), Stir: m.now()})
 		s.awake, s.held = n == 0, held
 		return err
 	})

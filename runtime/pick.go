@@ -45,6 +45,7 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c fsmimpl.Call[R], worker 
 		q.ownID()
 	}
 	q.worker, q.own = worker, worker || q.own
+	q.Fits = m.eligible(q.op, q.Fits)
 	if !q.At.IsZero() { // only calls at the same time ask for the same records
 		q.Where = timed(q.Where, q.at)
 	}

@@ -144,6 +144,7 @@ func delayed[R any](op *fsmimpl.Operation[R]) bool { return op.Effect != nil && 
 // takeStep decides one step within a transaction, writes it and runs its atomic effect.
 func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Operation[R], c *fsmimpl.Call[R], prev *driver.Row, rec R, id string, o origin) (*step[R], error) {
 	var peers []int64
+	var counts map[string]int64 // by guard, where the program gave limits
 	if c.Peers != nil {
 		peerRec := rec
 		for _, pq := range c.Peers(&peerRec, id) {
@@ -159,11 +160,20 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 			if err != nil {
 				return nil, err
 			}
-			peers = append(peers, n)
+			peers = append(peers, m.counted(pq.Name, n))
+			if m.options.limits[pq.Name] > 0 {
+				if counts == nil {
+					counts = map[string]int64{}
+				}
+				counts[pq.Name] = n
+			}
 		}
 	}
 	s, err := m.decide(op, c, prev, rec, id, peers, o)
 	if err != nil {
+		for guard, n := range counts {
+			m.uncounted(err, guard, n)
+		}
 		return nil, err
 	}
 	if mark := inside.Around(ctx, m.store); mark != nil {

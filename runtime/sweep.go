@@ -3,6 +3,7 @@ package fsm
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
@@ -44,16 +45,30 @@ func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
 	return total, errors.Join(errs...)
 }
 
+// ErrStarted is the error of a second Startup of an opened machine.
+var ErrStarted = errors.New("recovery belongs to the start of a process, and has run: " +
+	"call Startup once, after Open and before any other call")
+
 // Startup runs every operation with a `startup` trigger on every record in one
 // of its states and returns how many steps it took: the recovery of what a
-// crash has left. It presumes that no other process works on the machine, so
-// call it once after opening, before any other call and before Deliver. It passes
-// over what Sweep passes over. A quarantined record is reported and does not hold
-// up delivery; after any other error Startup is to be called again.
+// crash has left. Call it once after opening, before any other call and before
+// Deliver; once it has run, or while it runs, another call is refused with ErrStarted.
+// It passes over what Sweep passes over. A quarantined record is reported and does
+// not hold up delivery; after any other error Startup is to be called again.
+//
+// It presumes that no other process works on the machine: what another process
+// executes looks as if a crash had left it. Its record goes back, the work is done
+// once more under the same key, and the Deliver of that process reports
+// ErrMovedOn instead of recording that its work is done.
 func (m *Machine[R]) Startup(ctx context.Context) (int, error) {
 	if err := m.alone("Startup"); err != nil {
 		return 0, err
 	}
+	if !m.started.CompareAndSwap(notStarted, starting) {
+		return 0, fmt.Errorf("start %s: %w", m.schema.Machine, ErrStarted)
+	}
+	after := notStarted // unless all of it has run
+	defer func() { m.started.Store(after) }()
 	total, whole := 0, true
 	var errs []error
 	for _, op := range m.d.Operations {
@@ -68,10 +83,17 @@ func (m *Machine[R]) Startup(ctx context.Context) (int, error) {
 		}
 	}
 	if whole {
-		m.started.Store(true)
+		after = started
 	}
 	return total, errors.Join(errs...)
 }
+
+// The values of Machine.started.
+const (
+	notStarted = int32(iota)
+	starting
+	started
+)
 
 // held is a record that was read, as a target.
 type held[R any] struct {

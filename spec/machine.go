@@ -247,6 +247,21 @@ type Requirement struct {
 	When  []*Fact
 }
 
+// Owners lists the fields that a fact of the guard compares with the actor by `==`.
+func (q *Requirement) Owners() []*Field {
+	var list []*Field
+	for _, f := range q.When {
+		a, b := f.Left, f.Right
+		if a.Kind == TermActor {
+			a, b = b, a
+		}
+		if f.Op == Eq && a.Kind == TermField && b.Kind == TermActor {
+			list = append(list, a.Field)
+		}
+	}
+	return list
+}
+
 // Unique says that among the records in the states In the fields are unique.
 type Unique struct {
 	Pos      Pos

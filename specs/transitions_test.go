@@ -28,6 +28,7 @@ var tables = map[string]struct {
 			{"leased", "start", "in_progress", ""},
 			{"in_progress", "commit", "committed", ""},
 			{"committed", "finish", "done", ""},
+			{"committed", "reconcile", "done", ""}, // 000:166
 			{"leased", "expire", "aborted", ""},
 			{"in_progress", "expire", "aborted", ""},
 		},
@@ -37,6 +38,8 @@ var tables = map[string]struct {
 			{"done", "finish", "done", ""},
 		},
 	},
+	// 000:11, 83.
+	"job": {transitions: []move{{"", "submit", "submitted", ""}}},
 	// 001:76-91, and 001:44 for the creation.
 	"jobstate": {
 		transitions: []move{
@@ -68,6 +71,11 @@ var tables = map[string]struct {
 			{"failed", "compensation_event", "failed", ""},
 			{"running", "job_kick", "running", ""}, // in no row: C11
 			{"running", "compensation_event", "running", ""},
+			{"created", "other", "created", ""}, // 001:79, 88, 90-91: any event
+			{"running", "other", "running", ""},
+			{"compensating", "other", "compensating", ""},
+			{"done", "other", "done", ""},
+			{"failed", "other", "failed", ""},
 		},
 	},
 	// 002:60-81.

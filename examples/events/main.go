@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"context"
 	_ "embed"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -65,10 +66,14 @@ type event struct {
 	Policy   string   `json:"policy"`   // plan: how to compensate, if at all
 	Name     string   `json:"name"`     // expected: which one
 	Decision string   `json:"decision"` // compensation: what the policy decides
+	Verdict  string   `json:"verdict"`  // error: what the policy makes of it
 	Trace    string   `json:"trace"`    // an observability id: stored, never read by a rule
+
+	Payload json.RawMessage `json:"payload"` // of a kind that the machine does not name
 }
 
-// consume reads the stream, applies each event and prints what it led to.
+// consume reads the stream, applies each event and prints what it led to. It reports
+// a line that is no event by its number, and goes on behind it.
 func consume(ctx context.Context, store fsm.Store, in io.Reader, out io.Writer) error {
 	if err := jobstate.Migrate(ctx, store); err != nil {
 		return err
@@ -79,15 +84,17 @@ func consume(ctx context.Context, store fsm.Store, in io.Reader, out io.Writer) 
 	}
 	lines := bufio.NewScanner(in)
 	for n := 1; lines.Scan(); n++ {
-		var e event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+		e, err := parse(lines.Bytes())
+		var got jobstate.Outcome
+		if err == nil {
+			got, err = apply(ctx, m, e)
 		}
-		got, err := apply(ctx, m, e)
 		refusal := (*fsm.Refusal)(nil)
 		switch {
 		case errors.As(err, &refusal):
 			fmt.Fprintf(out, "%-4s %-5s %-13s refused: %s\n", e.ID, e.Job, e.Kind, string(refusal.Code))
+		case errors.Is(err, errNoEvent):
+			fmt.Fprintf(out, "line %d: %v\n", n, err)
 		case err != nil:
 			return fmt.Errorf("line %d: %w", n, err)
 		default:
@@ -101,6 +108,20 @@ func consume(ctx context.Context, store fsm.Store, in io.Reader, out io.Writer) 
 		}
 	}
 	return lines.Err()
+}
+
+// errNoEvent is a line that is no event.
+var errNoEvent = errors.New("no event")
+
+// parse reads a line.
+func parse(line []byte) (e event, err error) {
+	if err := json.Unmarshal(line, &e); err != nil {
+		return e, fmt.Errorf("%w: %w", errNoEvent, err)
+	}
+	if e.ID == "" || e.Job == "" || e.Kind == "" {
+		return e, fmt.Errorf("%w: it needs id, job and kind", errNoEvent)
+	}
+	return e, nil
 }
 
 // apply gives one event to the machine.
@@ -123,17 +144,37 @@ func apply(ctx context.Context, m *jobstate.Machine, e event) (jobstate.Outcome,
 	case "expected":
 		return m.ExpectedEvent(ctx, at, jobstate.ExpectedEventInput{Name: e.Name}, call)
 	case "error":
-		return m.ErrorEvent(ctx, at, jobstate.ErrorEventInput{}, call)
+		var in jobstate.ErrorEventInput
+		if err := optional(&in.Verdict, "verdict", e.Verdict); err != nil {
+			return jobstate.Outcome{}, err
+		}
+		return m.ErrorEvent(ctx, at, in, call)
 	case "compensation":
 		var in jobstate.CompensationEventInput
-		if e.Decision != "" { // without one the event is recorded only
-			var decision jobstate.CompensationEventDecision
-			if err := decision.UnmarshalText([]byte(e.Decision)); err != nil {
-				return jobstate.Outcome{}, err
-			}
-			in.Decision = fsm.Some(decision)
+		if err := optional(&in.Decision, "decision", e.Decision); err != nil {
+			return jobstate.Outcome{}, err
 		}
 		return m.CompensationEvent(ctx, at, in, call)
 	}
-	return jobstate.Outcome{}, fmt.Errorf("unknown kind %q; expected plan, kick, expected, error or compensation", e.Kind)
+	in := jobstate.OtherInput{Kind: e.Kind} // any other event is recorded, and moves nothing
+	if payload, err := fsm.ParseJSON(string(e.Payload)); err == nil && payload.String() != "null" {
+		in.Payload = fsm.Some(payload)
+	}
+	return m.Other(ctx, at, in, call)
+}
+
+// optional reads a word that an event may lack; without one the event is recorded only.
+func optional[W any, P interface {
+	*W
+	encoding.TextUnmarshaler
+}](to *fsm.Optional[W], name, word string) error {
+	if word == "" {
+		return nil
+	}
+	var w W
+	if err := P(&w).UnmarshalText([]byte(word)); err != nil {
+		return fmt.Errorf("%w: %s: %w", errNoEvent, name, err)
+	}
+	*to = fsm.Some(w)
+	return nil
 }

@@ -11,14 +11,15 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-// stalled lists the running jobs that show no sign of life. It changes nothing.
-func stalled(ctx context.Context, m *ingest.Machine, now time.Time) ([]ingest.Job, error) {
+// stalled lists the running jobs that have shown no sign of life for so long. It changes
+// nothing.
+func stalled(ctx context.Context, m *ingest.Machine, now time.Time, timeout time.Duration) ([]ingest.Job, error) {
 	var list []ingest.Job
 	for job, err := range m.List(ctx, ingest.StateRunning) {
 		if err != nil {
 			return nil, err
 		}
-		if at, _ := job.StallsAt.Get(); !now.Before(at) {
+		if at, _ := job.ActiveAt.Get(); now.Sub(at) >= timeout {
 			list = append(list, job)
 		}
 	}

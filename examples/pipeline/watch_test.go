@@ -40,14 +40,13 @@ func TestSource(t *testing.T) {
 	b := must(m.Start(t.Context(), fsm.Call{}))
 	now = now.Add(time.Minute)
 
-	list, err := stalled(t.Context(), m, now)
+	list, err := stalled(t.Context(), m, now, 10*time.Minute)
 	if err != nil || len(list) != 1 || list[0].ID != a.Record.ID {
 		t.Errorf("stalled are %v, %v; want %s alone", list, err, a.Record.ID)
 	}
-	if _, err := m.FailStalled(t.Context(), b, fsm.Call{}); !errors.Is(err, ingest.ErrNotStalled) {
-		t.Errorf("a job that just started: %v, want ErrNotStalled", err)
+	if n, err := m.Sweep(t.Context()); n != 1 || err != nil { // not the job that just started
+		t.Errorf("%d jobs were failed, %v; want one", n, err)
 	}
-	must(m.FailStalled(t.Context(), a, fsm.Call{}))
 
 	held := b.Record // twice with the same held record: the second one is a repeat
 	must(m.Succeed(t.Context(), held, fsm.Call{RequestID: "1"}))
@@ -61,7 +60,7 @@ func TestSource(t *testing.T) {
 	if _, err := m.Fail(t.Context(), held, fsm.Call{RequestID: "3", Actor: "w"}); !errors.Is(err, fsm.ErrStale) {
 		t.Errorf("got %v", err)
 	}
-	for _, want := range []string{"fail_stalled in state running", "retry_stalled in state failed", `"3" by "w"`} {
+	for _, want := range []string{"retry_stalled in state failed", `"3" by "w"`} {
 		if !strings.Contains(refused.String(), want) {
 			t.Errorf("no %q among the refused attempts:\n%s", want, refused.String())
 		}

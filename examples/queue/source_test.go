@@ -52,18 +52,16 @@ func TestSource(t *testing.T) {
 	refused(lifecycle.ErrLeaseShortened)(beat("4", time.Minute-time.Microsecond))
 	refused(lifecycle.ErrLeaseInThePast)(beat("5", -time.Second))
 	stall := func(id, who string) (lifecycle.Outcome, error) {
-		return m.Stall(ctx, job, fsm.Call{RequestID: id, Actor: who})
+		return m.Stall(ctx, job, fsm.Call{RequestID: id, Actor: who, Reason: "its machine is gone"})
 	}
-	refused(lifecycle.ErrLeaseStillLive)(stall("6", "w"))
 	held := job
 	job = must(beat("7", time.Minute))
-	clock.Advance(time.Minute)
 	current := job
 	job = held
 	refused(fsm.ErrStale)(stall("8", "anna")) // CAS
 	job = current
-	job = must(stall("9", "anna")) // who does not own it
-	if e := job.Events[0]; e.Name != "stalled" || e.Actor != "anna" {
+	job = must(stall("9", "anna")) // who does not own it knows that the worker is dead, before the lease is over
+	if e := job.Events[0]; e.Name != "stalled" || e.Actor != "anna" || e.Reason != "its machine is gone" {
 		t.Errorf("%+v", e)
 	}
 	job = must(m.RequeueStalled(ctx, job, fsm.Call{RequestID: "10", Actor: "berta"}))
@@ -83,7 +81,7 @@ func TestSource(t *testing.T) {
 		}
 		swept = e
 	}
-	if swept.Name != "stalled" || swept.Actor != "" || swept.RequestID == "" {
+	if swept.Name != "stalled" || swept.Actor != "system" || swept.RequestID == "" {
 		t.Errorf("the sweeper wrote %+v", swept)
 	}
 	refused(fsm.ErrStale)(stall("12", "anna"))

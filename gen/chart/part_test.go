@@ -68,7 +68,7 @@ func TestOnly(t *testing.T) {
 	if diff := cmp.Diff(want, edges); diff != "" {
 		t.Errorf("edges (-want +got):\n%s", diff)
 	}
-	if len(ch.Guards) != 2 || ch.Guards[0].Name != "no_progress" || ch.Guards[1].Name != "has_stalled" {
+	if len(ch.Guards) != 1 || ch.Guards[0].Name != "has_stalled" {
 		t.Errorf("guards %v; want those of the operations that are shown", ch.Guards)
 	}
 }
@@ -118,6 +118,8 @@ func TestWeigh(t *testing.T) {
 		"c_expected_event s_done":             900,
 		"c_expected_event s_running":          2000,
 		"s_running c_error_event":             0,
+		"s_running c_other":                   0,
+		"c_other s_running":                   0,
 		"c_error_event s_compensating":        0,
 		"c_error_event s_failed":              0,
 		"c_error_event s_running":             0,

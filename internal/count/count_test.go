@@ -46,16 +46,16 @@ func walk(m *spec.Machine, index bool) count.Walk {
 // of executions.
 func TestExecution(t *testing.T) {
 	t.Parallel()
-	const all = "[job_not_committed, job_not_leased, attempts_left]"
+	const all = "[lease_ahead, job_not_committed, job_not_leased, attempts_left]"
 	tests := []struct {
 		name    string
 		require string
 		broken  []string // without the index
 	}{
 		{"all guards", all, nil},
-		{"no job_not_committed", "[job_not_leased, attempts_left]", []string{"one_committed_per_job"}},
-		{"no job_not_leased", "[job_not_committed, attempts_left]", []string{"one_lease_per_job", "one_committed_per_job"}},
-		{"neither", "[attempts_left]", []string{"one_lease_per_job", "one_committed_per_job"}},
+		{"no job_not_committed", "[lease_ahead, job_not_leased, attempts_left]", []string{"one_committed_per_job"}},
+		{"no job_not_leased", "[lease_ahead, job_not_committed, attempts_left]", []string{"one_lease_per_job", "one_committed_per_job"}},
+		{"neither", "[lease_ahead, attempts_left]", []string{"one_lease_per_job", "one_committed_per_job"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -68,7 +68,7 @@ var changes = []struct {
 	{"group of a sequence", "execution", []swap{{"per: job_id", "per: lease_owner"}}, []string{"FSM702 DATA"}, "numbered per lease_owner, it was per job_id"},
 
 	// FSM703
-	{"operation removed", "ingest", []swap{{"  progress:                                        # 003:46\n    doc: The worker is alive; sets stalls_at forward, so that a long job does not look stalled.\n    from: running                                  # 003:46 \"update in-flight\" (C14)\n    to: same                                       # 003:46,386 (C18)\n    set: {stalls_at: now + 600s}                   # 003:376,386\n", ""}, {"[reschedule, start, progress,", "[reschedule, start,"}},
+	{"operation removed", "ingest", []swap{{"  progress:                                        # 003:46\n    doc: The worker is alive, so a long job does not look stalled.\n    from: running                                  # 003:46 \"update in-flight\" (C14)\n    to: same                                       # 003:46,386 (C18)\n    set: {active_at: now}                          # 003:386\n", ""}, {"[reschedule, start, progress,", "[reschedule, start,"}},
 		[]string{"FSM701 DATA", "FSM703 SOURCE", "compatible"}, "operation progress is gone"},
 	{"operation renamed without was", "lifecycle", []swap{{"\n  heartbeat:", "\n  beat:"}, {"[claim_next, heartbeat,", "[claim_next, beat,"}},
 		[]string{"FSM703 SOURCE", "FSM713 BEHAVIOR", "compatible"}, "write `was: heartbeat` on it"},
@@ -77,7 +77,7 @@ var changes = []struct {
 	{"required input added", "ingest", []swap{{"    to: same   ", "    input: {done: int}\n    to: same   "}}, []string{"FSM703 SOURCE"}, "operation progress asks for the input done"},
 	{"the first optional input", "ingest", []swap{{"    to: same   ", "    input: {done: optional int}\n    to: same   "}}, []string{"FSM703 SOURCE"}, "progress takes the optional input done, its first one"},
 	{"a further optional input", "lifecycle", []swap{{"    set: {result: input}", "    input: {note: optional string}\n    set: {result: input}"}}, []string{"compatible"}, "takes the optional input note"},
-	{"the actor is read", "lifecycle", []swap{{"    require: [lease_over]  ", "    require: [lease_over, owner_only]  "}}, []string{"FSM703 SOURCE", "FSM704 BEHAVIOR"}, "the pure form of operation stall takes the actor now"},
+	{"the actor is read", "lifecycle", []swap{{"    event: requeued", "    require: [owner_only]\n    event: requeued"}}, []string{"FSM703 SOURCE", "FSM704 BEHAVIOR"}, "the pure form of operation requeue_stalled takes the actor now"},
 	{"input removed", "ingest", []swap{{"set: {run_after: input}", "set: {run_after: now}"}}, []string{"FSM703 SOURCE", "FSM710 BEHAVIOR"}, "no longer takes the input run_after"},
 	{"run by the operator", "ingest", []swap{{"by: operator ", "by: caller "}}, []string{"FSM703 SOURCE"}, "operation release is run by the caller, it was by the operator"},
 	{"error of a guard", "ingest", []swap{{"error: not_due", "error: too_early"}}, []string{"FSM703 SOURCE"}, "guard due refuses as too_early"},
@@ -130,7 +130,7 @@ var changes = []struct {
 	{"order of picking", "ingest", []swap{{"order: [run_after]", "order: [created_at]"}}, []string{"FSM710 BEHAVIOR"}, "start picks by created_at"},
 	{"then", "ingest", []swap{{"    then: retry_stalled", "   "}}, []string{"FSM710 BEHAVIOR"}, "fail_stalled is followed by nothing"},
 	{"trigger removed", "task", []swap{{"    trigger: [startup]", "   "}}, []string{"FSM710 BEHAVIOR"}, "is no longer fired at startup"},
-	{"duration of a trigger", "ingest", []swap{{"after stalls_at]", "after stalls_at + 900s]"}}, []string{"compatible"}, "after stalls_at + 15m0s, it was + 0s"},
+	{"duration of a trigger", "ingest", []swap{{"after active_at + 600s]", "after active_at + 900s]"}}, []string{"compatible"}, "after active_at + 15m0s, it was + 10m0s"},
 	{"rule of the projection", "execution", []swap{{"any: [leased, in_progress, committed]", "any: [leased, in_progress]"}}, []string{"FSM711 BEHAVIOR"}, "Job is running by another rule"},
 	{"step of the projection", "execution", []swap{{"    - {from: running, to: pending}                                 # 000:24,106,131 (C1)\n", ""}}, []string{"FSM711 BEHAVIOR"}, "no longer goes from running to pending"},
 	{"name of an effect", "task", []swap{{"name: execute_task", "name: run_task"}}, []string{"FSM712 DATA"}, "the effect of start is run_task"},

@@ -18,7 +18,7 @@ type Call struct {
 	ID          string // the record; empty when the operation is to pick one
 	ExpectedRev int64  // 0: none
 	RequestID   string // empty: none
-	Fired       bool   // by a trigger, at a revision: it has no actor, and its request id is made of operation and revision
+	Fired       bool   // by a trigger, at a revision: the actor is the system, and the request id is made of operation and revision
 	Actor       string
 	Reason      string
 	At          time.Time // never zero: who has a clock puts its reading here
@@ -121,7 +121,10 @@ func acceptInput(op *spec.Operation, in *spec.Input, v Value) (Value, string) {
 	}
 	switch v.Kind {
 	case KindString:
-		if v.Text == "" && !in.Type.Optional {
+		if v.Text == "" && in.Type.Optional {
+			return v, "it is empty; leave it out instead"
+		}
+		if v.Text == "" {
 			return v, "it is required and empty"
 		}
 		return v, textProblem(v.Text)
@@ -144,6 +147,12 @@ func acceptInput(op *spec.Operation, in *spec.Input, v Value) (Value, string) {
 	case KindJSON:
 		if !json.Valid([]byte(v.Text)) || !utf8.ValidString(v.Text) {
 			return v, "it is not JSON"
+		}
+		if v.Text == "null" && in.Type.Optional {
+			return v, "it is null; leave it out instead"
+		}
+		if v.Text == "null" {
+			return v, "it is required and null"
 		}
 	case KindWord:
 		if !slices.ContainsFunc(in.Type.Values, func(w *spec.EnumValue) bool { return w.Name == v.Text }) {

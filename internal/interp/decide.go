@@ -47,6 +47,9 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 	case r.State == nil: // in no state of the machine: nothing is possible
 		return Decision{}, wrongState(op, nil)
 	case m.Class(r.State, op) == spec.RecordOnly:
+		if g := stranger(m, r, c); g != nil {
+			return Decision{}, guardRefusal(c, r, g)
+		}
 		return recordOnly(r, ""), nil
 	case m.Class(r.State, op) != spec.Transition:
 		return Decision{}, wrongState(op, r.State)
@@ -154,6 +157,22 @@ func target(op *spec.Operation) (to *spec.StateRef, same bool) {
 		return &op.Creates[0], false
 	}
 	return op.To, op.Same
+}
+
+// stranger returns the guard that refuses a call which would be recorded only: one that
+// compares a field with the actor, where the record names somebody else.
+func stranger(m *spec.Machine, r Record, c Call) *spec.Guard {
+	if c.Op.OnRefusalRecordOnly {
+		return nil
+	}
+	for _, q := range c.Op.Require {
+		for _, f := range q.Owners() {
+			if v := r.Value(m, f); v.Kind != KindAbsent && v.Text != c.Actor {
+				return q.Guard
+			}
+		}
+	}
+	return nil
 }
 
 func recordOnly(r Record, guard string) Decision {

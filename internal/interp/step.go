@@ -26,6 +26,9 @@ func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
 	if refusal == nil {
 		c, refusal = acceptCall(c)
 	}
+	if c.Fired {
+		c.Actor = systemActor
+	}
 	if refusal == nil {
 		refusal = acceptPlace(m, c)
 	}
@@ -280,11 +283,13 @@ func Deliver(m *spec.Machine, w World, d Delivery, at time.Time) (Outcome, World
 	return out, next, nil
 }
 
-// Internal reports whether nobody may call an operation: it is reached only by
-// the `then` of an operation whose effect is performed outside the
-// transaction, so calling it would complete work that was not done.
+// Internal reports whether nobody may call an operation of the system, since a call
+// would claim what its caller cannot know: that the work of an effect is done, where
+// the `then` of effects outside of the transaction reaches it; that a crash came
+// before, or that its time has come, where triggers alone reach it and no guard asks
+// for the time of one.
 func Internal(m *spec.Machine, op *spec.Operation) bool {
-	after := false
+	reached := len(op.Triggers) > 0
 	for _, o := range m.Operations {
 		if o.Then == nil || o.Then.Operation != op {
 			continue
@@ -292,7 +297,19 @@ func Internal(m *spec.Machine, op *spec.Operation) bool {
 		if o.Effect == nil || o.Effect.Atomic {
 			return false
 		}
-		after = true
+		reached = true
 	}
-	return after && op.By == spec.BySystem && len(op.Triggers) == 0
+	for _, t := range op.Triggers {
+		if t.After != nil && slices.ContainsFunc(op.Require, func(r *spec.Requirement) bool { return asksTime(r, t.After) }) {
+			return false
+		}
+	}
+	return reached && op.By == spec.BySystem && len(op.Creates) == 0 && op.Next == nil
+}
+
+// asksTime reports whether a guard compares the field with the time of the call.
+func asksTime(r *spec.Requirement, f *spec.Field) bool {
+	return slices.ContainsFunc(r.When, func(x *spec.Fact) bool {
+		return x.Left.Field == f && x.Right.Kind == spec.TermNow || x.Right.Field == f && x.Left.Kind == spec.TermNow
+	})
 }

@@ -421,7 +421,7 @@ func TestStepEventsHoldTheCall(t *testing.T) {
 	for _, c := range e.Changes {
 		changed = append(changed, c.Field.Name+"="+c.Value.String())
 	}
-	if diff := cmp.Diff([]string{`owner="w1"`, "lease=2026-03-01T12:01:00Z", "attempt=1"}, changed); diff != "" {
+	if diff := cmp.Diff([]string{`owner="w1"`, "lease=2026-03-01T12:01:00Z", "queued_at=absent", "attempt=1"}, changed); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 }

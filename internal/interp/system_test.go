@@ -225,7 +225,7 @@ func TestStepAtomicEffect(t *testing.T) {
 
 func TestInternal(t *testing.T) {
 	t.Parallel()
-	want := map[string][]string{"task": {"complete"}}
+	want := map[string][]string{"task": {"complete", "recover"}, "execution": {"reconcile"}, "ingest": {"fail_stalled"}}
 	for _, name := range []string{"lifecycle", "execution", "ingest", "jobstate", "task"} {
 		m := shipped(t, name)
 		var got []string

@@ -335,7 +335,7 @@ func TestProposals(t *testing.T) {
 		"job-2": {"state: stalled -> running", "owner: w9 -> w1", "lease: <nil> -> 2026-01-02 04:04:05 +0000 UTC", "attempt: 4 -> 1"},
 		"job-5": {
 			"state: <nil> -> queued", "rev: <nil> -> 1", "created_at: <nil> -> 2026-01-02 03:11:05 +0000 UTC", "updated_at: <nil> -> 2026-01-02 03:11:05 +0000 UTC",
-			`payload: <nil> -> {"url":"https://example.com/"}`, "attempt: <nil> -> 0",
+			`payload: <nil> -> {"url":"https://example.com/"}`, "queued_at: <nil> -> 2026-01-02 03:11:05 +0000 UTC", "attempt: <nil> -> 0",
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

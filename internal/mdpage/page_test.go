@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write specs/docs anew")
 
-// TestPages holds the committed pages of the five machines to what is written, and
+// TestPages holds the committed pages of the machines to what is written, and
 // each page to all that its machine has.
 func TestPages(t *testing.T) {
 	t.Parallel()

@@ -113,7 +113,7 @@ func TestColumnsGetNames(t *testing.T) {
 			strings.Replace(notes, "%s", "to_state", 1), strings.Replace(trigger, `"from"`, `"request_n"`, 1)},
 			"function", "mine_notes()", "42703", catalog)
 		const rules = `SELECT conname, coalesce(obj_description(oid, 'pg_constraint'), '') FROM pg_constraint WHERE conname LIKE 'claimed:%' OR conname LIKE 'queued:%' ORDER BY 1`
-		want := []string{"claimed: present owner, lease; absent result, error; 1 more | claimed: present owner, lease; absent result, error; attempt >= 1",
+		want := []string{"claimed: present owner, lease; absent result, error; 2 more | claimed: present owner, lease; absent result, error, queued_at; attempt >= 1",
 			"queued: absent owner, lease, result, error | "}
 		if diff := cmp.Diff(want, rowsOf(t, db, rules)); diff != "" {
 			t.Errorf("the rules (-want +got):\n%s", diff)
@@ -149,8 +149,8 @@ func TestFormerRuleNames(t *testing.T) {
 		db.SetMaxOpenConns(1)
 		execute(t, db, string(schema))
 		if former {
-			execute(t, db, `ALTER TABLE "lifecycle" RENAME CONSTRAINT "claimed: present owner, lease; absent result, error; 1 more"
-				TO "claimed: present owner, lease; absent result, error; a_70518c4e"`)
+			execute(t, db, `ALTER TABLE "lifecycle" RENAME CONSTRAINT "claimed: present owner, lease; absent result, error; 2 more"
+				TO "claimed: present owner, lease; absent result, error, q_d078e23a"`)
 		}
 		if _, err := db.ExecContext(t.Context(), m.Script); err != nil {
 			t.Errorf("former name %t: %v", former, err)

@@ -149,8 +149,8 @@ func TestMigrateMakesWhatIsMissing(t *testing.T) {
 			`DROP INDEX "execution_open"; CREATE INDEX "execution_open" ON "execution" ("attempt")`,
 			`DROP INDEX "execution_unique_one_lease_per_job"; CREATE UNIQUE INDEX "execution_unique_one_lease_per_job" ON "execution" ("job_id")`,
 			`DROP INDEX "execution_unique_one_lease_per_job"; CREATE INDEX "execution_unique_one_lease_per_job" ON "execution" ("job_id") WHERE "state" IN ('leased', 'in_progress')`,
-			`DROP INDEX "execution_due_finish"; CREATE INDEX "execution_due_finish" ON "execution" ("_minute_lease_expires_at") WHERE "state" IN ('done')`,
-			`DROP INDEX "execution_due_finish"; CREATE INDEX "execution_due_finish" ON "execution" ("_minute_lease_expires_at" DESC) WHERE "_in_committed"`,
+			`DROP INDEX "execution_due_reconcile"; CREATE INDEX "execution_due_reconcile" ON "execution" ("_minute_lease_expires_at") WHERE "state" IN ('done')`,
+			`DROP INDEX "execution_due_reconcile"; CREATE INDEX "execution_due_reconcile" ON "execution" ("_minute_lease_expires_at" DESC) WHERE "_in_committed"`,
 			`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'execution_events_log'::regclass`,
 			`DROP INDEX "execution_open"`, `DROP VIEW "execution_job"`, `ALTER TABLE "execution_events" DROP COLUMN "chain" CASCADE`, `ALTER TABLE "execution" DROP COLUMN "started_at" CASCADE`,
 		} {

@@ -21,7 +21,7 @@ var edits = []struct {
 	name, machine string
 	swaps         []string // old, new, old, new ...
 }{
-	{"new state and operation", "ingest", []string{"release, retry_stalled]   # 003:386", "release, retry_stalled, unpark]   # 003:386", "  quarantined:  ", "  parked: {}\n  quarantined:  ", "  progress:  ", "  park: {from: pending, to: parked}\n  unpark: {from: parked, to: pending, clear: [stalls_at]}\n  progress:  "}},
+	{"new state and operation", "ingest", []string{"release, retry_stalled]   # 003:386", "release, retry_stalled, unpark]   # 003:386", "  quarantined:  ", "  parked: {}\n  quarantined:  ", "  progress:  ", "  park: {from: pending, to: parked}\n  unpark: {from: parked, to: pending, clear: [active_at]}\n  progress:  "}},
 	{"fields come and go", "lifecycle", []string{"fields:\n", "fields:\n  extra: string\n  seen: set\n  size: optional int 0..9\n", "payload: input or absent}", "payload: input or absent, extra: input}"}},
 	{"a column changes its type", "ingest", []string{"type: time ", "type: int ", "run_after <= now", "run_after <= 1", "{run_after: now}", "{run_after: 1}", "{run_after: now + 60s}", "{run_after: 1}"}},
 	{"mandatory becomes optional", "ingest", []string{"type: time ", "type: optional time "}},
@@ -30,7 +30,7 @@ var edits = []struct {
 	{"the projection goes", "execution", []string{}},
 	{"only the version rises", "task", []string{"entity: Task", "entity: Task\nversion: 2"}},
 	{"names change", "task", []string{"pending", "waiting", "  waiting:  ", "  waiting:\n    was: pending  "}},
-	{"a look-up comes", "ingest", []string{"guards:\n", "lookup:\n  ready: {fields: attempts, in: [pending, failed], order: [-run_after]}\n  stalling: {fields: stalls_at}\n\nguards:\n"}},
+	{"a look-up comes", "ingest", []string{"guards:\n", "lookup:\n  ready: {fields: attempts, in: [pending, failed], order: [-run_after]}\n  stalling: {fields: active_at}\n\nguards:\n"}},
 }
 
 func edited(t *testing.T, i int) (old, next *spec.Machine) {

@@ -246,7 +246,7 @@ func newChecker(m *spec.Machine, o Options) *checker {
 			}
 		}
 		c.dedupe = append(c.dedupe, dedupe)
-		c.hidden = append(c.hidden, interp.Internal(m, op))
+		c.hidden = append(c.hidden, interp.Internal(m, op) && len(op.Triggers) == 0) // a trigger may fire at any time
 	}
 	for _, u := range m.Unique {
 		c.unique = append(c.unique, c.t.keyOf[keyName(u.Fields)])

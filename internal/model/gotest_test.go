@@ -11,8 +11,8 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// A step that a caller can reach although the effect before it did not happen:
-// `ship` is not hidden, since a startup may run it too.
+// A step that is reached although the effect before it did not happen: a startup
+// may run `ship`, too.
 const early = `
 fsm: 1
 machine: order

@@ -273,7 +273,7 @@ func TestImportedRecords(t *testing.T) {
 	}
 	since := time.Now().Add(-time.Hour)
 	for _, job := range []lifecycle.Job{
-		{ID: "a", State: lifecycle.StateQueued, CreatedAt: since, UpdatedAt: since},
+		{ID: "a", State: lifecycle.StateQueued, CreatedAt: since, UpdatedAt: since, QueuedAt: fsm.Some(since)},
 		{ID: "b", State: lifecycle.StateRunning, CreatedAt: since, Owner: fsm.Some("w1"), Lease: fsm.Some(since), Attempt: 2},
 		{ID: "c", State: lifecycle.StateSucceeded, Result: fsm.Some(fsm.MustJSON(`{"ok":true}`))},
 	} {

@@ -176,7 +176,8 @@ func TestViews(t *testing.T) {
 			}
 		}
 		for _, o := range m.Operations {
-			if !strings.Contains(svg, `data-operation="`+o.Name+`"`) {
+			// other of jobstate moves nothing: it is on no arrow
+			if o.Name != "other" && !strings.Contains(svg, `data-operation="`+o.Name+`"`) {
 				t.Errorf("%s: operation %s cannot be pointed at", file, o.Name)
 			}
 		}

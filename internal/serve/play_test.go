@@ -55,12 +55,13 @@ func TestPlay(t *testing.T) {
 	want := []changeView{
 		{"owner", valueView{Absent: true}, valueView{Kind: "string", Text: "w1"}},
 		{"lease", valueView{Absent: true}, valueView{Kind: "time", Text: "2026-01-01T09:01:01Z"}},
+		{"queued_at", valueView{Kind: "time", Text: "2026-01-01T09:00:00Z"}, valueView{Absent: true}},
 		{"attempt", valueView{Kind: "int", Text: "0"}, valueView{Kind: "int", Text: "1"}},
 	}
 	if diff := cmp.Diff(want, second.Changes); diff != "" {
 		t.Errorf("changes, -want +got:\n%s", diff)
 	}
-	if e := second.Events[0]; e.Event != "claimed" || e.Actor != "w1" || e.Request != "b" || len(e.Inputs) != 1 || len(e.Changes) != 3 {
+	if e := second.Events[0]; e.Event != "claimed" || e.Actor != "w1" || e.Request != "b" || len(e.Inputs) != 1 || len(e.Changes) != 4 {
 		t.Errorf("the event: %+v", e)
 	}
 	if d := v.Deadlines; len(d) != 1 || d[0] != (deadlineView{"r1", "stall", "lease", "2026-01-01T09:01:01Z", false}) {

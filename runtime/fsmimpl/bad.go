@@ -61,12 +61,21 @@ func BadText(s string) string {
 }
 
 // BadOptionalText looks at a text that may be absent.
-func BadOptionalText(o driver.Optional[string]) string { return problem(driver.CheckText(o.Or(""))) }
+func BadOptionalText(o driver.Optional[string]) string {
+	s, ok := o.Get()
+	if ok && s == "" {
+		return "it is empty; leave it out instead"
+	}
+	return problem(driver.CheckText(s))
+}
 
 // BadJSON looks at a JSON text that has to be given.
 func BadJSON(j driver.JSON) string {
 	if j.IsZero() {
 		return "it is required and missing"
+	}
+	if j.String() == "null" {
+		return "it is required and null"
 	}
 	return problem(driver.CheckText(j.String()))
 }
@@ -79,6 +88,8 @@ func BadOptionalJSON(o driver.Optional[driver.JSON]) string {
 		return ""
 	case j.IsZero():
 		return "it is not JSON"
+	case j.String() == "null":
+		return "it is null; leave it out instead"
 	}
 	return problem(driver.CheckText(j.String()))
 }

@@ -15,6 +15,7 @@ type Descriptor[R any] struct {
 	Check      func(*R) []Violation        // MUST and SHOULD
 	Operations []*Operation[R]             // in the order of the specification
 	Projection *Projection                 // nil when there is none
+	Limits     map[string]int64            // by guard with `fewer`: its number
 }
 
 // Operation is the static part of one operation.

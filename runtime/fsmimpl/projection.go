@@ -24,6 +24,7 @@ type ProjectionRule struct {
 	All     []string // all records are in one of them, and there is a record
 	None    []string // no record is in one of them
 	AtLeast int64    // so many records are in those of Any and All; 0: it does not matter
+	Limit   string   // the guard that counts the same records up to the same number; empty when none does
 }
 
 // State returns the derived state of a group with so many records in each stored

@@ -107,7 +107,10 @@ func (p *planned) tx(tx fsm.Tx) *sql.Tx { return (&sqlstore.Store{}).Transaction
 // lifecycleFields is as much of that machine as its queries need.
 func lifecycleFields(t *testing.T) *driver.Schema {
 	s := &driver.Schema{Machine: "lifecycle", Table: "lifecycle", Hash: "h", Enforce: "full", SQL: generated(t, "lifecycle"),
-		Columns: []driver.Column{{Name: "lease", Stored: "lease", Kind: driver.KindTime, Optional: true}}}
+		Columns: []driver.Column{
+			{Name: "lease", Stored: "lease", Kind: driver.KindTime, Optional: true},
+			{Name: "queued_at", Stored: "queued_at", Kind: driver.KindTime, Optional: true},
+		}}
 	for _, name := range []string{"queued", "claimed", "running", "succeeded", "failed", "stalled"} {
 		s.States = append(s.States, driver.StateInfo{Name: name, Stored: name})
 	}
@@ -158,7 +161,7 @@ func TestPlans(t *testing.T) {
 				Order: []driver.Order{{Column: "weight", Descending: true}}, Limit: 1, Lock: true})
 		}, "parcel_next_hold", false},
 		{"the next job", lifecycleFields(t), func(tx fsm.Tx) error {
-			return drain(tx, driver.Query{States: []string{"queued", "stalled"}, Order: []driver.Order{{Column: "created_at"}}, Limit: 1, Lock: true})
+			return drain(tx, driver.Query{States: []string{"queued", "stalled"}, Order: []driver.Order{{Column: "queued_at"}, {Column: "created_at"}}, Limit: 1, Lock: true})
 		}, "lifecycle_next_claim_next", false},
 		{"the heaviest parcel", &heavy, func(tx fsm.Tx) error {
 			return drain(tx, driver.Query{States: []string{"waiting"}, Order: []driver.Order{{Column: "weight", Descending: true}}, Limit: 1})

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -100,7 +102,42 @@ var timeTests = []test{
 			d.Errorf("got %d, %v, want 2", n, err)
 		}
 		if n, err := d.another().Startup(d.ctx); n != 0 || err != nil {
-			d.Errorf("a second recovery took %d steps, %v", n, err)
+			d.Errorf("another process's recovery took %d steps, %v", n, err)
+		}
+	}},
+	{"a process recovers once", func(b *bench) {
+		d := b.open()
+		d.start()
+		d.hold("p1", "a")
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				if n, err := d.Startup(d.ctx); n != 0 || !errors.Is(err, fsm.ErrStarted) {
+					d.Errorf("a second Startup took %d steps, %v, want ErrStarted", n, err)
+				}
+			})
+		}
+		group.Wait()
+		if p := d.parcel("p1"); p.State != "held" {
+			d.Errorf("a second Startup left the parcel in %s", p.State)
+		}
+		m := d.another()
+		var took, refused atomic.Int64
+		for range 4 { // at once: one of them recovers
+			group.Go(func() {
+				switch n, err := m.Startup(d.ctx); {
+				case errors.Is(err, fsm.ErrStarted):
+					refused.Add(1)
+				case err == nil:
+					took.Add(int64(n))
+				default:
+					d.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if took.Load() != 1 || refused.Load() != 3 {
+			d.Errorf("4 calls at once took %d steps, and %d were refused, want 1 and 3", took.Load(), refused.Load())
 		}
 	}},
 	{"a system call is the same for everybody", func(b *bench) {

@@ -17,6 +17,7 @@ import (
 var redactTests = []test{
 	{"what was erased is nowhere, and the log stays whole", func(b *bench) {
 		d := b.open()
+		d.start()
 		random := rand.New(rand.NewPCG(3, 5))
 		for i := range 24 {
 			d.erased(random, fmt.Sprintf("p%02d", i))
@@ -142,7 +143,7 @@ func (d *depot) lived(random *rand.Rand, id string) *life {
 			l.calls = append(l.calls, call)
 		}
 	}
-	if _, err := d.Startup(d.ctx); err != nil {
+	if _, err := d.another().Startup(d.ctx); err != nil { // which releases what is held
 		d.Fatal(err)
 	}
 	if _, err := d.Deliver(d.ctx); err != nil {

@@ -148,14 +148,6 @@ func (m *Machine) Fail(ctx context.Context, at fsm.Target, in FailInput, c fsm.C
 	return m.core.Apply(ctx, at, failCall(opFail, in, c))
 }
 
-// Reclaim moves a Job from running to queued. The system runs it, without an
-// actor; two runs at one revision converge.
-//
-// It clears owner and lease. [Machine.Sweep] runs it after lease.
-func (m *Machine) Reclaim(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, reclaimCall(opReclaim, c))
-}
-
 // Record returns the stored Job, or fsm.ErrNotFound. If it breaks a rule, the
 // error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Job, error) {

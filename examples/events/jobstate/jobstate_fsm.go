@@ -94,6 +94,7 @@ const (
 	OpExpectedEvent     = "expected_event"
 	OpErrorEvent        = "error_event"
 	OpCompensationEvent = "compensation_event"
+	OpOther             = "other"
 )
 
 // The events, in the order of the operations that write them: the values of
@@ -104,6 +105,7 @@ const (
 	EventExpectedEvent     = "expected_event"
 	EventErrorEvent        = "error_event"
 	EventCompensationEvent = "compensation_event"
+	EventOther             = "other"
 )
 
 // ErrorEventVerdict is a value of the input verdict of error_event. Its zero
@@ -435,6 +437,42 @@ func (j *Job) CompensationEvent(in CompensationEventInput, now time.Time) (Event
 	}
 }
 
+// OtherInput holds the inputs of Other.
+type OtherInput struct {
+	Kind    string                 // the kind of the event
+	Payload fsm.Optional[fsm.JSON] // what the event brought; may be absent
+}
+
+// Other looks at a Job that is running.
+//
+// An event of a kind that the table does not name came in. It is recorded and
+// changes nothing.
+//
+// The first of these that fits is taken:
+//   - otherwise: recorded, and nothing changes
+//
+// In created, compensating, done and failed the call is recorded and changes
+// nothing.
+func (j *Job) Other(in OtherInput, now time.Time) (Event, error) {
+	if bad := fsmimpl.BadText(in.Kind); bad != "" {
+		return Event{}, j.refuseInput("other", "kind", bad)
+	}
+	if bad := fsmimpl.BadOptionalJSON(in.Payload); bad != "" {
+		return Event{}, j.refuseInput("other", "payload", bad)
+	}
+	if j.State == StateCreated ||
+		j.State == StateCompensating ||
+		j.State == StateDone ||
+		j.State == StateFailed {
+		return j.note(EventOther, ""), nil
+	}
+	if j.State != StateRunning {
+		return Event{}, j.refuseState("other", "running")
+	}
+	now = driver.Time(now)
+	return j.note(EventOther, ""), nil
+}
+
 // Can reports whether an operation is possible in the state of the Job: nil, or
 // the refusal that its method returns. It does not look at guards and inputs;
 // to try these, call the method on a copy.
@@ -443,7 +481,7 @@ func (j Job) Can(operation string) error {
 	switch operation {
 	case OpJobKick:
 		possible, allowed = j.State == StateCreated || j.State == StateRunning || j.State == StateCompensating || j.State == StateDone || j.State == StateFailed, "created"
-	case OpExpectedEvent, OpErrorEvent:
+	case OpExpectedEvent, OpErrorEvent, OpOther:
 		possible, allowed = j.State == StateCreated || j.State == StateRunning || j.State == StateCompensating || j.State == StateDone || j.State == StateFailed, "running"
 	case OpCompensationEvent:
 		possible, allowed = j.State == StateCreated || j.State == StateRunning || j.State == StateCompensating || j.State == StateDone || j.State == StateFailed, "compensating"

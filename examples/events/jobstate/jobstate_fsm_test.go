@@ -27,13 +27,14 @@ job_kick           | .          | -> running  | record only | record only  | rec
 expected_event     | .          | record only | choose      | record only  | record only | record only
 error_event        | .          | record only | choose      | record only  | record only | record only
 compensation_event | .          | record only | record only | choose       | record only | record only
+other              | .          | record only | choose      | record only  | record only | record only
 `
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "jobstate", Entity: "Job", Version: 1,
 	Spec:    "../../../specs/jobstate.yaml",
-	Hash:    "d38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78",
+	Hash:    "4adecb3b39c3e68000a4a7470ebb4faf5e658dc97ad47bf4d045a98fa3174049",
 	Enforce: "full", RequestID: "required", ExpectedRev: "none",
 	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
@@ -89,6 +90,13 @@ var testTable = fsmtest.Table{
 			Choose: []fsmtest.Branch{
 				{When: []string{"input.decision == done"}, To: "done"},
 				{When: []string{"input.decision == failed"}, To: "failed"},
+				{RecordOnly: true},
+			},
+		},
+		{
+			Name:   "other",
+			Inputs: []fsmtest.Input{{Name: "kind", Type: "string"}, {Name: "payload", Type: "optional json"}},
+			Choose: []fsmtest.Branch{
 				{RecordOnly: true},
 			},
 		},
@@ -149,6 +157,8 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 		return r.ErrorEvent(testErrorEventInput(c), c.Now())
 	case "compensation_event":
 		return r.CompensationEvent(testCompensationEventInput(c), c.Now())
+	case "other":
+		return r.Other(testOtherInput(c), c.Now())
 	}
 	return e, err
 }
@@ -170,6 +180,8 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		return m.ErrorEvent(ctx, at, testErrorEventInput(c), c.Given())
 	case "compensation_event":
 		return m.CompensationEvent(ctx, at, testCompensationEventInput(c), c.Given())
+	case "other":
+		return m.Other(ctx, at, testOtherInput(c), c.Given())
 	}
 	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
@@ -191,6 +203,10 @@ func testErrorEventInput(c fsmtest.Call) ErrorEventInput {
 
 func testCompensationEventInput(c fsmtest.Call) CompensationEventInput {
 	return CompensationEventInput{Decision: fsmtest.Opt(c, "decision", fsmtest.Word[CompensationEventDecision])}
+}
+
+func testOtherInput(c fsmtest.Call) OtherInput {
+	return OtherInput{Kind: c.Text("kind"), Payload: fsmtest.Opt(c, "payload", fsmtest.Call.JSON)}
 }
 
 // testSQLite opens a store in a file of its own. Its constraints are those that hold for

@@ -25,7 +25,7 @@ var schema = &driver.Schema{
 	Machine:     "jobstate",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "d38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78",
+	Hash:        "4adecb3b39c3e68000a4a7470ebb4faf5e658dc97ad47bf4d045a98fa3174049",
 	Table:       "jobstate",
 	Enforce:     "full",
 	RequestID:   driver.Required,
@@ -124,6 +124,13 @@ func (m *Machine) ErrorEvent(ctx context.Context, at fsm.Target, in ErrorEventIn
 // and errors.
 func (m *Machine) CompensationEvent(ctx context.Context, at fsm.Target, in CompensationEventInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, compensationEventCall(opCompensationEvent, in, c))
+}
+
+// Other looks at a Job that is running. An event of a kind that the table does
+// not name came in. It is recorded and changes nothing. See [Job.Other] for its
+// rules and errors.
+func (m *Machine) Other(ctx context.Context, at fsm.Target, in OtherInput, c fsm.Call) (Outcome, error) {
+	return m.core.Apply(ctx, at, otherCall(opOther, in, c))
 }
 
 // Record returns the stored Job, or fsm.ErrNotFound. If it breaks a rule, the
@@ -245,6 +252,13 @@ var (
 		Moves:    []fsmimpl.Move{{From: "compensating", To: "done"}, {From: "compensating", To: "failed"}},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 	}
+
+	opOther = &fsmimpl.Operation[Job]{
+		Name: "other", Stored: "other", Event: "other", By: fsmimpl.ByCaller,
+		From:     []string{"running"},
+		Moves:    []fsmimpl.Move{},
+		Recorded: []string{"created", "running", "compensating", "done", "failed"},
+	}
 )
 
 // descriptor describes the machine to the engine.
@@ -254,7 +268,7 @@ var descriptor = fsmimpl.Descriptor[Job]{
 	Decode: decode,
 	Check:  func(j *Job) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Job]{
-		opCreate, opJobKick, opExpectedEvent, opErrorEvent, opCompensationEvent,
+		opCreate, opJobKick, opExpectedEvent, opErrorEvent, opCompensationEvent, opOther,
 	},
 }
 
@@ -307,6 +321,17 @@ func compensationEventCall(op *fsmimpl.Operation[Job], in CompensationEventInput
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.CompensationEvent(in, now))
 		},
+	}
+}
+
+func otherCall(op *fsmimpl.Operation[Job], in OtherInput, c fsm.Call) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Inputs: []driver.Input{
+			{Name: "kind", Value: in.Kind, Kind: driver.KindString},
+			{Name: "payload", Value: fsmimpl.ColumnOf(in.Payload, fsm.JSON.String), Kind: driver.KindJSON},
+		},
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) { return step(j.Other(in, now)) },
 	}
 }
 

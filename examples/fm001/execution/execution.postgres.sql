@@ -2,9 +2,9 @@
 --
 -- Machine execution, version 1: the records of Execution, their event log,
 -- outbox and groups.
--- An Execution is one attempt to run a job. The executions are the only
--- durable truth; the state of the job is computed from them and written
--- nowhere.
+-- An Execution is one attempt to run a job, which job.yaml submits. The
+-- executions are the only durable truth of what became of it; its state is
+-- computed from them.
 --
 -- Sets are sorted JSON arrays of strings. Level of enforcement: full.
 --
@@ -30,8 +30,6 @@ CREATE TABLE IF NOT EXISTS "execution" (
     "rev" bigint NOT NULL,
     "created_at" timestamptz NOT NULL,
     "updated_at" timestamptz NOT NULL,
-    -- The work of the job, as the attempt got it.
-    "payload" json,
     -- What the work yielded.
     "output" json,
     -- The job that this execution is an attempt at.
@@ -165,8 +163,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "execution_unique_sequence_attempt" ON "execut
 -- What queries look for.
 -- the records that are not at their end
 CREATE INDEX IF NOT EXISTS "execution_open" ON "execution" ("id") WHERE "_open";
--- the sweeper asks what is due for finish
-CREATE INDEX IF NOT EXISTS "execution_due_finish" ON "execution" ("_minute_lease_expires_at") WHERE "_in_committed";
+-- the sweeper asks what is due for reconcile
+CREATE INDEX IF NOT EXISTS "execution_due_reconcile" ON "execution" ("_minute_lease_expires_at") WHERE "_in_committed";
 -- the sweeper asks what is due for expire
 CREATE INDEX IF NOT EXISTS "execution_due_expire" ON "execution" ("_minute_lease_expires_at") WHERE "_in_leased_or_in_progress";
 -- the group of guard attempts_left
@@ -188,7 +186,6 @@ SELECT
         ELSE 'pending'
     END AS "state",
     max("attempt") AS "attempt",
-    min("created_at") AS "created",
     max("updated_at") AS "updated"
 FROM "execution"
 GROUP BY "job_id";
@@ -219,7 +216,6 @@ CREATE OR REPLACE TRIGGER "execution_unchained" BEFORE UPDATE ON "execution"
 -- What the catalog says, for tools that show it.
 COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were made for.';
 COMMENT ON TABLE "execution" IS 'One row per Execution. States: leased, in_progress, committed; terminal: done, aborted.';
-COMMENT ON COLUMN "execution"."payload" IS 'The work of the job, as the attempt got it.';
 COMMENT ON COLUMN "execution"."output" IS 'What the work yielded.';
 COMMENT ON COLUMN "execution"."job_id" IS 'The job that this execution is an attempt at.';
 COMMENT ON COLUMN "execution"."attempt" IS 'The number of this attempt among those of its job, from 1.';
@@ -391,9 +387,6 @@ BEGIN
     IF NEW."updated_at" < OLD."updated_at" THEN
         RAISE EXCEPTION 'fsm: execution: %: updated_at never falls', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
-    IF NEW."payload"::text IS DISTINCT FROM OLD."payload"::text THEN
-        RAISE EXCEPTION 'fsm: execution: %: payload never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
-    END IF;
     IF NEW."job_id" IS DISTINCT FROM OLD."job_id" THEN
         RAISE EXCEPTION 'fsm: execution: %: job_id never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
@@ -409,7 +402,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "execution_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at", "_chain" ON "execution"
+CREATE OR REPLACE TRIGGER "execution_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at", "_chain" ON "execution"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "execution_guard"();
 CREATE OR REPLACE TRIGGER "execution_created" BEFORE INSERT ON "execution"
     FOR EACH ROW EXECUTE FUNCTION "execution_guard"();
@@ -448,14 +441,14 @@ BEGIN
     IF NEW."started_at" IS DISTINCT FROM OLD."started_at" AND made_by NOT IN ('start') THEN
         RAISE EXCEPTION 'fsm: execution: %: started_at is changed by start only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
-    IF NEW."finished_at" IS DISTINCT FROM OLD."finished_at" AND made_by NOT IN ('finish', 'expire') THEN
-        RAISE EXCEPTION 'fsm: execution: %: finished_at is changed by finish, expire only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    IF NEW."finished_at" IS DISTINCT FROM OLD."finished_at" AND made_by NOT IN ('finish', 'reconcile', 'expire') THEN
+        RAISE EXCEPTION 'fsm: execution: %: finished_at is changed by finish, reconcile, expire only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
     RETURN NULL;
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "execution_has_event" ON "execution";
-CREATE CONSTRAINT TRIGGER "execution_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "execution_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "execution_has_event"();
 DROP TRIGGER IF EXISTS "execution_created_has_event" ON "execution";
 CREATE CONSTRAINT TRIGGER "execution_created_has_event" AFTER INSERT ON "execution" DEFERRABLE INITIALLY DEFERRED
@@ -486,7 +479,8 @@ BEGIN
     END IF;
     IF NEW."operation" || ': ' || coalesce(NEW."from_state", '') || ' > ' || NEW."to_state" NOT IN (
         'lease:  > leased', 'start: leased > in_progress', 'commit: in_progress > committed',
-        'finish: committed > done', 'expire: leased > aborted', 'expire: in_progress > aborted') THEN
+        'finish: committed > done', 'reconcile: committed > done', 'expire: leased > aborted',
+        'expire: in_progress > aborted') THEN
         RAISE EXCEPTION 'fsm: execution: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from_state", 'nothing'), NEW."to_state" USING ERRCODE = 'FS005';
     END IF;
     IF NEW."rev" > 1 THEN
@@ -532,5 +526,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('execution', 1, 'b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8', 'full', 'postgres')
+VALUES ('execution', 1, 'e114e64c4d1c68283ba31fd59bcde96c59477bcf0ed469aa0d1cd2910c3b42fe', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

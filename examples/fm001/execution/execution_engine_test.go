@@ -63,6 +63,7 @@ func testEngine(machine any) *enginetest.Engine[Execution] {
 				got.Fields = map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}
 			case CommittedExecution:
 				got.State, got.Handle, got.Target = "committed", j.held, j
+				got.Fields = map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}
 			case DoneExecution:
 				got.State, got.Handle, got.Target = "done", j.held, j
 			case AbortedExecution:
@@ -100,12 +101,26 @@ func testEngine(machine any) *enginetest.Engine[Execution] {
 				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out Outcome, end string, err error) {
 					switch h.Record().State {
 					case StateInProgress:
-						j := InProgressExecution{handle{h}}
+						j := InProgressExecution{inProgressFields{handle{h}}}
 						next, err := j.Commit(ctx, testCommitInput(c))
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "committed", nil
+					}
+					return out, end, err
+				},
+			},
+			"finish": {
+				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out Outcome, end string, err error) {
+					switch h.Record().State {
+					case StateCommitted:
+						j := CommittedExecution{inProgressFields{handle{h}}}
+						next, err := j.Finish(ctx)
+						if err != nil {
+							return out, end, err
+						}
+						return next.Outcome(), "done", nil
 					}
 					return out, end, err
 				},

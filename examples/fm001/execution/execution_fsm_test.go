@@ -25,23 +25,23 @@ import (
 //	record only  the call is logged and changes nothing
 //	refused      nothing happens
 const testMatrix = `
-       | (new)     | leased         | in_progress  | committed   | done        | aborted
-lease  | -> leased | .              | .            | .           | .           | .
-start  | .         | -> in_progress | refused      | refused     | refused     | refused
-commit | .         | refused        | -> committed | record only | record only | refused
-finish | .         | refused        | refused      | -> done     | record only | refused
-expire | .         | -> aborted     | -> aborted   | refused     | refused     | refused
+          | (new)     | leased         | in_progress  | committed   | done        | aborted
+lease     | -> leased | .              | .            | .           | .           | .
+start     | .         | -> in_progress | refused      | refused     | refused     | refused
+commit    | .         | refused        | -> committed | record only | record only | refused
+finish    | .         | refused        | refused      | -> done     | record only | refused
+reconcile | .         | refused        | refused      | -> done     | refused     | refused
+expire    | .         | -> aborted     | -> aborted   | refused     | refused     | refused
 `
 
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine: "execution", Entity: "Execution", Version: 1,
 	Spec:    "../../../specs/execution.yaml",
-	Hash:    "b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8",
+	Hash:    "e114e64c4d1c68283ba31fd59bcde96c59477bcf0ed469aa0d1cd2910c3b42fe",
 	Enforce: "full", RequestID: "required", ExpectedRev: "required",
 	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
-		{Name: "payload", Type: "optional json"},
 		{Name: "output", Type: "optional json"},
 		{Name: "job_id", Type: "string"},
 		{Name: "attempt", Type: "sequence", Per: "job_id"},
@@ -60,6 +60,7 @@ var testTable = fsmtest.Table{
 	Guards: []fsmtest.Guard{
 		{Name: "holds_lease", When: []string{"lease_owner == actor"}, Error: "not_lease_owner"},
 		{Name: "lease_live", When: []string{"now < lease_expires_at"}, Error: "lease_expired"},
+		{Name: "lease_ahead", When: []string{"now < input.lease_expires_at"}, Error: "lease_in_the_past"},
 		{Name: "lease_over", When: []string{"lease_expires_at <= now"}, Error: "lease_still_live"},
 		{Name: "job_not_committed", Fewer: 1, Same: "job_id", In: "committed, done", Error: "job_already_committed"},
 		{Name: "job_not_leased", Fewer: 1, Same: "job_id", In: "leased, in_progress", Error: "job_already_leased"},
@@ -75,10 +76,9 @@ var testTable = fsmtest.Table{
 			Inputs: []fsmtest.Input{
 				{Name: "job_id", Type: "string"},
 				{Name: "lease_expires_at", Type: "time", Loose: true},
-				{Name: "payload", Type: "optional json"},
 			},
-			Require: "job_not_committed, job_not_leased, attempts_left",
-			Set:     []string{"job_id: input", "lease_owner: actor", "lease_expires_at: input", "payload: input or absent"},
+			Require: "lease_ahead, job_not_committed, job_not_leased, attempts_left",
+			Set:     []string{"job_id: input", "lease_owner: actor", "lease_expires_at: input"},
 		},
 		{
 			Name: "start", Event: "started", Require: "holds_lease, lease_live", Set: []string{"started_at: now"},
@@ -88,8 +88,9 @@ var testTable = fsmtest.Table{
 			Require: "holds_lease, lease_live", Set: []string{"output: input or absent"}, Effect: "apply_result",
 			EffectKey: "job_id", Atomic: true,
 		},
+		{Name: "finish", Event: "done", Require: "holds_lease, lease_live", Set: []string{"finished_at: now"}},
 		{
-			Name: "finish", Event: "done", By: "system", Set: []string{"finished_at: now"},
+			Name: "reconcile", Event: "reconciled", By: "system", Set: []string{"finished_at: now"},
 			Triggers: []string{"startup", "after lease_expires_at"},
 		},
 		{
@@ -111,7 +112,7 @@ var testTable = fsmtest.Table{
 	},
 	Projection: &fsmtest.Projection{
 		Entity: "Job", Key: "job_id",
-		Fields: []string{"attempt: max attempt", "created: min created_at", "updated: max updated_at"},
+		Fields: []string{"attempt: max attempt", "updated: max updated_at"},
 		Rules: []fsmtest.Rule{
 			{State: "succeeded", Any: "done"},
 			{State: "running", Any: "leased, in_progress, committed"},
@@ -143,6 +144,7 @@ var testDriver = fsmtest.Driver[Execution]{
 	Errors: map[string]error{
 		"not_lease_owner":       ErrNotLeaseOwner,
 		"lease_expired":         ErrLeaseExpired,
+		"lease_in_the_past":     ErrLeaseInThePast,
 		"lease_still_live":      ErrLeaseStillLive,
 		"job_already_committed": ErrJobAlreadyCommitted,
 		"job_already_leased":    ErrJobAlreadyLeased,
@@ -156,7 +158,7 @@ var testDriver = fsmtest.Driver[Execution]{
 	Can:  Execution.Can,
 	Project: func(records []Execution) fsmtest.Projected {
 		p := Project(records)
-		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"job_id": p.JobID}, Fields: map[string]any{"attempt": fsmtest.OrNil(p.Attempt), "created": fsmtest.OrNil(p.Created), "updated": fsmtest.OrNil(p.Updated)}}
+		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"job_id": p.JobID}, Fields: map[string]any{"attempt": fsmtest.OrNil(p.Attempt), "updated": fsmtest.OrNil(p.Updated)}}
 	},
 	Leads: func(from, to string) bool {
 		all := []JobState{JobStateSucceeded, JobStateRunning, JobStateFailed, JobStatePending}
@@ -185,7 +187,9 @@ func testPure(r *Execution, operation string, c fsmtest.Call) (e any, err error)
 	case "commit":
 		return r.Commit(testCommitInput(c), c.Actor, c.Now())
 	case "finish":
-		return r.Finish(c.Now())
+		return r.Finish(c.Actor, c.Now())
+	case "reconcile":
+		return r.Reconcile(c.Now())
 	case "expire":
 		return r.Expire(c.Now())
 	}
@@ -206,7 +210,10 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "commit":
 		return m.Commit(ctx, at, testCommitInput(c), c.Given())
 	case "finish":
-		return m.Finish(ctx, at, c.GivenBySystem())
+		return m.Finish(ctx, at, c.Given())
+	case "reconcile":
+		// Nobody but the engine calls it.
+		return m.core.Apply(ctx, at, reconcileCall(opReconcile, c.GivenBySystem()))
 	case "expire":
 		return m.Expire(ctx, at, c.GivenBySystem())
 	}
@@ -214,11 +221,7 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 }
 
 func testLeaseInput(c fsmtest.Call) LeaseInput {
-	return LeaseInput{
-		JobID:          c.Text("job_id"),
-		LeaseExpiresAt: c.Time("lease_expires_at"),
-		Payload:        fsmtest.Opt(c, "payload", fsmtest.Call.JSON),
-	}
+	return LeaseInput{JobID: c.Text("job_id"), LeaseExpiresAt: c.Time("lease_expires_at")}
 }
 
 func testCommitInput(c fsmtest.Call) CommitInput {

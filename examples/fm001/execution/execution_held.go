@@ -93,9 +93,9 @@ func handleOf(h *held) AnyExecution {
 	case StateLeased:
 		return LeasedExecution{handle{h}}
 	case StateInProgress:
-		return InProgressExecution{handle{h}}
+		return InProgressExecution{inProgressFields{handle{h}}}
 	case StateCommitted:
-		return CommittedExecution{handle{h}}
+		return CommittedExecution{inProgressFields{handle{h}}}
 	case StateDone:
 		return DoneExecution{handle{h}}
 	case StateAborted:
@@ -130,22 +130,29 @@ func (j LeasedExecution) Start(ctx context.Context, c ...fsm.Call) (InProgressEx
 // InProgressExecution is the handle of an Execution that is in_progress. The
 // worker does the work; nothing of it is visible outside yet.
 type InProgressExecution struct {
+	inProgressFields
+}
+
+// inProgressFields are the fields that are present while the Execution is
+// in_progress or committed.
+type inProgressFields struct {
 	handle
 }
 
 // StartedAt returns started_at, which is present while the Execution is
-// in_progress.
-func (j InProgressExecution) StartedAt() time.Time {
+// in_progress or committed.
+func (j inProgressFields) StartedAt() time.Time {
 	v, _ := j.held.Record().StartedAt.Get()
 	return v
 }
 
 // Commit moves the Execution to committed. It marks the execution as committed
 // and applies the effect of the job in the same transaction. It is the only
-// place where a job has an effect. It returns ErrNotLeaseOwner unless
-// lease_owner == actor, ErrLeaseExpired unless now < lease_expires_at and
-// ErrJobAlreadyCommitted if another record in committed or done has the same
-// job_id.
+// place where a job has an effect. A second call of the worker that holds it
+// changes nothing; of anybody else it is refused. It returns ErrNotLeaseOwner
+// unless lease_owner == actor, ErrLeaseExpired unless now < lease_expires_at
+// and ErrJobAlreadyCommitted if another record in committed or done has the
+// same job_id.
 func (j InProgressExecution) Commit(ctx context.Context, in CommitInput, c ...fsm.Call) (CommittedExecution, error) {
 	return handleAs[CommittedExecution](j.held.EngineMove(ctx, commitCall(opCommit, in, j.held.EngineCall(c))))
 }
@@ -153,7 +160,14 @@ func (j InProgressExecution) Commit(ctx context.Context, in CommitInput, c ...fs
 // CommittedExecution is the handle of an Execution that is committed. The
 // logical effect is applied; only the finish is left.
 type CommittedExecution struct {
-	handle
+	inProgressFields
+}
+
+// Finish moves the Execution to done. The worker closes the execution that it
+// committed. It returns ErrNotLeaseOwner unless lease_owner == actor and
+// ErrLeaseExpired unless now < lease_expires_at.
+func (j CommittedExecution) Finish(ctx context.Context, c ...fsm.Call) (DoneExecution, error) {
+	return handleAs[DoneExecution](j.held.EngineMove(ctx, finishCall(opFinish, j.held.EngineCall(c))))
 }
 
 // DoneExecution is the handle of an Execution that is done. The execution

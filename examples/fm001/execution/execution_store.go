@@ -26,13 +26,12 @@ var schema = &driver.Schema{
 	Machine:     "execution",
 	Entity:      "Execution",
 	Version:     1,
-	Hash:        "b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8",
+	Hash:        "e114e64c4d1c68283ba31fd59bcde96c59477bcf0ed469aa0d1cd2910c3b42fe",
 	Table:       "execution",
 	Enforce:     "full",
 	RequestID:   driver.Required,
 	ExpectedRev: driver.Required,
 	Columns: []driver.Column{
-		{Name: "payload", Stored: "payload", Kind: driver.KindJSON, Optional: true},
 		{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true},
 		{Name: "job_id", Stored: "job_id", Kind: driver.KindString},
 		{Name: "attempt", Stored: "attempt", Kind: driver.KindSequence},
@@ -54,7 +53,7 @@ var schema = &driver.Schema{
 		{Name: "sequence_attempt", Columns: []string{"job_id", "attempt"}},
 	},
 	Indexes: []driver.Index{
-		{Name: "due.finish", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
+		{Name: "due.reconcile", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
 		{Name: "due.expire", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},
 		{Name: "peers.attempts_left", Columns: []string{"job_id"}, States: []string{"aborted"}},
 	},
@@ -126,13 +125,8 @@ func Fold(events []fsm.Event) (Execution, error) {
 
 // Lease makes an Execution in state leased. An empty id stands for a new one;
 // an id that is taken is refused with fsm.ErrExists. It makes the next attempt
-// at a job and gives its lease to the worker that calls.
-//
-// It sets job_id, lease_expires_at and payload to the inputs and lease_owner to
-// the actor. It returns ErrJobAlreadyCommitted unless no other record with the
-// same job_id is committed or done, ErrJobAlreadyLeased unless no other record
-// with the same job_id is leased or in_progress and ErrJobFailed unless fewer
-// than 5 other records with the same job_id are aborted.
+// at a job and gives its lease to the worker that calls. See the function Lease
+// for its rules and errors.
 func (m *Machine) Lease(ctx context.Context, id string, in LeaseInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, leaseCall(opLease, id, in, c))
 }
@@ -148,7 +142,8 @@ func (m *Machine) Start(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome
 
 // Commit moves an Execution from in_progress to committed. It marks the
 // execution as committed and applies the effect of the job in the same
-// transaction. It is the only place where a job has an effect.
+// transaction. It is the only place where a job has an effect. A second call of
+// the worker that holds it changes nothing; of anybody else it is refused.
 //
 // It sets output to the input. It returns ErrNotLeaseOwner unless lease_owner
 // == actor, ErrLeaseExpired unless now < lease_expires_at and
@@ -158,12 +153,11 @@ func (m *Machine) Commit(ctx context.Context, at fsm.Target, in CommitInput, c f
 	return m.core.Apply(ctx, at, commitCall(opCommit, in, c))
 }
 
-// Finish moves an Execution from committed to done. It closes a committed
-// execution. The worker calls it; after a crash recovery does. The system runs
-// it, without an actor; two runs at one revision converge.
+// Finish moves an Execution from committed to done. The worker closes the
+// execution that it committed.
 //
-// It sets finished_at to now. [Machine.Startup] runs it after a crash.
-// [Machine.Sweep] runs it after lease_expires_at.
+// It sets finished_at to now. It returns ErrNotLeaseOwner unless lease_owner ==
+// actor and ErrLeaseExpired unless now < lease_expires_at.
 func (m *Machine) Finish(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, finishCall(opFinish, c))
 }
@@ -218,17 +212,21 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 }
 
 // Job derives the Job from the stored records with this job_id, all read at one
-// moment: see [Project]. A record among them that breaks a rule is an error.
+// moment: see [Project]. Without any it returns fsm.ErrNotFound. A record among
+// them that breaks a rule is an error.
 func (m *Machine) Job(ctx context.Context, jobID string) (Job, error) {
 	l := fsmimpl.Lookup{Name: "projection", Columns: []string{"job_id"}}
 	records, err := m.core.Group(ctx, &l, []any{jobID})
 	if err != nil {
 		return Job{}, err
 	}
-	return Project(records), nil
+	p := Project(records)
+	// Open may have been given another limit.
+	err = p.State.UnmarshalText([]byte(m.core.ProjectedState(records)))
+	return p, err
 }
 
-// Sweep runs what is due, and returns how many steps it took: Finish after
+// Sweep runs what is due, and returns how many steps it took: Reconcile after
 // lease_expires_at and Expire after lease_expires_at. Call it regularly, from
 // any number of processes, or let worker.Run do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
@@ -290,13 +288,9 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
 var (
 	opLease = &fsmimpl.Operation[Execution]{
 		Name: "lease", Stored: "lease", Event: "leased", By: fsmimpl.ByCaller,
-		Creates: true,
-		Moves:   []fsmimpl.Move{{To: "leased"}},
-		Feeds: []fsmimpl.Feed{
-			{Input: "job_id", Column: "job_id"},
-			{Input: "lease_expires_at", Column: "lease_expires_at"},
-			{Input: "payload", Column: "payload"},
-		},
+		Creates:   true,
+		Moves:     []fsmimpl.Move{{To: "leased"}},
+		Feeds:     []fsmimpl.Feed{{Input: "job_id", Column: "job_id"}, {Input: "lease_expires_at", Column: "lease_expires_at"}},
 		NeedActor: true,
 	}
 
@@ -324,13 +318,20 @@ var (
 	}
 
 	opFinish = &fsmimpl.Operation[Execution]{
-		Name: "finish", Stored: "finish", Event: "done", By: fsmimpl.BySystem,
+		Name: "finish", Stored: "finish", Event: "done", By: fsmimpl.ByCaller,
+		From:      []string{"committed"},
+		Moves:     []fsmimpl.Move{{From: "committed", To: "done"}},
+		Recorded:  []string{"done"},
+		NeedActor: true,
+	}
+
+	opReconcile = &fsmimpl.Operation[Execution]{
+		Name: "reconcile", Stored: "reconcile", Event: "reconciled", By: fsmimpl.BySystem,
 		From:     []string{"committed"},
 		Moves:    []fsmimpl.Move{{From: "committed", To: "done"}},
-		Recorded: []string{"done"},
 		Triggers: []fsmimpl.Trigger{{Startup: true}, {After: "lease_expires_at"}},
 		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
-			return finishCall(nil, fsm.Call{}), nil
+			return reconcileCall(nil, fsm.Call{}), nil
 		},
 	}
 
@@ -352,7 +353,7 @@ var descriptor = fsmimpl.Descriptor[Execution]{
 	Decode: decode,
 	Check:  func(j *Execution) []fsm.Violation { return Check(*j) },
 	Operations: []*fsmimpl.Operation[Execution]{
-		opLease, opStart, opCommit, opFinish, opExpire,
+		opLease, opStart, opCommit, opFinish, opReconcile, opExpire,
 	},
 	Projection: &fsmimpl.Projection{
 		Entity: "Job",
@@ -360,7 +361,7 @@ var descriptor = fsmimpl.Descriptor[Execution]{
 		Rules: []fsmimpl.ProjectionRule{
 			{State: "succeeded", Any: []string{"done"}},
 			{State: "running", Any: []string{"leased", "in_progress", "committed"}},
-			{State: "failed", All: []string{"aborted"}, AtLeast: 5},
+			{State: "failed", All: []string{"aborted"}, AtLeast: 5, Limit: "attempts_left"},
 			{State: "pending"},
 		},
 		Moves: []fsmimpl.Move{
@@ -370,6 +371,7 @@ var descriptor = fsmimpl.Descriptor[Execution]{
 			{From: "running", To: "failed"},
 		},
 	},
+	Limits: map[string]int64{"attempts_left": 5},
 }
 
 func leaseCall(op *fsmimpl.Operation[Execution], id string, in LeaseInput, c fsm.Call) fsmimpl.Call[Execution] {
@@ -378,7 +380,6 @@ func leaseCall(op *fsmimpl.Operation[Execution], id string, in LeaseInput, c fsm
 		Inputs: []driver.Input{
 			{Name: "job_id", Value: in.JobID, Kind: driver.KindString},
 			{Name: "lease_expires_at", Value: driver.Time(in.LeaseExpiresAt), Kind: driver.KindTime, Loose: true},
-			{Name: "payload", Value: fsmimpl.ColumnOf(in.Payload, fsm.JSON.String), Kind: driver.KindJSON},
 		},
 		Decide: func(j *Execution, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := LeasePeers{JobNotCommitted: peers[0], JobNotLeased: peers[1], AttemptsLeft: peers[2], Attempt: peers[3]}
@@ -420,7 +421,16 @@ func finishCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execu
 	return fsmimpl.Call[Execution]{
 		Operation: op, Caller: fsmimpl.Caller(c),
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
-			return step(j.Finish(now))
+			return step(j.Finish(c.Actor, now))
+		},
+	}
+}
+
+func reconcileCall(op *fsmimpl.Operation[Execution], c fsm.Call) fsmimpl.Call[Execution] {
+	return fsmimpl.Call[Execution]{
+		Operation: op, Caller: fsmimpl.Caller(c),
+		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
+			return step(j.Reconcile(now))
 		},
 	}
 }
@@ -439,7 +449,6 @@ func encode(j *Execution) driver.Row {
 	return driver.Row{
 		ID: j.ID, State: j.State.String(), Rev: j.Rev, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 		Values: []any{
-			fsmimpl.ColumnOf(j.Payload, fsm.JSON.String),
 			fsmimpl.ColumnOf(j.Output, fsm.JSON.String),
 			j.JobID,
 			j.Attempt,
@@ -457,7 +466,6 @@ func decode(r driver.Row) (Execution, error) {
 	j := Execution{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	rd := fsmimpl.Read(schema, r)
 	rd.State(&j.State)
-	fsmimpl.ScanOptional(rd, &j.Payload)
 	fsmimpl.ScanOptional(rd, &j.Output)
 	fsmimpl.Plain(rd, &j.JobID)
 	fsmimpl.Plain(rd, &j.Attempt)

@@ -142,15 +142,6 @@ func (m *Machine) Commit(ctx context.Context, at fsm.Target, c fsm.Call) (Outcom
 	return m.core.Apply(ctx, at, commitCall(opCommit, c))
 }
 
-// Finish moves an Execution from committed to done. The system runs it, without
-// an actor; two runs at one revision converge.
-//
-// It sets finished_at to now. [Machine.Startup] runs it after a crash.
-// [Machine.Sweep] runs it after lease_expires_at.
-func (m *Machine) Finish(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, finishCall(opFinish, c))
-}
-
 // Expire moves an Execution from leased or in_progress to aborted. The system
 // runs it, without an actor; two runs at one revision converge.
 //

@@ -187,16 +187,6 @@ func (m *Machine) LoseHost(ctx context.Context, at fsm.Target, in LoseHostInput,
 	return m.core.Apply(ctx, at, loseHostCall(opLoseHost, in, c))
 }
 
-// TimeOut moves a Job from running to failed. The attempt ran for too long. A
-// job that timed out is not tried again. The system runs it, without an actor;
-// two runs at one revision converge.
-//
-// It sets stopped_at to now and status_reason to the input, and clears
-// timeout_at. [Machine.Sweep] runs it after timeout_at.
-func (m *Machine) TimeOut(ctx context.Context, at fsm.Target, in TimeOutInput, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, timeOutCall(m.opTimeOut, in, c))
-}
-
 // Cancel moves a Job from submitted, pending or runnable to failed. It ends a
 // job that has not started.
 //
@@ -253,8 +243,8 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 }
 
 // ArrayJob derives the ArrayJob from the stored records with this array_job,
-// all read at one moment: see [Project]. A record among them that breaks a rule
-// is an error.
+// all read at one moment: see [Project]. Without any it returns
+// fsm.ErrNotFound. A record among them that breaks a rule is an error.
 func (m *Machine) ArrayJob(ctx context.Context, arrayJob string) (ArrayJob, error) {
 	l := fsmimpl.Lookup{Name: "projection", Columns: []string{"array_job"}}
 	records, err := m.core.Group(ctx, &l, []any{arrayJob})

@@ -188,17 +188,6 @@ func (m *Machine) ConcludeAgain(ctx context.Context, at fsm.Target, in ConcludeA
 	return m.core.Apply(ctx, at, concludeAgainCall(opConcludeAgain, in, c))
 }
 
-// MakeStale moves a CheckRun from requested, waiting, pending, queued or
-// in_progress to completed. GitHub gives up a check run that did not end within
-// 14 days. The system runs it, without an actor; two runs at one revision
-// converge.
-//
-// It sets conclusion to stale and completed_at to now. [Machine.Sweep] runs it
-// after created_at + 14d.
-func (m *Machine) MakeStale(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, makeStaleCall(opMakeStale, c))
-}
-
 // Rerequest keeps a CheckRun completed. Somebody asks for the check again. The
 // app is told and decides. An operator runs it, and gives a reason.
 //
@@ -255,8 +244,8 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 }
 
 // CheckSuite derives the CheckSuite from the stored records with this suite,
-// all read at one moment: see [Project]. A record among them that breaks a rule
-// is an error.
+// all read at one moment: see [Project]. Without any it returns
+// fsm.ErrNotFound. A record among them that breaks a rule is an error.
 func (m *Machine) CheckSuite(ctx context.Context, suite string) (CheckSuite, error) {
 	l := fsmimpl.Lookup{Name: "projection", Columns: []string{"suite"}}
 	records, err := m.core.Group(ctx, &l, []any{suite})

@@ -245,7 +245,8 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "insert":
 		return m.Insert(ctx, c.ID, testInsertInput(c), c.Given())
 	case "stage":
-		return m.Stage(ctx, at, c.GivenBySystem())
+		// Nobody but the engine calls it.
+		return m.core.Apply(ctx, at, stageCall(opStage, c.GivenBySystem()))
 	case "fetch":
 		if at == nil {
 			return m.Fetch(ctx, testFetchInput(c), c.Given())
@@ -266,7 +267,8 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "retry":
 		return m.Retry(ctx, at, c.Given())
 	case "rescue":
-		return m.Rescue(ctx, at, c.GivenBySystem())
+		// Nobody but the engine calls it.
+		return m.core.Apply(ctx, at, rescueCall(opRescue, c.GivenBySystem()))
 	}
 	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }

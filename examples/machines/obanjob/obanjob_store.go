@@ -114,15 +114,6 @@ func (m *Machine) Insert(ctx context.Context, id string, in InsertInput, c fsm.C
 	return m.core.Create(ctx, insertCall(opInsert, id, in, c))
 }
 
-// Stage moves a Job from scheduled or retryable to available. The stager makes
-// a job available whose time has come. The system runs it, without an actor;
-// two runs at one revision converge.
-//
-// [Machine.Sweep] runs it after scheduled_at.
-func (m *Machine) Stage(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, stageCall(opStage, c))
-}
-
 // Fetch picks the first Job that fits with queue == input.queue, by priority
 // then scheduled_at, and moves it from available to executing. Without one it
 // returns fsm.ErrNothingToDo. A queue takes its next job.
@@ -198,14 +189,6 @@ func (m *Machine) Cancel(ctx context.Context, at fsm.Target, c fsm.Call) (Outcom
 // attempt when all were used. See [Job.Retry] for its rules and errors.
 func (m *Machine) Retry(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, retryCall(opRetry, c))
-}
-
-// Rescue moves a Job from executing to discarded or available. The Lifeline
-// plugin takes back a job that has been executing for too long. The system runs
-// it, without an actor; two runs at one revision converge. See [Job.Rescue] for
-// its rules and errors. [Machine.Sweep] runs it after attempted_at + 60m.
-func (m *Machine) Rescue(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, rescueCall(opRescue, c))
 }
 
 // Record returns the stored Job, or fsm.ErrNotFound. If it breaks a rule, the

@@ -169,17 +169,6 @@ func (m *Machine) Capture(ctx context.Context, at fsm.Target, in CaptureInput, c
 	return m.core.Apply(ctx, at, captureCall(opCapture, in, c))
 }
 
-// ExpireAuthorization moves a PaymentIntent from requires_capture to canceled.
-// The time for a capture is over. The system runs it, without an actor; two
-// runs at one revision converge.
-//
-// It sets canceled_at to now, cancellation_reason to automatic and
-// amount_capturable to 0, and clears capture_before. [Machine.Sweep] runs it
-// after capture_before.
-func (m *Machine) ExpireAuthorization(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, expireAuthorizationCall(opExpireAuthorization, c))
-}
-
 // Cancel moves a PaymentIntent from requires_payment_method,
 // requires_confirmation, requires_action, processing or requires_capture to
 // canceled. It gives the payment up; what is held is let go. See

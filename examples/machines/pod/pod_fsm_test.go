@@ -220,7 +220,8 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "lose_contact":
 		return m.LoseContact(ctx, at, testLoseContactInput(c), c.GivenBySystem())
 	case "exceed_deadline":
-		return m.ExceedDeadline(ctx, at, testExceedDeadlineInput(c), c.GivenBySystem())
+		// Nobody but the engine calls it.
+		return m.core.Apply(ctx, at, exceedDeadlineCall(m.opExceedDeadline, testExceedDeadlineInput(c), c.GivenBySystem()))
 	case "evict":
 		return m.Evict(ctx, at, testEvictInput(c), c.Given())
 	case "delete":
@@ -228,7 +229,8 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "hasten":
 		return m.Hasten(ctx, at, testHastenInput(c), c.Given())
 	case "collect":
-		return m.Collect(ctx, at, testCollectInput(c), c.GivenBySystem())
+		// Nobody but the engine calls it.
+		return m.core.Apply(ctx, at, collectCall(m.opCollect, testCollectInput(c), c.GivenBySystem()))
 	}
 	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }

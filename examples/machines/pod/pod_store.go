@@ -159,15 +159,6 @@ func (m *Machine) LoseContact(ctx context.Context, at fsm.Target, in LoseContact
 	return m.core.Apply(ctx, at, loseContactCall(opLoseContact, in, c))
 }
 
-// ExceedDeadline moves a Pod from pending or running to failed. The time of
-// activeDeadlineSeconds is over. The system runs it, without an actor; two runs
-// at one revision converge.
-//
-// It sets status_reason to the input. [Machine.Sweep] runs it after deadline.
-func (m *Machine) ExceedDeadline(ctx context.Context, at fsm.Target, in ExceedDeadlineInput, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, exceedDeadlineCall(m.opExceedDeadline, in, c))
-}
-
 // Evict moves a Pod from pending or running to failed. The node, the scheduler
 // or an operator needs its room.
 //
@@ -192,16 +183,6 @@ func (m *Machine) Delete(ctx context.Context, at fsm.Target, in DeleteInput, c f
 // input.deletion_at < deletion_at.
 func (m *Machine) Hasten(ctx context.Context, at fsm.Target, in HastenInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, hastenCall(opHasten, in, c))
-}
-
-// Collect moves a Pod from pending, running or unknown to failed. The garbage
-// collector ends a Pod whose grace is over or whose node is gone. The system
-// runs it, without an actor; two runs at one revision converge.
-//
-// It sets status_reason to the input. [Machine.Sweep] runs it after
-// deletion_at.
-func (m *Machine) Collect(ctx context.Context, at fsm.Target, in CollectInput, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, collectCall(m.opCollect, in, c))
 }
 
 // Record returns the stored Pod, or fsm.ErrNotFound. If it breaks a rule, the

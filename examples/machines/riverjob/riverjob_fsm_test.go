@@ -286,7 +286,8 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "promote":
 		return m.Promote(ctx, at, c.Given())
 	case "schedule":
-		return m.Schedule(ctx, at, c.GivenBySystem())
+		// Nobody but the engine calls it.
+		return m.core.Apply(ctx, at, scheduleCall(opSchedule, c.GivenBySystem()))
 	case "fetch":
 		if at == nil {
 			return m.Fetch(ctx, testFetchInput(c), c.Given())
@@ -305,7 +306,8 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "retry":
 		return m.Retry(ctx, at, c.Given())
 	case "rescue":
-		return m.Rescue(ctx, at, testRescueInput(c), c.GivenBySystem())
+		// Nobody but the engine calls it.
+		return m.core.Apply(ctx, at, rescueCall(m.opRescue, testRescueInput(c), c.GivenBySystem()))
 	}
 	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }

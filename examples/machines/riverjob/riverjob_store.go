@@ -146,15 +146,6 @@ func (m *Machine) Promote(ctx context.Context, at fsm.Target, c fsm.Call) (Outco
 	return m.core.Apply(ctx, at, promoteCall(opPromote, c))
 }
 
-// Schedule moves a Job from scheduled or retryable to available. The scheduler
-// makes a job available whose time has come. The system runs it, without an
-// actor; two runs at one revision converge.
-//
-// [Machine.Sweep] runs it after scheduled_at.
-func (m *Machine) Schedule(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, scheduleCall(opSchedule, c))
-}
-
 // Fetch picks the first Job that fits with queue == input.queue, by priority
 // then scheduled_at, and moves it from available to running. Without one it
 // returns fsm.ErrNothingToDo. A client takes the next job of a queue.
@@ -223,14 +214,6 @@ func (m *Machine) Cancel(ctx context.Context, at fsm.Target, c fsm.Call) (Outcom
 // available, running, retryable or completed has the same unique_key.
 func (m *Machine) Retry(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, retryCall(opRetry, c))
-}
-
-// Rescue moves a Job from running to cancelled, discarded or retryable. The
-// rescuer ends an attempt whose client is gone. The system runs it, without an
-// actor; two runs at one revision converge. See [Job.Rescue] for its rules and
-// errors. [Machine.Sweep] runs it after attempted_at + 1h.
-func (m *Machine) Rescue(ctx context.Context, at fsm.Target, in RescueInput, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, rescueCall(m.opRescue, in, c))
 }
 
 // Record returns the stored Job, or fsm.ErrNotFound. If it breaks a rule, the

@@ -495,6 +495,7 @@ var descriptor = fsmimpl.Descriptor[Stream]{
 		opName, opSendHeaders, opRecvHeaders, opSendData, opRecvData, opSendPushPromise, opRecvPushPromise, opSendRstStream,
 		opRecvRstStream, opSendWindowUpdate, opRecvWindowUpdate, opSendPriority, opRecvPriority, opSkip, opCloseConnection,
 	},
+	Limits: map[string]int64{"room": 100},
 }
 
 func nameCall(op *fsmimpl.Operation[Stream], id string, in NameInput, c fsm.Call) fsmimpl.Call[Stream] {

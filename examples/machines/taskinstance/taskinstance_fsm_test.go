@@ -296,14 +296,16 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "schedule":
 		return m.Schedule(ctx, at, c.Given())
 	case "schedule_again":
-		return m.ScheduleAgain(ctx, at, c.GivenBySystem())
+		// Nobody but the engine calls it.
+		return m.core.Apply(ctx, at, scheduleAgainCall(opScheduleAgain, c.GivenBySystem()))
 	case "queue":
 		if at == nil {
 			return m.Queue(ctx, c.Given())
 		}
 		return m.QueueOf(ctx, at, c.Given())
 	case "timeout_queued":
-		return m.TimeoutQueued(ctx, at, testTimeoutQueuedInput(c), c.GivenBySystem())
+		// Nobody but the engine calls it.
+		return m.core.Apply(ctx, at, timeoutQueuedCall(m.opTimeoutQueued, testTimeoutQueuedInput(c), c.GivenBySystem()))
 	case "reset_orphan":
 		return m.ResetOrphan(ctx, at, c.GivenBySystem())
 	case "start":
@@ -315,7 +317,8 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "fail":
 		return m.Fail(ctx, at, testFailInput(c), c.Given())
 	case "lose":
-		return m.Lose(ctx, at, testLoseInput(c), c.GivenBySystem())
+		// Nobody but the engine calls it.
+		return m.core.Apply(ctx, at, loseCall(m.opLose, testLoseInput(c), c.GivenBySystem()))
 	case "skip_work":
 		return m.SkipWork(ctx, at, c.Given())
 	case "reschedule":
@@ -325,7 +328,8 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "resume":
 		return m.Resume(ctx, at, c.Given())
 	case "give_up_trigger":
-		return m.GiveUpTrigger(ctx, at, c.GivenBySystem())
+		// Nobody but the engine calls it.
+		return m.core.Apply(ctx, at, giveUpTriggerCall(opGiveUpTrigger, c.GivenBySystem()))
 	case "fail_upstream":
 		return m.FailUpstream(ctx, at, c.Given())
 	case "skip":

@@ -167,15 +167,6 @@ func (m *Machine) Schedule(ctx context.Context, at fsm.Target, c fsm.Call) (Outc
 	return m.core.Apply(ctx, at, scheduleCall(opSchedule, c))
 }
 
-// ScheduleAgain moves a TaskInstance from up_for_retry or up_for_reschedule to
-// scheduled. The time of the next try has come. The system runs it, without an
-// actor; two runs at one revision converge.
-//
-// [Machine.Sweep] runs it after next_try_at.
-func (m *Machine) ScheduleAgain(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, scheduleAgainCall(opScheduleAgain, c))
-}
-
 // Queue picks the first TaskInstance that fits, by created_at, and moves it
 // from scheduled to queued. Without one it returns fsm.ErrNothingToDo. The
 // scheduler gives it to an executor.
@@ -198,14 +189,6 @@ func (m *Machine) QueueN(ctx context.Context, n int, c fsm.Call) ([]Outcome, err
 // QueueOf is Queue for the TaskInstance that the caller names.
 func (m *Machine) QueueOf(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, queueCall(opQueue, c))
-}
-
-// TimeoutQueued moves a TaskInstance from queued to scheduled or failed. The
-// executor found no worker for it. The system runs it, without an actor; two
-// runs at one revision converge. See [TaskInstance.TimeoutQueued] for its rules
-// and errors. [Machine.Sweep] runs it after queued_at + 600s.
-func (m *Machine) TimeoutQueued(ctx context.Context, at fsm.Target, in TimeoutQueuedInput, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, timeoutQueuedCall(m.opTimeoutQueued, in, c))
 }
 
 // ResetOrphan moves a TaskInstance from queued, running or restarting to none.
@@ -243,14 +226,6 @@ func (m *Machine) Fail(ctx context.Context, at fsm.Target, in FailInput, c fsm.C
 	return m.core.Apply(ctx, at, failCall(opFail, in, c))
 }
 
-// Lose moves a TaskInstance from running to up_for_retry or failed. Its worker
-// was not heard of for too long. The system runs it, without an actor; two runs
-// at one revision converge. See [TaskInstance.Lose] for its rules and errors.
-// [Machine.Sweep] runs it after heartbeat_at + 300s.
-func (m *Machine) Lose(ctx context.Context, at fsm.Target, in LoseInput, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, loseCall(m.opLose, in, c))
-}
-
 // SkipWork moves a TaskInstance from running to skipped. The task says that it
 // is to be skipped.
 //
@@ -280,15 +255,6 @@ func (m *Machine) Defer(ctx context.Context, at fsm.Target, in DeferInput, c fsm
 // It clears trigger_ends_at.
 func (m *Machine) Resume(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, resumeCall(opResume, c))
-}
-
-// GiveUpTrigger moves a TaskInstance from deferred to scheduled. The trigger
-// did not fire in time; the task goes on and fails. The system runs it, without
-// an actor; two runs at one revision converge.
-//
-// It clears trigger_ends_at. [Machine.Sweep] runs it after trigger_ends_at.
-func (m *Machine) GiveUpTrigger(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, giveUpTriggerCall(opGiveUpTrigger, c))
 }
 
 // FailUpstream moves a TaskInstance from none, scheduled, up_for_retry or

@@ -33,9 +33,9 @@ CREATE TABLE IF NOT EXISTS "ingest" (
     "attempts" bigint NOT NULL,
     -- The job is not started before this instant.
     "run_after" timestamptz NOT NULL,
-    -- From this instant on a running job without progress has stalled. A
-    -- failed job that has it failed by stalling.
-    "stalls_at" timestamptz,
+    -- The last sign of life of a running job. A failed job that has it failed
+    -- by stalling.
+    "active_at" timestamptz,
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" bigint NOT NULL DEFAULT 0,
@@ -43,14 +43,14 @@ CREATE TABLE IF NOT EXISTS "ingest" (
     "_open" boolean NOT NULL DEFAULT false,
     "_in_pending" boolean NOT NULL DEFAULT false,
     "_in_running" boolean NOT NULL DEFAULT false,
-    -- for indexes: the minute of stalls_at, which a heartbeat seldom changes
-    "_minute_stalls_at" timestamptz,
+    -- for indexes: the minute of active_at, which a heartbeat seldom changes
+    "_minute_active_at" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'succeeded', 'failed', 'quarantined')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0),
-    CONSTRAINT "pending: stalls_at is absent" CHECK ("state" <> 'pending' OR "stalls_at" IS NULL),
-    CONSTRAINT "running: present stalls_at; attempts >= 1" CHECK ("state" <> 'running' OR ("stalls_at" IS NOT NULL AND "attempts" >= 1)),
+    CONSTRAINT "pending: active_at is absent" CHECK ("state" <> 'pending' OR "active_at" IS NULL),
+    CONSTRAINT "running: present active_at; attempts >= 1" CHECK ("state" <> 'running' OR ("active_at" IS NOT NULL AND "attempts" >= 1)),
     CONSTRAINT "succeeded: attempts >= 1" CHECK ("state" <> 'succeeded' OR "attempts" >= 1),
     CONSTRAINT "failed: attempts >= 1" CHECK ("state" <> 'failed' OR "attempts" >= 1),
     CONSTRAINT "quarantined: attempts >= 1" CHECK ("state" <> 'quarantined' OR "attempts" >= 1)
@@ -152,19 +152,19 @@ CREATE INDEX IF NOT EXISTS "ingest_open" ON "ingest" ("id") WHERE "_open";
 -- the order in which start picks
 CREATE INDEX IF NOT EXISTS "ingest_next_start" ON "ingest" ("run_after", "id") WHERE "_in_pending";
 -- the sweeper asks what is due for fail_stalled
-CREATE INDEX IF NOT EXISTS "ingest_due_fail_stalled" ON "ingest" ("_minute_stalls_at") WHERE "_in_running";
+CREATE INDEX IF NOT EXISTS "ingest_due_fail_stalled" ON "ingest" ("_minute_active_at") WHERE "_in_running";
 
 CREATE OR REPLACE FUNCTION "ingest_computed"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
     NEW."_open" := NEW."state" IN ('pending', 'running', 'failed', 'quarantined');
     NEW."_in_pending" := NEW."state" IN ('pending');
     NEW."_in_running" := NEW."state" IN ('running');
-    NEW."_minute_stalls_at" := date_trunc('minute', NEW."stalls_at");
+    NEW."_minute_active_at" := date_trunc('minute', NEW."active_at");
     RETURN NEW;
 END
 $fsm$;
 CREATE OR REPLACE TRIGGER "ingest_computed" BEFORE INSERT OR UPDATE ON "ingest"
-    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('pending', 'running', 'failed', 'quarantined')) OR NEW."_in_pending" IS DISTINCT FROM (NEW."state" IN ('pending')) OR NEW."_in_running" IS DISTINCT FROM (NEW."state" IN ('running')) OR NEW."_minute_stalls_at" IS DISTINCT FROM (date_trunc('minute', NEW."stalls_at"))) EXECUTE FUNCTION "ingest_computed"();
+    FOR EACH ROW WHEN (NEW."_open" IS DISTINCT FROM (NEW."state" IN ('pending', 'running', 'failed', 'quarantined')) OR NEW."_in_pending" IS DISTINCT FROM (NEW."state" IN ('pending')) OR NEW."_in_running" IS DISTINCT FROM (NEW."state" IN ('running')) OR NEW."_minute_active_at" IS DISTINCT FROM (date_trunc('minute', NEW."active_at"))) EXECUTE FUNCTION "ingest_computed"();
 
 CREATE OR REPLACE FUNCTION "ingest_unchained"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
@@ -180,10 +180,10 @@ COMMENT ON TABLE "fsm_meta" IS 'Which specification each machine''s tables were 
 COMMENT ON TABLE "ingest" IS 'One row per Job. States: pending, running, failed, quarantined; terminal: succeeded.';
 COMMENT ON COLUMN "ingest"."attempts" IS 'How often the job was started.';
 COMMENT ON COLUMN "ingest"."run_after" IS 'The job is not started before this instant.';
-COMMENT ON COLUMN "ingest"."stalls_at" IS 'From this instant on a running job without progress has stalled. A failed job that has it failed by stalling.';
+COMMENT ON COLUMN "ingest"."active_at" IS 'The last sign of life of a running job. A failed job that has it failed by stalling.';
 COMMENT ON COLUMN "ingest"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
 COMMENT ON COLUMN "ingest"."_open" IS 'for indexes: whether it is in these states; a trigger keeps it right';
-COMMENT ON COLUMN "ingest"."_minute_stalls_at" IS 'for indexes: the minute of stalls_at, which a heartbeat seldom changes';
+COMMENT ON COLUMN "ingest"."_minute_active_at" IS 'for indexes: the minute of active_at, which a heartbeat seldom changes';
 COMMENT ON TABLE "ingest_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
 COMMENT ON COLUMN "ingest_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
 COMMENT ON COLUMN "ingest_events"."from_state" IS 'null: the creation';
@@ -351,7 +351,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "ingest_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "stalls_at", "_chain" ON "ingest"
+CREATE OR REPLACE TRIGGER "ingest_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "active_at", "_chain" ON "ingest"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "ingest_guard"();
 CREATE OR REPLACE TRIGGER "ingest_created" BEFORE INSERT ON "ingest"
     FOR EACH ROW EXECUTE FUNCTION "ingest_guard"();
@@ -390,14 +390,14 @@ BEGIN
     IF NEW."run_after" IS DISTINCT FROM OLD."run_after" AND made_by NOT IN ('reschedule', 'release', 'retry_stalled') THEN
         RAISE EXCEPTION 'fsm: ingest: %: run_after is changed by reschedule, release, retry_stalled only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
-    IF NEW."stalls_at" IS DISTINCT FROM OLD."stalls_at" AND made_by NOT IN ('start', 'reschedule', 'progress', 'succeed', 'fail', 'release', 'retry_stalled') THEN
-        RAISE EXCEPTION 'fsm: ingest: %: stalls_at is changed by start, reschedule, progress, succeed, fail, release, retry_stalled only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    IF NEW."active_at" IS DISTINCT FROM OLD."active_at" AND made_by NOT IN ('start', 'reschedule', 'progress', 'succeed', 'fail', 'release', 'retry_stalled') THEN
+        RAISE EXCEPTION 'fsm: ingest: %: active_at is changed by start, reschedule, progress, succeed, fail, release, retry_stalled only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
     RETURN NULL;
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "ingest_has_event" ON "ingest";
-CREATE CONSTRAINT TRIGGER "ingest_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "stalls_at" ON "ingest" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "ingest_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "active_at" ON "ingest" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "ingest_has_event"();
 DROP TRIGGER IF EXISTS "ingest_created_has_event" ON "ingest";
 CREATE CONSTRAINT TRIGGER "ingest_created_has_event" AFTER INSERT ON "ingest" DEFERRABLE INITIALLY DEFERRED
@@ -477,5 +477,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('ingest', 1, 'c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c', 'full', 'postgres')
+VALUES ('ingest', 1, 'fd1fdb3295fca91505b0822e0bc98ccfd8a4058736d9bc9bb13c7337802ad3ad', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

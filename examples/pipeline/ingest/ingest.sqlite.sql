@@ -31,9 +31,9 @@ CREATE TABLE IF NOT EXISTS "ingest" (
     "attempts" INTEGER NOT NULL,
     -- The job is not started before this instant.
     "run_after" INTEGER NOT NULL,
-    -- From this instant on a running job without progress has stalled. A
-    -- failed job that has it failed by stalling.
-    "stalls_at" INTEGER,
+    -- The last sign of life of a running job. A failed job that has it failed
+    -- by stalling.
+    "active_at" INTEGER,
     -- that of the record's last event, for the engine alone; 0: the log has
     -- it
     "_chain" INTEGER NOT NULL DEFAULT 0,
@@ -41,8 +41,8 @@ CREATE TABLE IF NOT EXISTS "ingest" (
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'succeeded', 'failed', 'quarantined')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0),
-    CONSTRAINT "pending: stalls_at is absent" CHECK ("state" <> 'pending' OR "stalls_at" IS NULL),
-    CONSTRAINT "running: stalls_at is present" CHECK ("state" <> 'running' OR "stalls_at" IS NOT NULL),
+    CONSTRAINT "pending: active_at is absent" CHECK ("state" <> 'pending' OR "active_at" IS NULL),
+    CONSTRAINT "running: active_at is present" CHECK ("state" <> 'running' OR "active_at" IS NOT NULL),
     CONSTRAINT "running: attempts >= 1" CHECK ("state" <> 'running' OR "attempts" >= 1),
     CONSTRAINT "succeeded: attempts >= 1" CHECK ("state" <> 'succeeded' OR "attempts" >= 1),
     CONSTRAINT "failed: attempts >= 1" CHECK ("state" <> 'failed' OR "attempts" >= 1),
@@ -142,9 +142,9 @@ CREATE INDEX IF NOT EXISTS "ingest_state" ON "ingest" ("state", "id");
 -- the order in which start picks
 CREATE INDEX IF NOT EXISTS "ingest_next_start" ON "ingest" ("run_after", "id") WHERE "state" IN ('pending');
 -- the sweeper asks what is due for fail_stalled
-CREATE INDEX IF NOT EXISTS "ingest_due_fail_stalled" ON "ingest" ("stalls_at", "id") WHERE "state" IN ('running');
+CREATE INDEX IF NOT EXISTS "ingest_due_fail_stalled" ON "ingest" ("active_at", "id") WHERE "state" IN ('running');
 
-CREATE TRIGGER IF NOT EXISTS "ingest_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "stalls_at" ON "ingest"
+CREATE TRIGGER IF NOT EXISTS "ingest_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "active_at" ON "ingest"
 WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
 BEGIN
     UPDATE "ingest" SET "_chain" = 0 WHERE "id" = NEW."id";
@@ -161,7 +161,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "ingest" WHERE "id" = NEW."id");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "ingest_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "stalls_at" ON "ingest"
+CREATE TRIGGER IF NOT EXISTS "ingest_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "active_at" ON "ingest"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -291,7 +291,7 @@ BEGIN
     WHERE NOT EXISTS (SELECT 1 FROM "ingest_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from_state" IS NULL AND "to_state" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "ingest_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "ingest_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "stalls_at" ON "ingest"
+CREATE TRIGGER IF NOT EXISTS "ingest_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "attempts", "run_after", "active_at" ON "ingest"
 WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: the state pending leads to pending, running only')
@@ -324,8 +324,8 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: run_after is changed by reschedule, release, retry_stalled only')
     WHERE NEW."run_after" IS NOT OLD."run_after"
       AND NOT EXISTS (SELECT 1 FROM "ingest_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('reschedule', 'release', 'retry_stalled'));
-    SELECT RAISE(ABORT, 'fsm: ingest: stalls_at is changed by start, reschedule, progress, succeed, fail, release, retry_stalled only')
-    WHERE NEW."stalls_at" IS NOT OLD."stalls_at"
+    SELECT RAISE(ABORT, 'fsm: ingest: active_at is changed by start, reschedule, progress, succeed, fail, release, retry_stalled only')
+    WHERE NEW."active_at" IS NOT OLD."active_at"
       AND NOT EXISTS (SELECT 1 FROM "ingest_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start', 'reschedule', 'progress', 'succeed', 'fail', 'release', 'retry_stalled'));
 END;
 
@@ -351,9 +351,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'ingest', 'c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'ingest', 'fd1fdb3295fca91505b0822e0bc98ccfd8a4058736d9bc9bb13c7337802ad3ad', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('ingest', 'ingest_events', 'ingest_outbox', 'ingest_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'ingest');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('ingest', 1, 'c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c', 'full', 'sqlite');
+VALUES ('ingest', 1, 'fd1fdb3295fca91505b0822e0bc98ccfd8a4058736d9bc9bb13c7337802ad3ad', 'full', 'sqlite');

@@ -45,7 +45,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 				got.State, got.Handle, got.Target = "pending", j.held, j
 			case RunningJob:
 				got.State, got.Handle, got.Target = "running", j.held, j
-				got.Fields = map[string]bool{"stalls_at": fsm.Some(j.StallsAt()) == r.StallsAt}
+				got.Fields = map[string]bool{"active_at": fsm.Some(j.ActiveAt()) == r.ActiveAt}
 			case SucceededJob:
 				got.State, got.Handle, got.Target = "succeeded", j.held, j
 			case FailedJob:

@@ -28,9 +28,9 @@ type State uint8
 
 // The states, in the order of the specification.
 const (
-	// StatePending: the job awaits execution. Absent: stalls_at.
+	// StatePending: the job awaits execution. Absent: active_at.
 	StatePending State = iota + 1
-	// StateRunning: the job is executing. Present: stalls_at. Always: attempts
+	// StateRunning: the job is executing. Present: active_at. Always: attempts
 	// >= 1.
 	StateRunning
 	// StateSucceeded: the job completed successfully. Terminal: nothing leaves
@@ -122,9 +122,9 @@ const (
 var (
 	// ErrNotDue is the refusal of the guard due (run_after <= now).
 	ErrNotDue = fsmimpl.NewError("not_due", "the job is not due yet")
-	// ErrNotStalled is the refusal of the guard no_progress (stalls_at <= now)
-	// and the guard has_stalled (stalls_at is present).
-	ErrNotStalled = fsmimpl.NewError("not_stalled", "the job has shown signs of life")
+	// ErrNotStalled is the refusal of the guard has_stalled (active_at is
+	// present).
+	ErrNotStalled = fsmimpl.NewError("not_stalled", "the job did not fail by stalling")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
@@ -142,9 +142,9 @@ type Job struct {
 	Attempts int64 `json:"attempts"`
 	// RunAfter: the job is not started before this instant.
 	RunAfter time.Time `json:"run_after"`
-	// StallsAt: from this instant on a running job without progress has
-	// stalled. A failed job that has it failed by stalling.
-	StallsAt fsm.Optional[time.Time] `json:"stalls_at,omitzero"`
+	// ActiveAt: the last sign of life of a running job. A failed job that has
+	// it failed by stalling.
+	ActiveAt fsm.Optional[time.Time] `json:"active_at,omitzero"`
 }
 
 // Ref returns id and revision, so that a Job is a target of Machine's
@@ -163,8 +163,8 @@ func (j Job) Equal(other Job) bool {
 		j.UpdatedAt.Equal(other.UpdatedAt) &&
 		j.Attempts == other.Attempts &&
 		j.RunAfter.Equal(other.RunAfter) &&
-		j.StallsAt.Present() == other.StallsAt.Present() &&
-		j.StallsAt.Or(time.Time{}).Equal(other.StallsAt.Or(time.Time{}))
+		j.ActiveAt.Present() == other.ActiveAt.Present() &&
+		j.ActiveAt.Or(time.Time{}).Equal(other.ActiveAt.Or(time.Time{}))
 }
 
 // Event says what a call did to a record.
@@ -201,7 +201,7 @@ func Enqueue(id string, now time.Time) (Job, Event, error) {
 // It begins an execution; a call for a running job is recorded and is no new
 // attempt.
 //
-// It sets stalls_at to now + 600s and adds 1 to attempts.
+// It sets active_at to now and adds 1 to attempts.
 //
 // It is refused unless:
 //   - due: run_after <= now (ErrNotDue)
@@ -218,14 +218,11 @@ func (j *Job) Start(now time.Time) (Event, error) {
 	if j.RunAfter.After(now) {
 		return Event{}, j.refuseGuard("start", "due", "", ErrNotDue, "run_after", j.RunAfter, "now", now)
 	}
-	if !fsmimpl.InYears(now.Add(10 * time.Minute)) {
-		return Event{}, j.refuseRule("start", fsm.ErrOverflow, "stalls_at")
-	}
 	if j.Attempts == math.MaxInt64 {
 		return Event{}, j.refuseRule("start", fsm.ErrOverflow, "attempts")
 	}
 	next := *j
-	next.StallsAt = fsm.Some(now.Add(10 * time.Minute))
+	next.ActiveAt = fsm.Some(now)
 	next.Attempts++
 	return j.step("start", EventStart, &next, StateRunning, now)
 }
@@ -239,7 +236,7 @@ type RescheduleInput struct {
 //
 // It puts the job (back) into the queue, due at run_after.
 //
-// It sets run_after to the input and clears stalls_at.
+// It sets run_after to the input and clears active_at.
 func (j *Job) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 	in.RunAfter = driver.Time(in.RunAfter)
 	if bad := fsmimpl.BadTime(in.RunAfter); bad != "" {
@@ -251,26 +248,22 @@ func (j *Job) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	next := *j
 	next.RunAfter = in.RunAfter
-	next.StallsAt = fsm.Optional[time.Time]{}
+	next.ActiveAt = fsm.Optional[time.Time]{}
 	return j.step("reschedule", EventReschedule, &next, StatePending, now)
 }
 
 // Progress keeps a Job running.
 //
-// The worker is alive; sets stalls_at forward, so that a long job does not look
-// stalled.
+// The worker is alive, so a long job does not look stalled.
 //
-// It sets stalls_at to now + 600s.
+// It sets active_at to now.
 func (j *Job) Progress(now time.Time) (Event, error) {
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("progress", "running")
 	}
 	now = driver.Time(now)
-	if !fsmimpl.InYears(now.Add(10 * time.Minute)) {
-		return Event{}, j.refuseRule("progress", fsm.ErrOverflow, "stalls_at")
-	}
 	next := *j
-	next.StallsAt = fsm.Some(now.Add(10 * time.Minute))
+	next.ActiveAt = fsm.Some(now)
 	return j.step("progress", EventProgress, &next, j.State, now)
 }
 
@@ -278,7 +271,7 @@ func (j *Job) Progress(now time.Time) (Event, error) {
 //
 // The execution succeeded.
 //
-// It clears stalls_at.
+// It clears active_at.
 //
 // In succeeded the call is recorded and changes nothing.
 func (j *Job) Succeed(now time.Time) (Event, error) {
@@ -290,7 +283,7 @@ func (j *Job) Succeed(now time.Time) (Event, error) {
 	}
 	now = driver.Time(now)
 	next := *j
-	next.StallsAt = fsm.Optional[time.Time]{}
+	next.ActiveAt = fsm.Optional[time.Time]{}
 	return j.step("succeed", EventSucceed, &next, StateSucceeded, now)
 }
 
@@ -298,7 +291,7 @@ func (j *Job) Succeed(now time.Time) (Event, error) {
 //
 // The execution failed.
 //
-// It clears stalls_at.
+// It clears active_at.
 //
 // In failed the call is recorded and changes nothing.
 func (j *Job) Fail(now time.Time) (Event, error) {
@@ -310,7 +303,7 @@ func (j *Job) Fail(now time.Time) (Event, error) {
 	}
 	now = driver.Time(now)
 	next := *j
-	next.StallsAt = fsm.Optional[time.Time]{}
+	next.ActiveAt = fsm.Optional[time.Time]{}
 	return j.step("fail", EventFail, &next, StateFailed, now)
 }
 
@@ -337,7 +330,7 @@ func (j *Job) Quarantine(now time.Time) (Event, error) {
 //
 // An operator runs it, and gives a reason.
 //
-// It sets run_after to now and clears stalls_at.
+// It sets run_after to now and clears active_at.
 func (j *Job) Release(actor, reason string, now time.Time) (Event, error) {
 	if err := j.operated("release", actor, reason); err != nil {
 		return Event{}, err
@@ -348,27 +341,22 @@ func (j *Job) Release(actor, reason string, now time.Time) (Event, error) {
 	now = driver.Time(now)
 	next := *j
 	next.RunAfter = now
-	next.StallsAt = fsm.Optional[time.Time]{}
+	next.ActiveAt = fsm.Optional[time.Time]{}
 	return j.step("release", EventRelease, &next, StatePending, now)
 }
 
 // FailStalled moves a Job from running to failed.
 //
 // It fails a job that showed no progress for too long, and retries it in the
-// same transaction.
+// same transaction. Only the sweeper does so; how long is too long can be said
+// at Open, by WithTrigger.
 //
 // The system runs it, without an actor.
-//
-// It is refused unless:
-//   - no_progress: stalls_at <= now (ErrNotStalled)
 func (j *Job) FailStalled(now time.Time) (Event, error) {
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("fail_stalled", "running")
 	}
 	now = driver.Time(now)
-	if !j.StallsAt.Present() || j.StallsAt.Or(time.Time{}).After(now) {
-		return Event{}, j.refuseGuard("fail_stalled", "no_progress", "", ErrNotStalled, "stalls_at", j.StallsAt, "now", now)
-	}
 	next := *j
 	return j.step("fail_stalled", EventFailStalled, &next, StateFailed, now)
 }
@@ -380,24 +368,24 @@ func (j *Job) FailStalled(now time.Time) (Event, error) {
 //
 // The system runs it, without an actor.
 //
-// It sets run_after to now + 60s and clears stalls_at.
+// It sets run_after to now + 60s and clears active_at.
 //
 // It is refused unless:
-//   - has_stalled: stalls_at is present (ErrNotStalled)
+//   - has_stalled: active_at is present (ErrNotStalled)
 func (j *Job) RetryStalled(now time.Time) (Event, error) {
 	if j.State != StateFailed {
 		return Event{}, j.refuseState("retry_stalled", "failed")
 	}
 	now = driver.Time(now)
-	if !j.StallsAt.Present() {
-		return Event{}, j.refuseGuard("retry_stalled", "has_stalled", "", ErrNotStalled, "stalls_at", j.StallsAt)
+	if !j.ActiveAt.Present() {
+		return Event{}, j.refuseGuard("retry_stalled", "has_stalled", "", ErrNotStalled, "active_at", j.ActiveAt)
 	}
 	if !fsmimpl.InYears(now.Add(1 * time.Minute)) {
 		return Event{}, j.refuseRule("retry_stalled", fsm.ErrOverflow, "run_after")
 	}
 	next := *j
 	next.RunAfter = now.Add(1 * time.Minute)
-	next.StallsAt = fsm.Optional[time.Time]{}
+	next.ActiveAt = fsm.Optional[time.Time]{}
 	return j.step("retry_stalled", EventRetryStalled, &next, StatePending, now)
 }
 
@@ -452,9 +440,9 @@ func Check(j Job) []fsm.Violation {
 func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 	switch j.State {
 	case StatePending:
-		return (!j.StallsAt.Present() || broken("stalls_at is absent", true))
+		return (!j.ActiveAt.Present() || broken("active_at is absent", true))
 	case StateRunning:
-		return (j.StallsAt.Present() || broken("stalls_at is present", true)) &&
+		return (j.ActiveAt.Present() || broken("active_at is present", true)) &&
 			(j.Attempts >= 1 || broken("attempts >= 1", true))
 	case StateSucceeded, StateFailed, StateQuarantined:
 		return (j.Attempts >= 1 || broken("attempts >= 1", true))

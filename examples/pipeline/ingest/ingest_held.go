@@ -156,14 +156,14 @@ type RunningJob struct {
 	handle
 }
 
-// StallsAt returns stalls_at, which is present while the Job is running.
-func (j RunningJob) StallsAt() time.Time {
-	v, _ := j.held.Record().StallsAt.Get()
+// ActiveAt returns active_at, which is present while the Job is running.
+func (j RunningJob) ActiveAt() time.Time {
+	v, _ := j.held.Record().ActiveAt.Get()
 	return v
 }
 
 // Progress keeps the Job running; the handle holds the new revision. The worker
-// is alive; sets stalls_at forward, so that a long job does not look stalled.
+// is alive, so a long job does not look stalled.
 func (j RunningJob) Progress(ctx context.Context, c ...fsm.Call) error {
 	return j.held.EngineStay(ctx, progressCall(opProgress, j.held.EngineCall(c)))
 }

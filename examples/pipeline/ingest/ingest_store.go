@@ -25,7 +25,7 @@ var schema = &driver.Schema{
 	Machine:     "ingest",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c",
+	Hash:        "fd1fdb3295fca91505b0822e0bc98ccfd8a4058736d9bc9bb13c7337802ad3ad",
 	Table:       "ingest",
 	Enforce:     "full",
 	RequestID:   driver.Optionally,
@@ -33,7 +33,7 @@ var schema = &driver.Schema{
 	Columns: []driver.Column{
 		{Name: "attempts", Stored: "attempts", Kind: driver.KindCounter},
 		{Name: "run_after", Stored: "run_after", Kind: driver.KindTime},
-		{Name: "stalls_at", Stored: "stalls_at", Kind: driver.KindTime, Optional: true},
+		{Name: "active_at", Stored: "active_at", Kind: driver.KindTime, Optional: true},
 	},
 	States: []driver.StateInfo{
 		{Name: "pending", Stored: "pending"},
@@ -44,7 +44,7 @@ var schema = &driver.Schema{
 	},
 	Indexes: []driver.Index{
 		{Name: "next.start", Order: []driver.Order{{Column: "run_after"}}, States: []string{"pending"}},
-		{Name: "due.fail_stalled", Order: []driver.Order{{Column: "stalls_at"}}, States: []string{"running"}},
+		{Name: "due.fail_stalled", Order: []driver.Order{{Column: "active_at"}}, States: []string{"running"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -115,8 +115,8 @@ func (m *Machine) Enqueue(ctx context.Context, id string, c fsm.Call) (Outcome, 
 // to running. Without one it returns fsm.ErrNothingToDo. It begins an
 // execution; a call for a running job is recorded and is no new attempt.
 //
-// It sets stalls_at to now + 600s and adds 1 to attempts. It returns ErrNotDue
-// unless run_after <= now.
+// It sets active_at to now and adds 1 to attempts. It returns ErrNotDue unless
+// run_after <= now.
 func (m *Machine) Start(ctx context.Context, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, startCall(opStart, c))
 	if err != nil {
@@ -139,29 +139,29 @@ func (m *Machine) StartOf(ctx context.Context, at fsm.Target, c fsm.Call) (Outco
 // Reschedule moves a Job from pending or failed to pending. It puts the job
 // (back) into the queue, due at run_after.
 //
-// It sets run_after to the input and clears stalls_at.
+// It sets run_after to the input and clears active_at.
 func (m *Machine) Reschedule(ctx context.Context, at fsm.Target, in RescheduleInput, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, rescheduleCall(opReschedule, in, c))
 }
 
-// Progress keeps a Job running. The worker is alive; sets stalls_at forward, so
-// that a long job does not look stalled.
+// Progress keeps a Job running. The worker is alive, so a long job does not
+// look stalled.
 //
-// It sets stalls_at to now + 600s.
+// It sets active_at to now.
 func (m *Machine) Progress(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, progressCall(opProgress, c))
 }
 
 // Succeed moves a Job from running to succeeded. The execution succeeded.
 //
-// It clears stalls_at.
+// It clears active_at.
 func (m *Machine) Succeed(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, succeedCall(opSucceed, c))
 }
 
 // Fail moves a Job from running to failed. The execution failed.
 //
-// It clears stalls_at.
+// It clears active_at.
 func (m *Machine) Fail(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, failCall(opFail, c))
 }
@@ -174,27 +174,17 @@ func (m *Machine) Quarantine(ctx context.Context, at fsm.Target, c fsm.Call) (Ou
 // Release moves a Job from quarantined to pending. An operator gives a
 // quarantined job another chance. An operator runs it, and gives a reason.
 //
-// It sets run_after to now and clears stalls_at.
+// It sets run_after to now and clears active_at.
 func (m *Machine) Release(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, releaseCall(opRelease, c))
-}
-
-// FailStalled moves a Job from running to failed. It fails a job that showed no
-// progress for too long, and retries it in the same transaction. The system
-// runs it, without an actor; two runs at one revision converge.
-//
-// It returns ErrNotStalled unless stalls_at <= now. [Machine.Sweep] runs it
-// after stalls_at. RetryStalled follows in the same transaction.
-func (m *Machine) FailStalled(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, failStalledCall(opFailStalled, c))
 }
 
 // RetryStalled moves a Job from failed to pending. It puts a job that stalled
 // back into the queue with a delay. It only follows fail_stalled. The system
 // runs it, without an actor; two runs at one revision converge.
 //
-// It sets run_after to now + 60s and clears stalls_at. It returns ErrNotStalled
-// unless stalls_at is present.
+// It sets run_after to now + 60s and clears active_at. It returns ErrNotStalled
+// unless active_at is present.
 func (m *Machine) RetryStalled(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, retryStalledCall(opRetryStalled, c))
 }
@@ -238,8 +228,8 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 }
 
 // Sweep runs what is due, and returns how many steps it took: FailStalled after
-// stalls_at. Call it regularly, from any number of processes, or let worker.Run
-// do so.
+// active_at + 600s. Call it regularly, from any number of processes, or let
+// worker.Run do so.
 func (m *Machine) Sweep(ctx context.Context) (int, error) {
 	return m.core.Sweep(ctx)
 }
@@ -371,7 +361,7 @@ var (
 		Name: "fail_stalled", Stored: "fail_stalled", Event: "fail_stalled", By: fsmimpl.BySystem,
 		From:     []string{"running"},
 		Moves:    []fsmimpl.Move{{From: "running", To: "failed"}},
-		Triggers: []fsmimpl.Trigger{{After: "stalls_at"}},
+		Triggers: []fsmimpl.Trigger{{After: "active_at", Plus: 10 * time.Minute}},
 		Then:     "retry_stalled",
 		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return failStalledCall(nil, fsm.Call{}), nil
@@ -493,7 +483,7 @@ func encode(j *Job) driver.Row {
 		Values: []any{
 			j.Attempts,
 			j.RunAfter,
-			fsmimpl.Column(j.StallsAt),
+			fsmimpl.Column(j.ActiveAt),
 		},
 	}
 }
@@ -506,7 +496,7 @@ func decode(r driver.Row) (Job, error) {
 	rd.State(&j.State)
 	fsmimpl.Plain(rd, &j.Attempts)
 	fsmimpl.Plain(rd, &j.RunAfter)
-	fsmimpl.PlainOptional(rd, &j.StallsAt)
+	fsmimpl.PlainOptional(rd, &j.ActiveAt)
 	if err := rd.Err(); err != nil {
 		return Job{}, err
 	}

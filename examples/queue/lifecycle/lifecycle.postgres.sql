@@ -41,6 +41,8 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     "result" json,
     -- Why the work failed.
     "error" json,
+    -- Since when the job waits in the queue; absent while it does not.
+    "queued_at" timestamptz,
     -- How often the job was claimed.
     "attempt" bigint NOT NULL,
     -- that of the record's last event, for the engine alone; 0: the log has
@@ -57,13 +59,15 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "attempt is a count" CHECK ("attempt" >= 0),
     CONSTRAINT "queued: absent owner, lease, result, error" CHECK ("state" <> 'queued' OR ("owner" IS NULL AND "lease" IS NULL AND "result" IS NULL AND "error" IS NULL)),
-    -- claimed: present owner, lease; absent result, error; attempt >= 1
-    CONSTRAINT "claimed: present owner, lease; absent result, error; 1 more" CHECK ("state" <> 'claimed' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "result" IS NULL AND "error" IS NULL AND "attempt" >= 1)),
-    -- running: present owner, lease; absent result, error; attempt >= 1
-    CONSTRAINT "running: present owner, lease; absent result, error; 1 more" CHECK ("state" <> 'running' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "result" IS NULL AND "error" IS NULL AND "attempt" >= 1)),
+    -- claimed: present owner, lease; absent result, error, queued_at; attempt
+    -- >= 1
+    CONSTRAINT "claimed: present owner, lease; absent result, error; 2 more" CHECK ("state" <> 'claimed' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "result" IS NULL AND "error" IS NULL AND "queued_at" IS NULL AND "attempt" >= 1)),
+    -- running: present owner, lease; absent result, error, queued_at; attempt
+    -- >= 1
+    CONSTRAINT "running: present owner, lease; absent result, error; 2 more" CHECK ("state" <> 'running' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "result" IS NULL AND "error" IS NULL AND "queued_at" IS NULL AND "attempt" >= 1)),
     CONSTRAINT "succeeded: present result; absent error" CHECK ("state" <> 'succeeded' OR ("result" IS NOT NULL AND "error" IS NULL)),
     CONSTRAINT "failed: present error; absent result" CHECK ("state" <> 'failed' OR ("error" IS NOT NULL AND "result" IS NULL)),
-    CONSTRAINT "stalled: absent owner, lease, result, error" CHECK ("state" <> 'stalled' OR ("owner" IS NULL AND "lease" IS NULL AND "result" IS NULL AND "error" IS NULL))
+    CONSTRAINT "stalled: absent owner, lease, result, error, queued_at" CHECK ("state" <> 'stalled' OR ("owner" IS NULL AND "lease" IS NULL AND "result" IS NULL AND "error" IS NULL AND "queued_at" IS NULL))
 ) WITH (fillfactor = 70);
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -160,7 +164,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS "lifecycle_unique_dedupe_enqueue" ON "lifecycl
 -- the records that are not at their end
 CREATE INDEX IF NOT EXISTS "lifecycle_open" ON "lifecycle" ("id") WHERE "_open";
 -- the order in which claim_next picks
-CREATE INDEX IF NOT EXISTS "lifecycle_next_claim_next" ON "lifecycle" ("created_at", "id") WHERE "_in_queued_or_stalled";
+CREATE INDEX IF NOT EXISTS "lifecycle_next_claim_next" ON "lifecycle" ("queued_at" NULLS LAST, "created_at", "id") WHERE "_in_queued_or_stalled";
 -- the sweeper asks what is due for stall
 CREATE INDEX IF NOT EXISTS "lifecycle_due_stall" ON "lifecycle" ("_minute_lease") WHERE "_in_claimed_or_running";
 
@@ -194,12 +198,13 @@ COMMENT ON COLUMN "lifecycle"."owner" IS 'The worker that is responsible for the
 COMMENT ON COLUMN "lifecycle"."lease" IS 'The instant at which the owner''s claim ends unless a heartbeat extends it.';
 COMMENT ON COLUMN "lifecycle"."result" IS 'What the work yielded.';
 COMMENT ON COLUMN "lifecycle"."error" IS 'Why the work failed.';
+COMMENT ON COLUMN "lifecycle"."queued_at" IS 'Since when the job waits in the queue; absent while it does not.';
 COMMENT ON COLUMN "lifecycle"."attempt" IS 'How often the job was claimed.';
 COMMENT ON COLUMN "lifecycle"."_chain" IS 'that of the record''s last event, for the engine alone; 0: the log has it';
 COMMENT ON COLUMN "lifecycle"."_open" IS 'for indexes: whether it is in these states; a trigger keeps it right';
 COMMENT ON COLUMN "lifecycle"."_minute_lease" IS 'for indexes: the minute of lease, which a heartbeat seldom changes';
-COMMENT ON CONSTRAINT "claimed: present owner, lease; absent result, error; 1 more" ON "lifecycle" IS 'claimed: present owner, lease; absent result, error; attempt >= 1';
-COMMENT ON CONSTRAINT "running: present owner, lease; absent result, error; 1 more" ON "lifecycle" IS 'running: present owner, lease; absent result, error; attempt >= 1';
+COMMENT ON CONSTRAINT "claimed: present owner, lease; absent result, error; 2 more" ON "lifecycle" IS 'claimed: present owner, lease; absent result, error, queued_at; attempt >= 1';
+COMMENT ON CONSTRAINT "running: present owner, lease; absent result, error; 2 more" ON "lifecycle" IS 'running: present owner, lease; absent result, error, queued_at; attempt >= 1';
 COMMENT ON TABLE "lifecycle_events" IS 'The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.';
 COMMENT ON COLUMN "lifecycle_events"."xid" IS 'the transaction, or a later one that the record''s event before has: readers of the log follow it below the oldest one that is open';
 COMMENT ON COLUMN "lifecycle_events"."from_state" IS 'null: the creation';
@@ -376,7 +381,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "lifecycle_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt", "_chain" ON "lifecycle"
+CREATE OR REPLACE TRIGGER "lifecycle_guard" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "queued_at", "attempt", "_chain" ON "lifecycle"
     FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "lifecycle_guard"();
 CREATE OR REPLACE TRIGGER "lifecycle_created" BEFORE INSERT ON "lifecycle"
     FOR EACH ROW EXECUTE FUNCTION "lifecycle_guard"();
@@ -421,6 +426,9 @@ BEGIN
     IF NEW."error"::text IS DISTINCT FROM OLD."error"::text AND made_by NOT IN ('fail') THEN
         RAISE EXCEPTION 'fsm: lifecycle: %: error is changed by fail only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
+    IF NEW."queued_at" IS DISTINCT FROM OLD."queued_at" AND made_by NOT IN ('claim_next', 'requeue_stalled') THEN
+        RAISE EXCEPTION 'fsm: lifecycle: %: queued_at is changed by claim_next, requeue_stalled only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
     IF NEW."attempt" IS DISTINCT FROM OLD."attempt" AND made_by NOT IN ('claim_next') THEN
         RAISE EXCEPTION 'fsm: lifecycle: %: attempt is changed by claim_next only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
@@ -428,7 +436,7 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "lifecycle_has_event" ON "lifecycle";
-CREATE CONSTRAINT TRIGGER "lifecycle_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" ON "lifecycle" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "lifecycle_has_event" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "queued_at", "attempt" ON "lifecycle" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW WHEN (NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1) EXECUTE FUNCTION "lifecycle_has_event"();
 DROP TRIGGER IF EXISTS "lifecycle_created_has_event" ON "lifecycle";
 CREATE CONSTRAINT TRIGGER "lifecycle_created_has_event" AFTER INSERT ON "lifecycle" DEFERRABLE INITIALLY DEFERRED
@@ -507,5 +515,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('lifecycle', 1, 'f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665', 'full', 'postgres')
+VALUES ('lifecycle', 1, 'f630e220633fd9fa58c7ce0f10d9a9e6009a77367330b466327a9ab186b18da5', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -39,6 +39,8 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     "result" TEXT,
     -- Why the work failed.
     "error" TEXT,
+    -- Since when the job waits in the queue; absent while it does not.
+    "queued_at" INTEGER,
     -- How often the job was claimed.
     "attempt" INTEGER NOT NULL,
     -- that of the record's last event, for the engine alone; 0: the log has
@@ -59,11 +61,13 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     CONSTRAINT "claimed: lease is present" CHECK ("state" <> 'claimed' OR "lease" IS NOT NULL),
     CONSTRAINT "claimed: result is absent" CHECK ("state" <> 'claimed' OR "result" IS NULL),
     CONSTRAINT "claimed: error is absent" CHECK ("state" <> 'claimed' OR "error" IS NULL),
+    CONSTRAINT "claimed: queued_at is absent" CHECK ("state" <> 'claimed' OR "queued_at" IS NULL),
     CONSTRAINT "claimed: attempt >= 1" CHECK ("state" <> 'claimed' OR "attempt" >= 1),
     CONSTRAINT "running: owner is present" CHECK ("state" <> 'running' OR "owner" IS NOT NULL),
     CONSTRAINT "running: lease is present" CHECK ("state" <> 'running' OR "lease" IS NOT NULL),
     CONSTRAINT "running: result is absent" CHECK ("state" <> 'running' OR "result" IS NULL),
     CONSTRAINT "running: error is absent" CHECK ("state" <> 'running' OR "error" IS NULL),
+    CONSTRAINT "running: queued_at is absent" CHECK ("state" <> 'running' OR "queued_at" IS NULL),
     CONSTRAINT "running: attempt >= 1" CHECK ("state" <> 'running' OR "attempt" >= 1),
     CONSTRAINT "succeeded: result is present" CHECK ("state" <> 'succeeded' OR "result" IS NOT NULL),
     CONSTRAINT "succeeded: error is absent" CHECK ("state" <> 'succeeded' OR "error" IS NULL),
@@ -72,7 +76,8 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     CONSTRAINT "stalled: owner is absent" CHECK ("state" <> 'stalled' OR "owner" IS NULL),
     CONSTRAINT "stalled: lease is absent" CHECK ("state" <> 'stalled' OR "lease" IS NULL),
     CONSTRAINT "stalled: result is absent" CHECK ("state" <> 'stalled' OR "result" IS NULL),
-    CONSTRAINT "stalled: error is absent" CHECK ("state" <> 'stalled' OR "error" IS NULL)
+    CONSTRAINT "stalled: error is absent" CHECK ("state" <> 'stalled' OR "error" IS NULL),
+    CONSTRAINT "stalled: queued_at is absent" CHECK ("state" <> 'stalled' OR "queued_at" IS NULL)
 ) STRICT, WITHOUT ROWID;
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -166,11 +171,11 @@ CREATE UNIQUE INDEX IF NOT EXISTS "lifecycle_unique_dedupe_enqueue" ON "lifecycl
 -- What queries look for.
 CREATE INDEX IF NOT EXISTS "lifecycle_state" ON "lifecycle" ("state", "id");
 -- the order in which claim_next picks
-CREATE INDEX IF NOT EXISTS "lifecycle_next_claim_next" ON "lifecycle" ("created_at", "id") WHERE "state" IN ('queued', 'stalled');
+CREATE INDEX IF NOT EXISTS "lifecycle_next_claim_next" ON "lifecycle" ("queued_at" IS NULL, "queued_at", "created_at", "id") WHERE "state" IN ('queued', 'stalled');
 -- the sweeper asks what is due for stall
 CREATE INDEX IF NOT EXISTS "lifecycle_due_stall" ON "lifecycle" ("lease", "id") WHERE "state" IN ('claimed', 'running');
 
-CREATE TRIGGER IF NOT EXISTS "lifecycle_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" ON "lifecycle"
+CREATE TRIGGER IF NOT EXISTS "lifecycle_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "queued_at", "attempt" ON "lifecycle"
 WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
 BEGIN
     UPDATE "lifecycle" SET "_chain" = 0 WHERE "id" = NEW."id";
@@ -189,7 +194,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "lifecycle" WHERE "dedupe_key" = NEW."dedupe_key");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "lifecycle_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" ON "lifecycle"
+CREATE TRIGGER IF NOT EXISTS "lifecycle_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "queued_at", "attempt" ON "lifecycle"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: lifecycle: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -321,7 +326,7 @@ BEGIN
     WHERE NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from_state" IS NULL AND "to_state" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "lifecycle_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "lifecycle_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" ON "lifecycle"
+CREATE TRIGGER IF NOT EXISTS "lifecycle_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "dedupe_key", "payload", "owner", "lease", "result", "error", "queued_at", "attempt" ON "lifecycle"
 WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: lifecycle: the state queued leads to claimed only')
@@ -364,6 +369,9 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: lifecycle: error is changed by fail only')
     WHERE NEW."error" IS NOT OLD."error"
       AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fail'));
+    SELECT RAISE(ABORT, 'fsm: lifecycle: queued_at is changed by claim_next, requeue_stalled only')
+    WHERE NEW."queued_at" IS NOT OLD."queued_at"
+      AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('claim_next', 'requeue_stalled'));
     SELECT RAISE(ABORT, 'fsm: lifecycle: attempt never falls')
     WHERE NEW."attempt" < OLD."attempt";
     SELECT RAISE(ABORT, 'fsm: lifecycle: attempt is changed by claim_next only')
@@ -393,9 +401,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'lifecycle', 'f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'lifecycle', 'f630e220633fd9fa58c7ce0f10d9a9e6009a77367330b466327a9ab186b18da5', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('lifecycle', 'lifecycle_events', 'lifecycle_outbox', 'lifecycle_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'lifecycle');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('lifecycle', 1, 'f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665', 'full', 'sqlite');
+VALUES ('lifecycle', 1, 'f630e220633fd9fa58c7ce0f10d9a9e6009a77367330b466327a9ab186b18da5', 'full', 'sqlite');

@@ -31,10 +31,12 @@ const (
 	// lease, result and error.
 	StateQueued State = iota + 1
 	// StateClaimed: one worker is responsible and has not started yet. Present:
-	// owner and lease. Absent: result and error. Always: attempt >= 1.
+	// owner and lease. Absent: result, error and queued_at. Always: attempt >=
+	// 1.
 	StateClaimed
 	// StateRunning: the owner has started and extends its lease by heartbeats.
-	// Present: owner and lease. Absent: result and error. Always: attempt >= 1.
+	// Present: owner and lease. Absent: result, error and queued_at. Always:
+	// attempt >= 1.
 	StateRunning
 	// StateSucceeded: the job has its result. Terminal: nothing leaves it.
 	// Present: result. Absent: error. Should be absent: owner and lease.
@@ -43,7 +45,7 @@ const (
 	// it. Present: error. Absent: result. Should be absent: owner and lease.
 	StateFailed
 	// StateStalled: the previous owner is no longer trusted; the job waits for
-	// another one. Absent: owner, lease, result and error.
+	// another one. Absent: owner, lease, result, error and queued_at.
 	StateStalled
 )
 
@@ -130,8 +132,6 @@ var (
 	// ErrLeaseShortened is the refusal of the guard lease_longer (lease <=
 	// input.lease).
 	ErrLeaseShortened = fsmimpl.NewError("lease_shortened", "lease shortened")
-	// ErrLeaseStillLive is the refusal of the guard lease_over (lease <= now).
-	ErrLeaseStillLive = fsmimpl.NewError("lease_still_live", "lease still live")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
@@ -158,6 +158,9 @@ type Job struct {
 	Result fsm.Optional[fsm.JSON] `json:"result,omitzero"`
 	// Error: why the work failed.
 	Error fsm.Optional[fsm.JSON] `json:"error,omitzero"`
+	// QueuedAt: since when the job waits in the queue; absent while it does
+	// not.
+	QueuedAt fsm.Optional[time.Time] `json:"queued_at,omitzero"`
 	// Attempt: how often the job was claimed.
 	Attempt int64 `json:"attempt"`
 }
@@ -183,6 +186,8 @@ func (j Job) Equal(other Job) bool {
 		j.Lease.Or(time.Time{}).Equal(other.Lease.Or(time.Time{})) &&
 		j.Result == other.Result &&
 		j.Error == other.Error &&
+		j.QueuedAt.Present() == other.QueuedAt.Present() &&
+		j.QueuedAt.Or(time.Time{}).Equal(other.QueuedAt.Or(time.Time{})) &&
 		j.Attempt == other.Attempt
 }
 
@@ -208,7 +213,7 @@ type EnqueueInput struct {
 //
 // It adds a job to the queue, or returns the one that has the same dedupe_key.
 //
-// It sets dedupe_key and payload to the inputs.
+// It sets dedupe_key and payload to the inputs and queued_at to now.
 func Enqueue(id string, in EnqueueInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
@@ -224,6 +229,7 @@ func Enqueue(id string, in EnqueueInput, now time.Time) (Job, Event, error) {
 	next := j
 	next.DedupeKey = in.DedupeKey
 	next.Payload = in.Payload
+	next.QueuedAt = fsm.Some(now)
 	e, err := j.step("enqueue", EventEnqueued, &next, StateQueued, now)
 	if err != nil {
 		return Job{}, Event{}, err
@@ -240,10 +246,12 @@ type ClaimNextInput struct {
 
 // ClaimNext moves a Job from queued or stalled to claimed.
 //
-// It gives a job to the worker that calls, the oldest one unless the worker
-// names one.
+// It gives a job to the worker that calls: the one that waits longest in the
+// queue, else a stalled one, unless the worker names one. From when a stalled
+// job may be claimed again is said at Open, by WithEligible.
 //
-// It sets owner to the actor and lease to the input, and adds 1 to attempt.
+// It sets owner to the actor and lease to the input, clears queued_at, and adds
+// 1 to attempt.
 //
 // It is refused unless:
 //   - lease_ahead: now < input.lease (ErrLeaseInThePast)
@@ -268,6 +276,7 @@ func (j *Job) ClaimNext(in ClaimNextInput, actor string, now time.Time) (Event, 
 	next := *j
 	next.Owner = fsm.Some(actor)
 	next.Lease = fsm.Some(in.Lease)
+	next.QueuedAt = fsm.Optional[time.Time]{}
 	next.Attempt++
 	return j.step("claim_next", EventClaimed, &next, StateClaimed, now)
 }
@@ -406,21 +415,16 @@ func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 
 // Stall moves a Job from claimed or running to stalled.
 //
-// It takes the job away from an owner whose lease has ended. The sweeper does
-// it in time; a caller who does it is the actor of the event.
+// It takes the job away from an owner who is no longer trusted. The sweeper
+// does it when the lease is over. Who knows earlier that the worker is dead may
+// do it before, and says so in the reason of the call, which the event keeps.
 //
 // It clears owner and lease.
-//
-// It is refused unless:
-//   - lease_over: lease <= now (ErrLeaseStillLive)
 func (j *Job) Stall(now time.Time) (Event, error) {
 	if j.State != StateClaimed && j.State != StateRunning {
 		return Event{}, j.refuseState("stall", "claimed, running")
 	}
 	now = driver.Time(now)
-	if !j.Lease.Present() || j.Lease.Or(time.Time{}).After(now) {
-		return Event{}, j.refuseGuard("stall", "lease_over", "", ErrLeaseStillLive, "lease", j.Lease, "now", now)
-	}
 	next := *j
 	next.Owner = fsm.Optional[string]{}
 	next.Lease = fsm.Optional[time.Time]{}
@@ -429,14 +433,17 @@ func (j *Job) Stall(now time.Time) (Event, error) {
 
 // RequeueStalled moves a Job from stalled to queued.
 //
-// It puts a stalled job back into the queue. Any caller may do so, and is the
-// actor of the event.
+// It puts a stalled job back into the queue, behind what waits there. Any
+// caller may do so, and is the actor of the event.
+//
+// It sets queued_at to now.
 func (j *Job) RequeueStalled(now time.Time) (Event, error) {
 	if j.State != StateStalled {
 		return Event{}, j.refuseState("requeue_stalled", "stalled")
 	}
 	now = driver.Time(now)
 	next := *j
+	next.QueuedAt = fsm.Some(now)
 	return j.step("requeue_stalled", EventRequeued, &next, StateQueued, now)
 }
 
@@ -484,7 +491,7 @@ func Check(j Job) []fsm.Violation {
 // SHOULD, until it is told to stop.
 func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 	switch j.State {
-	case StateQueued, StateStalled:
+	case StateQueued:
 		return (!j.Owner.Present() || broken("owner is absent", true)) &&
 			(!j.Lease.Present() || broken("lease is absent", true)) &&
 			(!j.Result.Present() || broken("result is absent", true)) &&
@@ -494,6 +501,7 @@ func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 			(j.Lease.Present() || broken("lease is present", true)) &&
 			(!j.Result.Present() || broken("result is absent", true)) &&
 			(!j.Error.Present() || broken("error is absent", true)) &&
+			(!j.QueuedAt.Present() || broken("queued_at is absent", true)) &&
 			(j.Attempt >= 1 || broken("attempt >= 1", true))
 	case StateSucceeded:
 		return (j.Result.Present() || broken("result is present", true)) &&
@@ -505,6 +513,12 @@ func (j *Job) rules(broken func(rule string, must bool) bool) bool {
 			(!j.Result.Present() || broken("result is absent", true)) &&
 			(!j.Owner.Present() || broken("owner is absent", false)) &&
 			(!j.Lease.Present() || broken("lease is absent", false))
+	case StateStalled:
+		return (!j.Owner.Present() || broken("owner is absent", true)) &&
+			(!j.Lease.Present() || broken("lease is absent", true)) &&
+			(!j.Result.Present() || broken("result is absent", true)) &&
+			(!j.Error.Present() || broken("error is absent", true)) &&
+			(!j.QueuedAt.Present() || broken("queued_at is absent", true))
 	}
 	return true
 }

@@ -36,7 +36,7 @@ requeue_stalled | .         | refused    | refused    | refused      | refused  
 var testTable = fsmtest.Table{
 	Machine: "lifecycle", Entity: "Job", Version: 1,
 	Spec:    "../../../specs/lifecycle.yaml",
-	Hash:    "f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665",
+	Hash:    "f630e220633fd9fa58c7ce0f10d9a9e6009a77367330b466327a9ab186b18da5",
 	Enforce: "full", RequestID: "required", ExpectedRev: "required",
 	Matrix: testMatrix,
 	Fields: []fsmtest.Field{
@@ -46,21 +46,21 @@ var testTable = fsmtest.Table{
 		{Name: "lease", Type: "optional time"},
 		{Name: "result", Type: "optional json"},
 		{Name: "error", Type: "optional json"},
+		{Name: "queued_at", Type: "optional time"},
 		{Name: "attempt", Type: "counter"},
 	},
 	States: []fsmtest.State{
 		{Name: "queued", Absent: "owner, lease, result, error"},
-		{Name: "claimed", Present: "owner, lease", Absent: "result, error", Invariant: []string{"attempt >= 1"}},
-		{Name: "running", Present: "owner, lease", Absent: "result, error", Invariant: []string{"attempt >= 1"}},
+		{Name: "claimed", Present: "owner, lease", Absent: "result, error, queued_at", Invariant: []string{"attempt >= 1"}},
+		{Name: "running", Present: "owner, lease", Absent: "result, error, queued_at", Invariant: []string{"attempt >= 1"}},
 		{Name: "succeeded", Terminal: true, Present: "result", Absent: "error", ShouldAbsent: "owner, lease"},
 		{Name: "failed", Terminal: true, Present: "error", Absent: "result", ShouldAbsent: "owner, lease"},
-		{Name: "stalled", Absent: "owner, lease, result, error"},
+		{Name: "stalled", Absent: "owner, lease, result, error, queued_at"},
 	},
 	Guards: []fsmtest.Guard{
 		{Name: "owner_only", When: []string{"owner == actor"}, Error: "not_owner"},
 		{Name: "lease_ahead", When: []string{"now < input.lease"}, Error: "lease_in_the_past"},
 		{Name: "lease_longer", When: []string{"lease <= input.lease"}, Error: "lease_shortened"},
-		{Name: "lease_over", When: []string{"lease <= now"}, Error: "lease_still_live"},
 	},
 	Operations: []fsmtest.Operation{
 		{
@@ -69,12 +69,14 @@ var testTable = fsmtest.Table{
 				{Name: "dedupe_key", Type: "optional string"},
 				{Name: "payload", Type: "optional json"},
 			},
-			Set: []string{"dedupe_key: input or absent", "payload: input or absent"}, Dedupe: "dedupe_key",
+			Set:    []string{"dedupe_key: input or absent", "payload: input or absent", "queued_at: now"},
+			Dedupe: "dedupe_key",
 		},
 		{
 			Name: "claim_next", Event: "claimed",
 			Inputs: []fsmtest.Input{{Name: "lease", Type: "time", Loose: true}}, Require: "lease_ahead",
-			Set: []string{"owner: actor", "lease: input"}, Increment: "attempt", Picks: true, Order: "created_at",
+			Set: []string{"owner: actor", "lease: input"}, Clear: "queued_at", Increment: "attempt", Picks: true,
+			Order: "queued_at, created_at",
 		},
 		{Name: "start", Event: "started", Require: "owner_only"},
 		{
@@ -95,11 +97,8 @@ var testTable = fsmtest.Table{
 			Name: "fail", Event: "failed", Inputs: []fsmtest.Input{{Name: "error", Type: "json"}},
 			Require: "owner_only", Set: []string{"error: input"}, Clear: "owner, lease",
 		},
-		{
-			Name: "stall", Event: "stalled", Require: "lease_over", Clear: "owner, lease",
-			Triggers: []string{"after lease"},
-		},
-		{Name: "requeue_stalled", Event: "requeued"},
+		{Name: "stall", Event: "stalled", Clear: "owner, lease", Triggers: []string{"after lease"}},
+		{Name: "requeue_stalled", Event: "requeued", Set: []string{"queued_at: now"}},
 	},
 	Forbidden: []fsmtest.Move{
 		{From: "queued", To: "queued", Reason: "no repeat is stated for it"},
@@ -136,7 +135,6 @@ var testDriver = fsmtest.Driver[Job]{
 		"not_owner":         ErrNotOwner,
 		"lease_in_the_past": ErrLeaseInThePast,
 		"lease_shortened":   ErrLeaseShortened,
-		"lease_still_live":  ErrLeaseStillLive,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "queued, claimed, running, succeeded, failed, stalled", ""),

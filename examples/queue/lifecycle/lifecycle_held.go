@@ -141,9 +141,10 @@ type QueuedJob struct {
 	handle
 }
 
-// ClaimNext moves the Job to claimed. It gives a job to the worker that calls,
-// the oldest one unless the worker names one. It returns ErrLeaseInThePast
-// unless now < input.lease.
+// ClaimNext moves the Job to claimed. It gives a job to the worker that calls:
+// the one that waits longest in the queue, else a stalled one, unless the
+// worker names one. From when a stalled job may be claimed again is said at
+// Open, by WithEligible. It returns ErrLeaseInThePast unless now < input.lease.
 func (j QueuedJob) ClaimNext(ctx context.Context, in ClaimNextInput, c ...fsm.Call) (ClaimedJob, error) {
 	return handleAs[ClaimedJob](j.held.EngineMove(ctx, claimNextCall(opClaimNext, in, j.held.EngineCall(c))))
 }
@@ -186,9 +187,10 @@ func (j ClaimedJob) Heartbeat(ctx context.Context, in HeartbeatInput, c ...fsm.C
 	return j.held.EngineStay(ctx, heartbeatCall(opHeartbeat, in, j.held.EngineCall(c)))
 }
 
-// Stall moves the Job to stalled. It takes the job away from an owner whose
-// lease has ended. The sweeper does it in time; a caller who does it is the
-// actor of the event. It returns ErrLeaseStillLive unless lease <= now.
+// Stall moves the Job to stalled. It takes the job away from an owner who is no
+// longer trusted. The sweeper does it when the lease is over. Who knows earlier
+// that the worker is dead may do it before, and says so in the reason of the
+// call, which the event keeps.
 func (j ClaimedJob) Stall(ctx context.Context, c ...fsm.Call) (StalledJob, error) {
 	return handleAs[StalledJob](j.held.EngineMove(ctx, stallCall(opStall, j.held.EngineCall(c))))
 }
@@ -219,9 +221,10 @@ func (j RunningJob) Fail(ctx context.Context, in FailInput, c ...fsm.Call) (Fail
 	return handleAs[FailedJob](j.held.EngineMove(ctx, failCall(opFail, in, j.held.EngineCall(c))))
 }
 
-// Stall moves the Job to stalled. It takes the job away from an owner whose
-// lease has ended. The sweeper does it in time; a caller who does it is the
-// actor of the event. It returns ErrLeaseStillLive unless lease <= now.
+// Stall moves the Job to stalled. It takes the job away from an owner who is no
+// longer trusted. The sweeper does it when the lease is over. Who knows earlier
+// that the worker is dead may do it before, and says so in the reason of the
+// call, which the event keeps.
 func (j RunningJob) Stall(ctx context.Context, c ...fsm.Call) (StalledJob, error) {
 	return handleAs[StalledJob](j.held.EngineMove(ctx, stallCall(opStall, j.held.EngineCall(c))))
 }
@@ -244,15 +247,17 @@ type StalledJob struct {
 	handle
 }
 
-// ClaimNext moves the Job to claimed. It gives a job to the worker that calls,
-// the oldest one unless the worker names one. It returns ErrLeaseInThePast
-// unless now < input.lease.
+// ClaimNext moves the Job to claimed. It gives a job to the worker that calls:
+// the one that waits longest in the queue, else a stalled one, unless the
+// worker names one. From when a stalled job may be claimed again is said at
+// Open, by WithEligible. It returns ErrLeaseInThePast unless now < input.lease.
 func (j StalledJob) ClaimNext(ctx context.Context, in ClaimNextInput, c ...fsm.Call) (ClaimedJob, error) {
 	return handleAs[ClaimedJob](j.held.EngineMove(ctx, claimNextCall(opClaimNext, in, j.held.EngineCall(c))))
 }
 
 // RequeueStalled moves the Job to queued. It puts a stalled job back into the
-// queue. Any caller may do so, and is the actor of the event.
+// queue, behind what waits there. Any caller may do so, and is the actor of the
+// event.
 func (j StalledJob) RequeueStalled(ctx context.Context, c ...fsm.Call) (QueuedJob, error) {
 	return handleAs[QueuedJob](j.held.EngineMove(ctx, requeueStalledCall(opRequeueStalled, j.held.EngineCall(c))))
 }

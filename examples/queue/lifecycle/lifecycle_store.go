@@ -25,7 +25,7 @@ var schema = &driver.Schema{
 	Machine:     "lifecycle",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665",
+	Hash:        "f630e220633fd9fa58c7ce0f10d9a9e6009a77367330b466327a9ab186b18da5",
 	Table:       "lifecycle",
 	Enforce:     "full",
 	RequestID:   driver.Required,
@@ -37,6 +37,7 @@ var schema = &driver.Schema{
 		{Name: "lease", Stored: "lease", Kind: driver.KindTime, Optional: true},
 		{Name: "result", Stored: "result", Kind: driver.KindJSON, Optional: true},
 		{Name: "error", Stored: "error", Kind: driver.KindJSON, Optional: true},
+		{Name: "queued_at", Stored: "queued_at", Kind: driver.KindTime, Optional: true},
 		{Name: "attempt", Stored: "attempt", Kind: driver.KindCounter},
 	},
 	States: []driver.StateInfo{
@@ -51,7 +52,7 @@ var schema = &driver.Schema{
 		{Name: "dedupe_enqueue", Columns: []string{"dedupe_key"}},
 	},
 	Indexes: []driver.Index{
-		{Name: "next.claim_next", Order: []driver.Order{{Column: "created_at"}}, States: []string{"queued", "stalled"}},
+		{Name: "next.claim_next", Order: []driver.Order{{Column: "queued_at"}, {Column: "created_at"}}, States: []string{"queued", "stalled"}},
 		{Name: "due.stall", Order: []driver.Order{{Column: "lease"}}, States: []string{"claimed", "running"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
@@ -107,18 +108,20 @@ func Fold(events []fsm.Event) (Job, error) {
 // dedupe_key is returned as it is, with Existing set. It adds a job to the
 // queue, or returns the one that has the same dedupe_key.
 //
-// It sets dedupe_key and payload to the inputs.
+// It sets dedupe_key and payload to the inputs and queued_at to now.
 func (m *Machine) Enqueue(ctx context.Context, id string, in EnqueueInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, enqueueCall(opEnqueue, id, in, c))
 }
 
-// ClaimNext picks the first Job that fits, by created_at, and moves it from
-// queued or stalled to claimed. Without one it returns fsm.ErrNothingToDo. It
-// gives a job to the worker that calls, the oldest one unless the worker names
-// one.
+// ClaimNext picks the first Job that fits, by queued_at then created_at, and
+// moves it from queued or stalled to claimed. Without one it returns
+// fsm.ErrNothingToDo. It gives a job to the worker that calls: the one that
+// waits longest in the queue, else a stalled one, unless the worker names one.
+// From when a stalled job may be claimed again is said at Open, by
+// WithEligible.
 //
-// It sets owner to the actor and lease to the input, and adds 1 to attempt. It
-// returns ErrLeaseInThePast unless now < input.lease.
+// It sets owner to the actor and lease to the input, clears queued_at, and adds
+// 1 to attempt. It returns ErrLeaseInThePast unless now < input.lease.
 func (m *Machine) ClaimNext(ctx context.Context, in ClaimNextInput, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, claimNextCall(opClaimNext, in, c))
 	if err != nil {
@@ -174,17 +177,20 @@ func (m *Machine) Fail(ctx context.Context, at fsm.Target, in FailInput, c fsm.C
 }
 
 // Stall moves a Job from claimed or running to stalled. It takes the job away
-// from an owner whose lease has ended. The sweeper does it in time; a caller
-// who does it is the actor of the event.
+// from an owner who is no longer trusted. The sweeper does it when the lease is
+// over. Who knows earlier that the worker is dead may do it before, and says so
+// in the reason of the call, which the event keeps.
 //
-// It clears owner and lease. It returns ErrLeaseStillLive unless lease <= now.
-// [Machine.Sweep] runs it after lease.
+// It clears owner and lease. [Machine.Sweep] runs it after lease.
 func (m *Machine) Stall(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, stallCall(opStall, c))
 }
 
 // RequeueStalled moves a Job from stalled to queued. It puts a stalled job back
-// into the queue. Any caller may do so, and is the actor of the event.
+// into the queue, behind what waits there. Any caller may do so, and is the
+// actor of the event.
+//
+// It sets queued_at to now.
 func (m *Machine) RequeueStalled(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
 	return m.core.Apply(ctx, at, requeueStalledCall(opRequeueStalled, c))
 }
@@ -295,7 +301,7 @@ var (
 		Feeds:     []fsmimpl.Feed{{Input: "lease", Column: "lease"}},
 		NeedActor: true,
 		Picks:     true,
-		Order:     []driver.Order{{Column: "created_at"}},
+		Order:     []driver.Order{{Column: "queued_at"}, {Column: "created_at"}},
 	}
 
 	opStart = &fsmimpl.Operation[Job]{
@@ -449,6 +455,7 @@ func encode(j *Job) driver.Row {
 			fsmimpl.Column(j.Lease),
 			fsmimpl.ColumnOf(j.Result, fsm.JSON.String),
 			fsmimpl.ColumnOf(j.Error, fsm.JSON.String),
+			fsmimpl.Column(j.QueuedAt),
 			j.Attempt,
 		},
 	}
@@ -466,6 +473,7 @@ func decode(r driver.Row) (Job, error) {
 	fsmimpl.PlainOptional(rd, &j.Lease)
 	fsmimpl.ScanOptional(rd, &j.Result)
 	fsmimpl.ScanOptional(rd, &j.Error)
+	fsmimpl.PlainOptional(rd, &j.QueuedAt)
 	fsmimpl.Plain(rd, &j.Attempt)
 	if err := rd.Err(); err != nil {
 		return Job{}, err

@@ -109,7 +109,8 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		}
 		return m.StartOf(ctx, at, c.GivenBySystem())
 	case "recover":
-		return m.Recover(ctx, at, c.GivenBySystem())
+		// Nobody but the engine calls it.
+		return m.core.Apply(ctx, at, recoverCall(opRecover, c.GivenBySystem()))
 	}
 	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }

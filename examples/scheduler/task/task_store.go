@@ -135,15 +135,6 @@ func (m *Machine) StartOf(ctx context.Context, at fsm.Target, c fsm.Call) (Outco
 	return m.core.Apply(ctx, at, startCall(opStart, c))
 }
 
-// Recover moves a Task from running to pending. It makes a task that a crash
-// interrupted eligible again. The system runs it, without an actor; two runs at
-// one revision converge.
-//
-// [Machine.Startup] runs it after a crash.
-func (m *Machine) Recover(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, recoverCall(opRecover, c))
-}
-
 // Record returns the stored Task, or fsm.ErrNotFound. If it breaks a rule, the
 // error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Task, error) {

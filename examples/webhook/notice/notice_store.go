@@ -123,15 +123,6 @@ func (m *Machine) Publish(ctx context.Context, id string, in PublishInput, c fsm
 	return m.core.Create(ctx, publishCall(opPublish, id, in, c))
 }
 
-// GiveUp moves a Notice from due to dead. It makes a notice that was not taken
-// in time a dead letter; it is no longer sent. The system runs it, without an
-// actor; two runs at one revision converge.
-//
-// It clears give_up_at. [Machine.Sweep] runs it after give_up_at.
-func (m *Machine) GiveUp(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, giveUpCall(opGiveUp, c))
-}
-
 // Retry moves a Notice from dead to due. It sends a dead letter again, under
 // the same key. An operator runs it, and gives a reason.
 //

@@ -2,9 +2,9 @@
 --
 -- Machine execution, version 1: the records of Execution, their event log,
 -- outbox and groups.
--- An Execution is one attempt to run a job. The executions are the only
--- durable truth; the state of the job is computed from them and written
--- nowhere.
+-- An Execution is one attempt to run a job, which job.yaml submits. The
+-- executions are the only durable truth of what became of it; its state is
+-- computed from them.
 --
 -- Times are microseconds since 1970-01-01 UTC; sets are sorted JSON arrays of
 -- strings. Level of enforcement: full.
@@ -28,8 +28,6 @@ CREATE TABLE IF NOT EXISTS "execution" (
     "rev" INTEGER NOT NULL,
     "created_at" INTEGER NOT NULL,
     "updated_at" INTEGER NOT NULL,
-    -- The work of the job, as the attempt got it.
-    "payload" TEXT,
     -- What the work yielded.
     "output" TEXT,
     -- The job that this execution is an attempt at.
@@ -51,7 +49,6 @@ CREATE TABLE IF NOT EXISTS "execution" (
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('leased', 'in_progress', 'committed', 'done', 'aborted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
-    CONSTRAINT "payload is JSON" CHECK (json_valid("payload")),
     CONSTRAINT "output is JSON" CHECK (json_valid("output")),
     CONSTRAINT "attempt is a number of a sequence" CHECK ("attempt" >= 1),
     CONSTRAINT "leased: started_at is absent" CHECK ("state" <> 'leased' OR "started_at" IS NULL),
@@ -157,8 +154,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "execution_unique_sequence_attempt" ON "execut
 
 -- What queries look for.
 CREATE INDEX IF NOT EXISTS "execution_state" ON "execution" ("state", "id");
--- the sweeper asks what is due for finish
-CREATE INDEX IF NOT EXISTS "execution_due_finish" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('committed');
+-- the sweeper asks what is due for reconcile
+CREATE INDEX IF NOT EXISTS "execution_due_reconcile" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('committed');
 -- the sweeper asks what is due for expire
 CREATE INDEX IF NOT EXISTS "execution_due_expire" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('leased', 'in_progress');
 -- the group of guard attempts_left
@@ -180,12 +177,11 @@ SELECT
         ELSE 'pending'
     END AS "state",
     max("attempt") AS "attempt",
-    min("created_at") AS "created",
     max("updated_at") AS "updated"
 FROM "execution"
 GROUP BY "job_id";
 
-CREATE TRIGGER IF NOT EXISTS "execution_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution"
+CREATE TRIGGER IF NOT EXISTS "execution_unchained" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution"
 WHEN NEW._chain = OLD._chain AND NEW._chain <> 0
 BEGIN
     UPDATE "execution" SET "_chain" = 0 WHERE "id" = NEW."id";
@@ -210,7 +206,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "execution" WHERE "job_id" = NEW."job_id" AND "attempt" = NEW."attempt");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "execution_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution"
+CREATE TRIGGER IF NOT EXISTS "execution_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -316,7 +312,8 @@ BEGIN
     WHERE NEW."n" = 0
       AND NEW."operation" || ': ' || coalesce(NEW."from_state", '') || ' > ' || NEW."to_state" NOT IN (
           'lease:  > leased', 'start: leased > in_progress', 'commit: in_progress > committed',
-          'finish: committed > done', 'expire: leased > aborted', 'expire: in_progress > aborted');
+          'finish: committed > done', 'reconcile: committed > done', 'expire: leased > aborted',
+          'expire: in_progress > aborted');
     SELECT RAISE(ABORT, 'fsm: execution: the id is taken')
     WHERE NEW."n" = 0
       AND NEW."rev" = 1
@@ -348,7 +345,7 @@ BEGIN
     WHERE NOT EXISTS (SELECT 1 FROM "execution_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from_state" IS NULL AND "to_state" = NEW."state" AND "operation" <> '__purged' AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "execution_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296));
 END;
 
-CREATE TRIGGER IF NOT EXISTS "execution_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "payload", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution"
+CREATE TRIGGER IF NOT EXISTS "execution_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "output", "job_id", "attempt", "lease_owner", "lease_expires_at", "started_at", "finished_at" ON "execution"
 WHEN NEW._chain = OLD._chain OR NEW._chain = 0 OR NEW.rev <> OLD.rev + 1
 BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: the state leased leads to in_progress, aborted only')
@@ -372,8 +369,6 @@ BEGIN
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: execution: the new revision needs its event')
     WHERE NOT EXISTS (SELECT 1 FROM "execution_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from_state" = OLD."state" AND "to_state" = NEW."state" AND (e."chain" = 0 OR e."chain" = (coalesce((SELECT p."chain" FROM "execution_events" AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0), 0) * 16777619 + e."checksum") % 4294967296));
-    SELECT RAISE(ABORT, 'fsm: execution: payload never changes after the creation')
-    WHERE NEW."payload" IS NOT OLD."payload";
     SELECT RAISE(ABORT, 'fsm: execution: output is changed by commit only')
     WHERE NEW."output" IS NOT OLD."output"
       AND NOT EXISTS (SELECT 1 FROM "execution_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('commit'));
@@ -388,9 +383,9 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: started_at is changed by start only')
     WHERE NEW."started_at" IS NOT OLD."started_at"
       AND NOT EXISTS (SELECT 1 FROM "execution_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start'));
-    SELECT RAISE(ABORT, 'fsm: execution: finished_at is changed by finish, expire only')
+    SELECT RAISE(ABORT, 'fsm: execution: finished_at is changed by finish, reconcile, expire only')
     WHERE NEW."finished_at" IS NOT OLD."finished_at"
-      AND NOT EXISTS (SELECT 1 FROM "execution_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('finish', 'expire'));
+      AND NOT EXISTS (SELECT 1 FROM "execution_events" AS e WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('finish', 'reconcile', 'expire'));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "execution_chain" BEFORE UPDATE OF "_chain" ON "execution"
@@ -415,9 +410,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'execution', 'b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'execution', 'e114e64c4d1c68283ba31fd59bcde96c59477bcf0ed469aa0d1cd2910c3b42fe', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('execution', 'execution_events', 'execution_outbox', 'execution_groups', 'execution_job')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'execution');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('execution', 1, 'b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8', 'full', 'sqlite');
+VALUES ('execution', 1, 'e114e64c4d1c68283ba31fd59bcde96c59477bcf0ed469aa0d1cd2910c3b42fe', 'full', 'sqlite');

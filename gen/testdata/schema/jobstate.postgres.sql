@@ -481,5 +481,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('jobstate', 1, 'd38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78', 'full', 'postgres')
+VALUES ('jobstate', 1, '4adecb3b39c3e68000a4a7470ebb4faf5e658dc97ad47bf4d045a98fa3174049', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -367,9 +367,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'jobstate', 'd38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'jobstate', '4adecb3b39c3e68000a4a7470ebb4faf5e658dc97ad47bf4d045a98fa3174049', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('jobstate', 'jobstate_events', 'jobstate_outbox', 'jobstate_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'jobstate');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('jobstate', 1, 'd38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78', 'full', 'sqlite');
+VALUES ('jobstate', 1, '4adecb3b39c3e68000a4a7470ebb4faf5e658dc97ad47bf4d045a98fa3174049', 'full', 'sqlite');

@@ -341,7 +341,12 @@ func fiveIn(t *testing.T, dialect, enforce, path string) (*sql.DB, *execution.Ma
 			t.Fatal(err)
 		}
 	}
-	out, err := s.M.Lease(ctx, "aborted", execution.LeaseInput{JobID: "job-aborted", LeaseExpiresAt: time.Unix(0, 0)}, fsm.Call{RequestID: "lease-aborted", Actor: "w"})
+	// A process whose clock is years behind leases; the sweeper finds that lease over.
+	behind, err := faults.Open(ctx, store, db, fsm.WithClock(func() time.Time { return time.Unix(0, 0) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := behind.M.Lease(ctx, "aborted", execution.LeaseInput{JobID: "job-aborted", LeaseExpiresAt: time.Unix(1, 0)}, fsm.Call{RequestID: "lease-aborted", Actor: "w"})
 	if err == nil {
 		_, err = s.M.Expire(ctx, out, fsm.Call{})
 	}

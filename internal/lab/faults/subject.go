@@ -42,8 +42,8 @@ func Migrate(ctx context.Context, store fsm.Store, db *sql.DB) error {
 }
 
 // Open opens the machine over a store that was migrated.
-func Open(ctx context.Context, store driver.Transactional[*sql.Tx], db *sql.DB) (*Subject, error) {
-	m, err := execution.Open(ctx, store, bookEffect{})
+func Open(ctx context.Context, store driver.Transactional[*sql.Tx], db *sql.DB, opts ...fsm.Option) (*Subject, error) {
+	m, err := execution.Open(ctx, store, bookEffect{}, opts...)
 	return &Subject{M: m, db: db}, err
 }
 
@@ -87,7 +87,7 @@ func (s *Subject) step(ctx context.Context, id string, n int, at fsm.Target) (ex
 	case 3:
 		return s.M.Commit(ctx, at, execution.CommitInput{}, fsm.Call{RequestID: "commit", Actor: worker})
 	}
-	return s.M.Finish(ctx, at, fsm.Call{})
+	return s.M.Finish(ctx, at, fsm.Call{RequestID: "finish", Actor: worker})
 }
 
 // Hook sees the calls of a writer.

@@ -57,6 +57,9 @@ func (m *Model) Decide(o *Op, r driver.Row, c Call) Verdict {
 	}
 	switch at.Kind {
 	case CellRecordOnly:
+		if g := m.stranger(o, r, c); g != nil {
+			return Verdict{Code: fsm.ErrGuard, guard: g.Name, Error: g.Error, Failing: []string{g.Name}, Way: "record only, guard " + g.Name}
+		}
 		return Verdict{Row: r, RecordOnly: true, Way: "record only"}
 	case CellMove, CellChoose:
 	default:
@@ -158,6 +161,24 @@ func (m *Model) passes(g *GuardInfo, o *Op, r driver.Row, c Call) bool {
 		return c.Peers[g.Name] < g.Fewer
 	}
 	return m.AllHold(g.Facts, o, r, c)
+}
+
+// stranger returns the guard that refuses a call which would be recorded only: one that
+// compares a field with the actor, where the record names somebody else.
+func (m *Model) stranger(o *Op, r driver.Row, c Call) *GuardInfo {
+	for _, g := range o.Guards {
+		for _, f := range g.Facts {
+			who, field := f.Left, f.Right
+			if who.word != "actor" {
+				who, field = field, who
+			}
+			asks := f.Op == "==" && who.word == "actor" && field.Field != "" && o.OnRefusal != "record only"
+			if v := m.TermValue(field, o, r, c); asks && v != nil && v != any(c.Actor) {
+				return g
+			}
+		}
+	}
+	return nil
 }
 
 // AllHold reports whether each of the facts holds.
@@ -288,14 +309,14 @@ func (m *Model) Acceptable(o *Op, in *InputInfo, v any) bool {
 	case string:
 		switch in.Kind {
 		case driver.KindString:
-			return (v != "" || in.Optional) && isText(v)
+			return v != "" && isText(v)
 		case driver.KindEnum:
 			return v != NoWord
 		}
 		if in.Kind == driver.KindSet {
 			return !slices.ContainsFunc(Members(v), func(x string) bool { return x == "" || !isText(x) })
 		}
-		return utf8.ValidString(v) && (in.Kind != driver.KindJSON || v != "")
+		return utf8.ValidString(v) && (in.Kind != driver.KindJSON || v != "" && v != "null")
 	case time.Time:
 		return (!v.IsZero() || in.Optional) && v.Year() >= 1 && v.Year() <= 9999
 	case int64:

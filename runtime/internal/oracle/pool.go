@@ -193,7 +193,7 @@ func (m *Model) pool(p *pools, node string, y Typ, index int, label string) []an
 		}
 		return values
 	case driver.KindJSON:
-		return []any{fmt.Sprintf(`{"of":%q}`, label), "null"}
+		return []any{fmt.Sprintf(`{"of":%q}`, label), "0"}
 	case driver.KindTime:
 		if alone {
 			at := TheNow.Add(37*time.Minute + time.Duration(index)*time.Second)

@@ -67,6 +67,7 @@ func (m *Model) BadCalls(o *Op, c Case, do func(what string, call Call)) {
 		switch in.Kind {
 		case driver.KindString:
 			try(in.Name+" is not UTF-8", set("\xff"))
+			try(in.Name+" is empty", set(""))
 			try(in.Name+" holds NUL", set("a\x00b"))
 		case driver.KindEnum:
 			try(in.Name+" is no word of its type", set(NoWord))
@@ -75,6 +76,7 @@ func (m *Model) BadCalls(o *Op, c Case, do func(what string, call Call)) {
 		case driver.KindJSON:
 			try(in.Name+" is not UTF-8", set("\"\xff\""))
 			try(in.Name+" is sent without a text", set(""))
+			try(in.Name+" is null", set("null"))
 		case driver.KindTime:
 			try(in.Name+" is after the year 9999", set(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)))
 			try(in.Name+" is the last instant of the year 9999", set(time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)))

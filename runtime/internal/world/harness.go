@@ -31,6 +31,8 @@ type Harness[R any] struct {
 	N     int // for request ids
 	Note  func(Step[R])
 	Known map[string][]fsm.Event // logs that were compared, as they were found then
+
+	opts []fsm.Option // of each opening
 }
 
 // NewHarness opens the machine on an empty store.
@@ -45,7 +47,8 @@ func (s *Suite[R]) NewHarness(t *testing.T, st Store, opts ...fsm.Option) *Harne
 	if err := s.D.Migrate(h.Ctx, h.Store); err != nil {
 		t.Fatalf("Migrate: %v", err)
 	}
-	h.open(opts...)
+	h.opts = opts
+	h.open()
 	if h.D.Startup != nil { // finds nothing; Deliver asks for it
 		if _, err := h.D.Startup(h.Ctx); err != nil {
 			t.Fatalf("Startup of an empty store: %v", err)
@@ -63,13 +66,13 @@ func (s *Suite[R]) TracedHarness(t *testing.T, st Store) *Harness[R] {
 	return h
 }
 
-// open opens the machine.
-func (h *Harness[R]) open(opts ...fsm.Option) {
+// open opens the machine, as a process does that starts.
+func (h *Harness[R]) open() {
 	h.T.Helper()
-	opts = append([]fsm.Option{
+	opts := append([]fsm.Option{
 		fsm.WithClock(func() time.Time { return oracle.AsSent(h.Clock) }), fsm.WithCallerTime(), fsm.WithBackoff(firstWait, longestWait),
 		fsm.WithDelivery(time.Minute, 1), // one after the other: what is performed is compared in its order
-	}, opts...)
+	}, h.opts...)
 	d, err := h.S.D.Open(h.Ctx, h.Store, h.Fx, opts...)
 	if err != nil {
 		h.T.Fatalf("Open: %v", err)

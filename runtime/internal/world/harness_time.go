@@ -108,12 +108,13 @@ func (h *Harness[R]) Sweep(what string) {
 	h.Same(what)
 }
 
-// Recover runs Startup in both and compares.
+// Recover opens the machine again, as after a crash, runs Startup in both and compares.
 func (h *Harness[R]) Recover(what string) {
 	h.T.Helper()
 	if h.D.Startup == nil {
 		return
 	}
+	h.open()
 	want := h.W.startup(h.Clock)
 	got, err := h.D.Startup(h.Ctx)
 	if err != nil || got != want {

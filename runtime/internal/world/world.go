@@ -187,11 +187,14 @@ func (w *World) Call(o *oracle.Op, id string, rev int64, c oracle.Call) Expected
 	return w.call(o, id, rev, c, false)
 }
 
-// call is Call, or what a trigger issues: that has no actor, and its request id is made of
+// call is Call, or what a trigger issues: its actor is the system, and its request id is made of
 // operation and revision.
 func (w *World) call(o *oracle.Op, id string, rev int64, c oracle.Call, fired bool) Expected {
 	if v := w.acceptCall(o, &c, fired); v.Code != "" {
 		return Expected{Verdict: v}
+	}
+	if fired {
+		c.Actor = driver.SystemActor
 	}
 	r, found := w.Rows[id]
 	if rev == 0 && w.M.ExpectedRev == "required" {

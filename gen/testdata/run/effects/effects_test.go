@@ -52,14 +52,14 @@ func TestInputOrSame(t *testing.T) {
 		t.Errorf("an empty request made %+v of %+v", j, before)
 	}
 	wake := now.Add(time.Hour + 5*time.Nanosecond).In(time.FixedZone("elsewhere", 3600))
-	if _, err := j.Keep(KeepInput{Left: fsm.Some(""), Size: fsm.Some(int64(10)), Mode: fsm.Some(ModeFast), Data: fsm.Some(fsm.MustJSON("null"))}, now); err != nil {
+	if _, err := j.Keep(KeepInput{Left: fsm.Some("left"), Size: fsm.Some(int64(10)), Mode: fsm.Some(ModeFast), Data: fsm.Some(fsm.MustJSON("0"))}, now); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := j.Hold(HoldInput{Wake: fsm.Some(wake), Active: fsm.Some(false), Extra: fsm.Some(fsm.MustJSON("2"))}, now); err != nil {
 		t.Fatal(err)
 	}
-	if j.Left != fsm.Some("") || j.Size != 10 || j.Wake != fsm.Some(now.Add(time.Hour)) || j.Active || j.Mode != ModeFast ||
-		j.Data.String() != "null" || j.Extra != fsm.Some(fsm.MustJSON("2")) {
+	if j.Left != fsm.Some("left") || j.Size != 10 || j.Wake != fsm.Some(now.Add(time.Hour)) || j.Active || j.Mode != ModeFast ||
+		j.Data.String() != "0" || j.Extra != fsm.Some(fsm.MustJSON("2")) {
 		t.Errorf("a full request made %+v", j)
 	}
 }

@@ -152,8 +152,8 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 }
 
 // Batch derives the Batch from the stored records with this batch and line, all
-// read at one moment: see [Project]. A record among them that breaks a rule is
-// an error.
+// read at one moment: see [Project]. Without any it returns fsm.ErrNotFound. A
+// record among them that breaks a rule is an error.
 func (m *Machine) Batch(ctx context.Context, batch string, line string) (Batch, error) {
 	l := fsmimpl.Lookup{Name: "projection", Columns: []string{"batch", "line"}}
 	records, err := m.core.Group(ctx, &l, []any{batch, line})

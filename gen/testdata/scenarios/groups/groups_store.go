@@ -424,6 +424,7 @@ var descriptor = fsmimpl.Descriptor[Slot]{
 	Operations: []*fsmimpl.Operation[Slot]{
 		opAdd, opTake, opRelease, opHandOver, opDrop,
 	},
+	Limits: map[string]int64{"few_held": 3, "few_at_all": 10},
 }
 
 func addCall(op *fsmimpl.Operation[Slot], id string, in AddInput, c fsm.Call) fsmimpl.Call[Slot] {

@@ -156,15 +156,6 @@ func (m *Machine) Range(ctx context.Context, at fsm.Target, in RangeInput, c fsm
 	return m.core.Apply(ctx, at, rangeCall(opRange, in, c))
 }
 
-// Defer moves an Odd from case to new. The system runs it, without an actor;
-// two runs at one revision converge.
-//
-// It returns ErrSwitch if another record in new has the same func.
-// [Machine.Sweep] runs it after now_ + 1d.
-func (m *Machine) Defer(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, deferCall(opDefer, c))
-}
-
 // Record returns the stored Odd, or fsm.ErrNotFound. If it breaks a rule, the
 // error is fsm.ErrQuarantined beside it.
 func (m *Machine) Record(ctx context.Context, id string) (Odd, error) {

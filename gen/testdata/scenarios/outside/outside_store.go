@@ -201,14 +201,6 @@ func (m *Machine) Retry(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome
 	return m.core.Apply(ctx, at, retryCall(opRetry, c))
 }
 
-// Recover moves an Order from charging to placed. The system runs it, without
-// an actor; two runs at one revision converge.
-//
-// [Machine.Startup] runs it after a crash.
-func (m *Machine) Recover(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {
-	return m.core.Apply(ctx, at, recoverCall(opRecover, c))
-}
-
 // Abandon moves an Order from placed or failed to failed. An operator runs it,
 // and gives a reason.
 func (m *Machine) Abandon(ctx context.Context, at fsm.Target, c fsm.Call) (Outcome, error) {

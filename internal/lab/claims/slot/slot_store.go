@@ -347,6 +347,7 @@ var descriptor = fsmimpl.Descriptor[Slot]{
 	Operations: []*fsmimpl.Operation[Slot]{
 		opSubmit, opEdit, opClaim, opRush, opShift, opBack, opFinish, opDrop,
 	},
+	Limits: map[string]int64{"few": 2},
 }
 
 func submitCall(op *fsmimpl.Operation[Slot], id string, in SubmitInput, c fsm.Call) fsmimpl.Call[Slot] {

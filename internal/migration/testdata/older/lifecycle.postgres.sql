@@ -212,14 +212,15 @@ CREATE TABLE public.lifecycle (
     result json,
     error json,
     attempt bigint NOT NULL,
+    queued_at timestamp with time zone,
     CONSTRAINT "attempt is a count" CHECK ((attempt >= 0)),
-    CONSTRAINT "claimed: present owner, lease; absent result, error; a_70518c4e" CHECK (((state <> 'claimed'::text) OR ((owner IS NOT NULL) AND (lease IS NOT NULL) AND (result IS NULL) AND (error IS NULL) AND (attempt >= 1)))),
+    CONSTRAINT "claimed: present owner, lease; absent result, error, q_d078e23a" CHECK (((state <> 'claimed'::text) OR ((owner IS NOT NULL) AND (lease IS NOT NULL) AND (result IS NULL) AND (error IS NULL) AND (queued_at IS NULL) AND (attempt >= 1)))),
     CONSTRAINT "failed: present error; absent result" CHECK (((state <> 'failed'::text) OR ((error IS NOT NULL) AND (result IS NULL)))),
     CONSTRAINT "id is not empty" CHECK ((id <> ''::text)),
     CONSTRAINT "queued: absent owner, lease, result, error" CHECK (((state <> 'queued'::text) OR ((owner IS NULL) AND (lease IS NULL) AND (result IS NULL) AND (error IS NULL)))),
     CONSTRAINT "rev is at least 1" CHECK ((rev >= 1)),
-    CONSTRAINT "running: present owner, lease; absent result, error; a_8373039c" CHECK (((state <> 'running'::text) OR ((owner IS NOT NULL) AND (lease IS NOT NULL) AND (result IS NULL) AND (error IS NULL) AND (attempt >= 1)))),
-    CONSTRAINT "stalled: absent owner, lease, result, error" CHECK (((state <> 'stalled'::text) OR ((owner IS NULL) AND (lease IS NULL) AND (result IS NULL) AND (error IS NULL)))),
+    CONSTRAINT "running: present owner, lease; absent result, error, q_c4f94558" CHECK (((state <> 'running'::text) OR ((owner IS NOT NULL) AND (lease IS NOT NULL) AND (result IS NULL) AND (error IS NULL) AND (queued_at IS NULL) AND (attempt >= 1)))),
+    CONSTRAINT "stalled: absent owner, lease, result, error, queued_at" CHECK (((state <> 'stalled'::text) OR ((owner IS NULL) AND (lease IS NULL) AND (result IS NULL) AND (error IS NULL) AND (queued_at IS NULL)))),
     CONSTRAINT "state is known" CHECK ((state = ANY (ARRAY['queued'::text, 'claimed'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'stalled'::text]))),
     CONSTRAINT "succeeded: present result; absent error" CHECK (((state <> 'succeeded'::text) OR ((result IS NOT NULL) AND (error IS NULL))))
 );

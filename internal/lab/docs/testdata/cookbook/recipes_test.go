@@ -209,7 +209,8 @@ func TestSaga(t *testing.T) {
 func TestProjection(t *testing.T) {
 	ctx := t.Context()
 	parcels, _ := open(t, parcel.Migrate, parcel.Open)
-	want(t, must(parcels.Order(ctx, "o")).State, parcel.OrderStateInPacking)
+	_, err := parcels.Order(ctx, "o")
+	want(t, errors.Is(err, fsm.ErrNotFound), true)
 	var last parcel.Outcome
 	for _, id := range []string{"p1", "p2"} {
 		packed := must(parcels.Pack(ctx, id, parcel.PackInput{OrderID: "o"}, fsm.Call{RequestID: "pack " + id}))
@@ -222,7 +223,8 @@ func TestProjection(t *testing.T) {
 	}
 	must(parcels.Receive(ctx, last, fsm.Call{RequestID: "receive"}))
 	want(t, must(complete(ctx, parcels, "o")), true)
-	want(t, must(complete(ctx, parcels, "of nobody")), false)
+	_, err = complete(ctx, parcels, "of nobody")
+	want(t, errors.Is(err, fsm.ErrNotFound), true)
 }
 
 func TestScheduled(t *testing.T) {
