@@ -335,7 +335,7 @@ func (s *store) audit(f *jen.File) {
 	f.Add(doc(text)).Func().Params(raw("m *Machine")).Id(s.method("Audit")).Params(params...).
 		Qual("iter", "Seq2").Index(raw("audit.Finding, error")).BlockFunc(func(g *jen.Group) {
 		if len(s.m.Probes) > 0 {
-			g.If(raw("probes != nil")).Block(jen.Return(raw("audit.Run(ctx, m.core, probe(probes))")))
+			g.If(raw("probes != nil")).Block(jen.Return(raw("audit.Run(ctx, m.core, probe(probes)...)")))
 		}
 		g.Return(call)
 	})
@@ -344,13 +344,12 @@ func (s *store) audit(f *jen.File) {
 	}
 }
 
-// probe adds the function that asks the probes of a record's state.
+// probe adds the list of what is asked about records.
 func (s *store) probe(f *jen.File) {
 	f.Line()
-	f.Add(doc("probe asks what the state of a record calls for.")).
-		Func().Id("probe").Params(raw("probes Probes")).Add(raw("audit.Probe[%s]", s.n.Record)).Block(
-		jen.Return(jen.Func().Params(ctx(), raw("j %s", s.n.Record)).Params(raw("[]fsm.Violation"), raw("error")).BlockFunc(func(g *jen.Group) {
-			g.Add(raw("var found []fsm.Violation"))
+	f.Add(doc("probe is what the states of records call for.")).
+		Func().Id("probe").Params(raw("probes Probes")).Index().Add(raw("audit.Probe[%s]", s.n.Record)).Block(
+		jen.Return(jen.Index().Add(raw("audit.Probe[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
 			for _, p := range s.m.Probes {
 				var in []cond
 				for _, st := range s.probed(p) {
@@ -359,17 +358,18 @@ func (s *store) probe(f *jen.File) {
 				if in == nil {
 					continue
 				}
-				message := ""
+				name := raw("Name: %q", p.Name)
 				if text := phrase(p.Message); text != "" {
-					message = fmt.Sprintf(", Message: %q", text)
+					name = raw("Name: %q, Message: %q", p.Name, text)
 				}
-				g.If(raw(or(in...).String())).Block(
-					raw("ok, err := probes.%s(ctx, j)", spec.GoName(p.Name)),
-					jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
-					jen.If(raw("!ok")).Block(raw("found = append(found, fsm.Violation{Rule: %q, Must: true%s})", p.Name, message)),
+				g.Line().Values(
+					jen.Line().Add(name),
+					jen.Line().Id("In").Op(":").Func().Params(raw("j *%s", s.n.Record)).Bool().Block(jen.Return(raw(or(in...).String()))),
+					jen.Line().Add(raw("Ask: probes.%s", spec.GoName(p.Name))),
+					jen.Line(),
 				)
 			}
-			g.Return(raw("found, nil"))
+			g.Line()
 		})),
 	)
 }

@@ -3,6 +3,7 @@ package gen
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,6 +122,8 @@ func (e *operationEmitter) refuseIf(c cond, refusal ...jen.Code) {
 	}
 }
 
+var wordNow = regexp.MustCompile(`\bnow\b`)
+
 func (e *operationEmitter) body() error {
 	cut := raw("now = driver.Time(now)")
 	switch {
@@ -143,7 +146,16 @@ func (e *operationEmitter) body() error {
 	} else {
 		e.cell()
 		if !e.n.alone {
+			at := len(e.code)
 			e.add(cut)
+			if len(e.o.Choose) > 0 { // where no branch asks for the time nor writes it, nothing is to be cut
+				defer func() {
+					rest := fmt.Sprintf("%#v", jen.Func().Params().Block(e.code[at+1:]...))
+					if !wordNow.MatchString(rest) {
+						e.code = slices.Delete(e.code, at, at+1)
+					}
+				}()
+			}
 		}
 	}
 	for _, r := range e.o.Require {

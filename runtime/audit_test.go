@@ -3,14 +3,22 @@ package fsm_test
 import (
 	"context"
 	"errors"
+	"iter"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
+	fsmworker "github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // TestAuditFindsPlantedFaults plants one fault at a time and expects exactly the
@@ -194,20 +202,120 @@ func TestAuditProbes(t *testing.T) {
 	m := open(t, newStore(), storetest.Schema())
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p2"))))
-	probe := func(_ context.Context, p storetest.Parcel) ([]fsm.Violation, error) {
-		if p.ID == "p2" {
-			return []fsm.Violation{{Rule: "in the depot", Must: true}}, nil
-		}
-		return nil, nil
-	}
+	all := func(*storetest.Parcel) bool { return true }
+	probe := audit.Probe[storetest.Parcel]{Name: "in the depot", In: all, Ask: func(_ context.Context, p storetest.Parcel) (bool, error) {
+		return p.ID != "p2", nil
+	}}
 	if got := findings(t, m, probe); !slices.Equal(got, []string{audit.CheckProbe}) {
 		t.Errorf("got %v, want one finding of the probe", got)
 	}
-	failing := func(context.Context, storetest.Parcel) ([]fsm.Violation, error) { return nil, errLost }
-	for _, err := range audit.Run(t.Context(), m, failing) {
-		if !errors.Is(err, errLost) {
-			t.Errorf("got %v, want the probe's error", err)
+}
+
+// A probe that fails is a finding of each record, and the other probes and records are
+// checked. Only the end of the audit's context ends it.
+func TestAuditProbeFails(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema())
+	for _, id := range []string{"p1", "p2", "p3"} {
+		must(t)(m.Create(t.Context(), storetest.Register(meta(""), in(id))))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	in := func(id string) func(*storetest.Parcel) bool {
+		return func(p *storetest.Parcel) bool { return id == "" || p.ID == id }
+	}
+	probes := []audit.Probe[storetest.Parcel]{
+		{Name: "fails", In: in(""), Ask: func(context.Context, storetest.Parcel) (bool, error) { return true, errLost }},
+		{Name: "panics", In: in("p2"), Ask: func(context.Context, storetest.Parcel) (bool, error) { panic("no depot") }},
+		{Name: "no", Message: "it is not here", In: in("p3"), Ask: func(context.Context, storetest.Parcel) (bool, error) { return false, nil }},
+		{Name: "yes", In: in(""), Ask: func(context.Context, storetest.Parcel) (bool, error) { return true, nil }},
+	}
+	var got []string
+	for f, err := range audit.Run(ctx, m, probes...) {
+		if err != nil || f.Check != audit.CheckProbe || !f.Must {
+			t.Errorf("%+v, %v", f, err)
 		}
+		got = append(got, f.ID+" "+f.Message)
+	}
+	lost := "fails (must): the probe failed: " + errLost.Error()
+	want := []string{"p1 " + lost, "p2 " + lost, "p2 panics (must): the probe failed: it panicked: no depot", "p3 " + lost, "p3 no (must): it is not here"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	hangs := audit.Probe[storetest.Parcel]{Name: "hangs", In: in(""), Ask: func(ctx context.Context, _ storetest.Parcel) (bool, error) {
+		cancel()
+		<-ctx.Done()
+		return false, ctx.Err()
+	}}
+	for f, err := range audit.Run(ctx, m, hangs) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, %v; want the end of the context", f, err)
+		}
+	}
+}
+
+// Audits are made again and again. The observer is told of each, with the number of
+// findings of every check.
+func TestAuditEvery(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var began []fsm.Observed
+	var ended []fsm.Observation
+	observe := fsm.WithObserver(func(ctx context.Context, o fsm.Observed) (context.Context, func(fsm.Observation)) {
+		if !o.Audit {
+			return ctx, nil
+		}
+		return ctx, func(end fsm.Observation) {
+			mu.Lock()
+			defer mu.Unlock()
+			began, ended = append(began, o), append(ended, end)
+		}
+	})
+	m := open(t, newStore(), storetest.Schema(), observe)
+	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	here := atomic.Bool{}
+	probe := audit.Probe[storetest.Parcel]{Name: "here", In: func(*storetest.Parcel) bool { return true },
+		Ask: func(context.Context, storetest.Parcel) (bool, error) { return here.Load(), nil }}
+	check := func(ctx context.Context) iter.Seq2[audit.Finding, error] { return audit.Run(ctx, m, probe) }
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out strings.Builder
+	log := slog.New(slog.NewTextHandler(&out, nil))
+	found := 0
+	counted := func(ctx context.Context) iter.Seq2[audit.Finding, error] {
+		return func(yield func(audit.Finding, error) bool) {
+			for f, err := range check(ctx) {
+				found++
+				here.Store(true)
+				if !yield(f, err) {
+					return
+				}
+			}
+			if mu.Lock(); len(ended) == 2 {
+				cancel()
+			}
+			mu.Unlock()
+		}
+	}
+	if err := fsmworker.Run(ctx, m, fsmworker.Upkeep{Audit: counted, AuditEvery: time.Millisecond, Log: log}); err != nil {
+		t.Fatal(err)
+	}
+	if found != 1 || strings.Count(out.String(), "check=probe") != 1 || !strings.Contains(out.String(), `id=p1`) {
+		t.Errorf("%d findings, logged:\n%s", found, out.String())
+	}
+	if len(began) != 2 || began[0] != (fsm.Observed{Machine: "parcel", Audit: true}) {
+		t.Errorf("began: %+v", began)
+	}
+	for i, n := range []int64{1, 0} {
+		if got := ended[i]; got.Err != nil || got.Findings[audit.CheckProbe] != n || len(got.Findings) < 10 || len(got.Events) != 0 {
+			t.Errorf("audit %d: %+v", i, got)
+		}
+	}
+	if h := audit.HealthOf(m); !h.Sound() {
+		t.Errorf("health: %+v", h)
+	}
+	if err := audit.Every(ctx, 0, check, nil); err == nil || !strings.Contains(err.Error(), "at least 1ms") {
+		t.Errorf("each 0: %v", err)
 	}
 }
 

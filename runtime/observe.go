@@ -8,16 +8,17 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
-// Observed is what an Observer is told when a call on a machine begins, or a run
-// of an effect.
+// Observed is what an Observer is told when a call on a machine begins, a run of an
+// effect, or an audit.
 type Observed struct {
 	Machine   string
 	Operation string // by its name in the specification
 	Effect    string // of the operation, by its name there: set when it is a run of the effect
+	Audit     bool   // it is an audit of all records, without an operation
 	ID        string // of the record; empty where the engine picks it, makes it, or there are several
 	RequestID string // of the caller; empty without one, and where there are several. Of an effect: its key
 	Actor     string // empty without one, and where there are several
-	Calls     int    // how many calls share the transaction: 1, more for the Many forms; 0 for an effect
+	Calls     int    // how many calls share the transaction: 1, more for the Many forms; 0 for an effect and an audit
 }
 
 // Observation is what an Observer is told at the end.
@@ -29,6 +30,9 @@ type Observation struct {
 	// Replayed is how many of the calls were known: their first outcome was
 	// returned and nothing written.
 	Replayed int
+	// Findings are how many findings of each check an audit had: of all checks, with 0
+	// where nothing was found. It is nil for anything else.
+	Findings map[string]int64
 	// Err is the error that the caller gets.
 	Err error
 }
@@ -41,7 +45,7 @@ type Observation struct {
 //
 // Observed are Apply, Create, Pick, their Many and In forms, and so every
 // generated method that makes a transition, each step that Sweep and Startup
-// take, and each run of an effect.
+// take, each run of an effect, and each audit.
 type Observer func(ctx context.Context, call Observed) (context.Context, func(Observation))
 
 // WithObserver sets an Observer. With several, the first is the outermost.
@@ -133,4 +137,16 @@ func (m *Machine[R]) effect(ctx context.Context, tx driver.Tx, op *fsmimpl.Opera
 		return struct{}{}, run(ctx, tx, rec, key, e)
 	}, func(struct{}) Observation { return Observation{} })
 	return err
+}
+
+// observeAudit tells the observer of an audit.
+func (m *Machine[R]) observeAudit(ctx context.Context) (context.Context, func(map[string]int64, error)) {
+	end := func(Observation) {}
+	if m.options.observe != nil {
+		inner, told := m.options.observe(ctx, Observed{Machine: m.schema.Machine, Audit: true})
+		if ctx = inner; told != nil {
+			end = told
+		}
+	}
+	return ctx, func(found map[string]int64, err error) { end(Observation{Findings: found, Err: err}) }
 }

@@ -181,11 +181,9 @@ func TestAuditProgress(t *testing.T) {
 	var got [][2]int64
 	o := audit.Options[storetest.Parcel]{
 		Progress: func(done, total int64) { got = append(got, [2]int64{done, total}) },
-		Probes: []audit.Probe[storetest.Parcel]{func(_ context.Context, p storetest.Parcel) ([]fsm.Violation, error) {
-			if p.ID == "p002" || p.ID == "p599" {
-				return []fsm.Violation{{Rule: "it is here", Must: true}}, nil
-			}
-			return nil, nil
+		Probes: []audit.Probe[storetest.Parcel]{{
+			Name: "it is here", In: func(p *storetest.Parcel) bool { return p.ID == "p002" || p.ID == "p599" },
+			Ask: func(context.Context, storetest.Parcel) (bool, error) { return false, nil },
 		}},
 	}
 	for _, err := range audit.RunWith(t.Context(), m, o) {

@@ -11,7 +11,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"os/signal"
 	"time"
 
 	"github.com/fsmgen/fsmgen/examples/pipeline/ingest"
@@ -22,14 +24,18 @@ import (
 
 func main() {
 	db := flag.String("db", "", "SQLite file that keeps the jobs; none: in memory")
+	every := flag.Duration("check", 0, "afterwards check the jobs again and again, once in this time, until interrupted")
 	flag.Parse()
-	if err := mainErr(context.Background(), *db); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := mainErr(ctx, *db, *every); err != nil {
+		stop()
 		fmt.Fprintln(os.Stderr, "pipeline:", err)
 		os.Exit(1)
 	}
 }
 
-func mainErr(ctx context.Context, db string) error {
+func mainErr(ctx context.Context, db string, every time.Duration) error {
 	var store fsm.Store = memstore.New()
 	if db != "" {
 		var err error
@@ -38,7 +44,14 @@ func mainErr(ctx context.Context, db string) error {
 		}
 	}
 	defer store.Close()
-	return run(ctx, store, os.Stdout)
+	if err := run(ctx, store, os.Stdout); err != nil || every == 0 {
+		return err
+	}
+	m, err := ingest.Open(ctx, store)
+	if err != nil {
+		return err
+	}
+	return checked(ctx, m, probes{}, every, slog.Default())
 }
 
 // maxAttempts is how often the pipeline tries a document before it gives up.

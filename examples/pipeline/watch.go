@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"log/slog"
 	"time"
 
 	"github.com/fsmgen/fsmgen/examples/pipeline/ingest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // stalled lists the running jobs that have shown no sign of life for so long. It changes
@@ -24,6 +28,16 @@ func stalled(ctx context.Context, m *ingest.Machine, now time.Time, timeout time
 		}
 	}
 	return list, nil
+}
+
+// checked runs what the machine needs, and checks every job's rules, log and worker once
+// in each interval. What is wrong is logged; audit.HealthOf tells it to a health endpoint.
+func checked(ctx context.Context, m *ingest.Machine, world ingest.Probes, every time.Duration, log *slog.Logger) error {
+	return worker.Run(ctx, m.Core(), worker.Upkeep{
+		Audit:      func(ctx context.Context) iter.Seq2[audit.Finding, error] { return m.Audit(ctx, world) },
+		AuditEvery: every,
+		Log:        log,
+	})
 }
 
 // refusals writes each attempt that is refused: it leaves no event behind.

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fsmgen/fsmgen/examples/pipeline/ingest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
@@ -76,4 +79,75 @@ func startedAgain(t *testing.T, m *ingest.Machine, now *time.Time) ingest.Outcom
 		t.Fatalf("got %+v, %v", out, err)
 	}
 	return out
+}
+
+// cluster is what the tests know of the workers.
+type cluster struct {
+	asked func(id string)
+	down  error
+}
+
+func (c cluster) WorkerActive(_ context.Context, j ingest.Job) (bool, error) {
+	c.asked(j.ID)
+	return j.ID != "silent", c.down
+}
+
+// Checks run by period (003:14, 421). A check that fails is a violation, and checking goes
+// on (003:229-232).
+func TestChecked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		down error
+		want []string
+	}{
+		{"a worker is gone", nil, []string{`id=silent check=probe finding="worker_active (must): the job is running without an active worker"`}},
+		{"nobody can be asked", errors.New("cluster unreachable"), []string{
+			`id=fine check=probe finding="worker_active (must): the probe failed: cluster unreachable"`,
+			`id=silent check=probe finding="worker_active (must): the probe failed: cluster unreachable"`,
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			store := memstore.New()
+			if err := ingest.Migrate(t.Context(), store); err != nil {
+				t.Fatal(err)
+			}
+			m, err := ingest.Open(t.Context(), store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range []string{"fine", "silent"} {
+				if _, err := m.Enqueue(t.Context(), id, fsm.Call{}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := m.Start(t.Context(), fsm.Call{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			n := 0 // calls of the probe
+			world := cluster{down: c.down, asked: func(string) {
+				if n++; n > 4 { // the third audit
+					stop()
+				}
+			}}
+			var out strings.Builder
+			if err := checked(ctx, m, world, time.Millisecond, slog.New(slog.NewTextHandler(&out, nil))); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.want {
+				if strings.Count(out.String(), want) != 2 {
+					t.Errorf("not twice %q in\n%s", want, out.String())
+				}
+			}
+			if strings.Count(out.String(), "check=") != 2*len(c.want) {
+				t.Errorf("other findings:\n%s", out.String())
+			}
+			if h := audit.HealthOf(m.Core()); h.Sound() || !h.Full {
+				t.Errorf("health: %+v", h)
+			}
+		})
+	}
 }

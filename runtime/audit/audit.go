@@ -13,13 +13,21 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
-// Probe asks the world about a record; generated code makes one out of the
+// Probe asks the world about records; generated code makes one for each of the
 // machine's Probes.
-type Probe[R any] func(ctx context.Context, r R) ([]fsmimpl.Violation, error)
+type Probe[R any] struct {
+	Name    string // in the specification
+	Message string // what a record is without it
+	// In says which records it is asked about.
+	In func(r *R) bool
+	// Ask reports whether its fact is true of a record. An error and a panic are findings:
+	// nobody knows.
+	Ask func(ctx context.Context, r R) (bool, error)
+}
 
 // Options are the settings of an audit.
 type Options[R any] struct {
-	// Probes are asked about every record that can be decoded.
+	// Probes are asked about the records that can be decoded.
 	Probes []Probe[R]
 	// Progress is called after every page of records and at the end, in the
 	// goroutine of the audit. Total is the number of records when it began.
@@ -30,13 +38,14 @@ type Options[R any] struct {
 }
 
 // Run reads every record and its whole log and yields what is wrong with
-// them; nothing at all when everything is right. It never writes. An error ends
-// it. Records are read in pages, so it may run beside other work; each record
+// them; nothing at all when everything is right. It never writes. An error of the
+// store ends it; a probe that fails is a finding, and the audit goes on.
+// Records are read in pages, so it may run beside other work; each record
 // is compared with its log in one consistent snapshot. What it keeps in memory
 // does not grow with the number of records or the length of a log. Where the
 // machine has a projection with transitions, it reads the log of all records at
 // the end, once for some thousand groups, and twice where it finds something.
-// What it found so far is told by HealthOf.
+// What it found so far is told by HealthOf, and at the end to the machine's observer.
 func Run[R any](ctx context.Context, m *fsm.Machine[R], probes ...Probe[R]) iter.Seq2[Finding, error] {
 	return RunWith(ctx, m, Options[R]{Probes: probes})
 }
@@ -45,12 +54,13 @@ func Run[R any](ctx context.Context, m *fsm.Machine[R], probes ...Probe[R]) iter
 func RunWith[R any](ctx context.Context, m *fsm.Machine[R], o Options[R]) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
 		engine := of(m)
+		ctx, observed := engine.Observe(ctx)
 		run := engine.Health.Begin(true, engine.Now())
 		err := engine.audit(ctx, &o, run, func(f inspect.Finding) bool {
 			run.Found(&f)
 			return yield(Finding(f), nil)
 		})
-		run.End(err, engine.Now())
+		observed(run.End(err, engine.Now()), err)
 		if err != nil && err != errBrokenOff { //nolint:errorlint // it is not wrapped
 			yield(Finding{}, err)
 		}
@@ -170,14 +180,31 @@ func (m *machine[R]) auditRecord(ctx context.Context, id string, probes []Probe[
 	if err != nil || !decoded {
 		return x.Found, err
 	}
-	for _, probe := range probes {
-		violations, err := probe(ctx, rec)
-		if err != nil {
-			return nil, fmt.Errorf("probe %s %q: %w", m.Schema.Machine, id, err)
+	for _, p := range probes {
+		if !p.In(&rec) {
+			continue
 		}
-		for _, v := range violations {
-			x.Found = append(x.Found, inspect.Finding{ID: id, Check: CheckProbe, Must: v.Must, Message: v.String()})
+		said := fsmimpl.Violation{Rule: p.Name, Must: true, Message: p.Message}
+		ok, err := p.asked(ctx, rec)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			said.Message = "the probe failed: " + err.Error()
+		}
+		if !ok || err != nil {
+			x.Found = append(x.Found, inspect.Finding{ID: id, Check: CheckProbe, Must: true, Message: said.String()})
 		}
 	}
 	return x.Found, nil
+}
+
+// asked asks the probe and makes an error of a panic.
+func (p *Probe[R]) asked(ctx context.Context, r R) (ok bool, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("it panicked: %v", v)
+		}
+	}()
+	return p.Ask(ctx, r)
 }

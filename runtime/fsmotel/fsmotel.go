@@ -35,6 +35,7 @@ const (
 	keyCalls     = attribute.Key("fsm.calls")
 	keyReplayed  = attribute.Key("fsm.replayed")
 	keyError     = attribute.Key("error.type")
+	keyCheck     = attribute.Key("fsm.audit.check")
 )
 
 // Telemetry makes spans and metrics. It is safe for use by any number of
@@ -42,6 +43,8 @@ const (
 type Telemetry struct {
 	tracer                   trace.Tracer
 	calls, effects, worked   metric.Float64Histogram
+	audits                   metric.Float64Histogram
+	found                    metric.Int64Gauge
 	steps, replays, happened metric.Int64Counter
 	working                  metric.Int64UpDownCounter
 }
@@ -87,13 +90,15 @@ func New(opts ...Option) (*Telemetry, error) {
 	}
 	t.calls = seconds("fsm.call.duration", "Time from the begin of a call to its durable answer.")
 	t.effects = seconds("fsm.effect.duration", "Time of a run of an effect.")
+	t.audits = seconds("fsm.audit.duration", "Time of an audit of all records.")
 	t.worked = seconds("fsm.worker.duration", "Time of a piece of work, from claim to end.")
 	t.steps = count("fsm.transitions", "{event}", "Events written to the log.")
 	t.replays = count("fsm.replays", "{call}", "Calls whose request id was known: the first outcome was returned.")
 	t.happened = count("fsm.worker.events", "{event}", "What happened to a worker.")
-	var err error
+	var err, ferr error
+	t.found, ferr = meter.Int64Gauge("fsm.audit.findings", metric.WithUnit("{finding}"), metric.WithDescription("Findings of the last audit."))
 	t.working, err = meter.Int64UpDownCounter("fsm.worker.work", metric.WithUnit("{record}"), metric.WithDescription("Records worked on now."))
-	if err := errors.Join(append(errs, err)...); err != nil {
+	if err := errors.Join(append(errs, err, ferr)...); err != nil {
 		return nil, fmt.Errorf("fsmotel: make the instruments: %w", err)
 	}
 	return t, nil
@@ -105,6 +110,11 @@ func (t *Telemetry) Observer() fsm.Observer {
 		name := c.Machine + "." + c.Operation
 		attrs := []attribute.KeyValue{keyMachine.String(c.Machine), keyOperation.String(c.Operation)}
 		duration := t.calls
+		if c.Audit {
+			name = c.Machine + " audit"
+			attrs = attrs[:1]
+			duration = t.audits
+		}
 		if c.Effect != "" {
 			name += " effect " + c.Effect
 			attrs = append(attrs, keyEffect.String(c.Effect))
@@ -124,6 +134,9 @@ func (t *Telemetry) Observer() fsm.Observer {
 		return ctx, func(o fsm.Observation) {
 			outcome := outcomeOf(o)
 			duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributes(append(attrs, keyOutcome.String(outcome))...))
+			for check, n := range o.Findings {
+				t.found.Record(ctx, n, metric.WithAttributes(keyMachine.String(c.Machine), keyCheck.String(check)))
+			}
 			if o.Replayed > 0 {
 				span.SetAttributes(keyReplayed.Int(o.Replayed))
 				t.replays.Add(ctx, int64(o.Replayed), metric.WithAttributes(attrs...))

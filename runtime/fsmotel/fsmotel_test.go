@@ -22,6 +22,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmotel"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
@@ -96,6 +97,10 @@ func (r *recorded) counts(t *testing.T) []string {
 		for _, m := range s.Metrics {
 			switch d := m.Data.(type) {
 			case metricdata.Sum[int64]:
+				for _, p := range d.DataPoints {
+					list = append(list, fmt.Sprintf("%s{%s} %d", m.Name, words(p.Attributes.ToSlice()), p.Value))
+				}
+			case metricdata.Gauge[int64]:
 				for _, p := range d.DataPoints {
 					list = append(list, fmt.Sprintf("%s{%s} %d", m.Name, words(p.Attributes.ToSlice()), p.Value))
 				}
@@ -185,6 +190,25 @@ func TestCalls(t *testing.T) {
 		"fsm.replays{machine=parcel operation=register} 1",
 		"fsm.transitions{machine=parcel operation=bill state.from=waiting state.to=waiting} 1",
 		"fsm.transitions{machine=parcel operation=register state.from= state.to=waiting} 1",
+	)
+}
+
+// An audit is a span, and its findings are gauges that fall again.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	for _, n := range []int64{3, 2} {
+		_, end := r.Observer()(t.Context(), fsm.Observed{Machine: "m", Audit: true})
+		end(fsm.Observation{Findings: map[string]int64{audit.CheckProbe: n, audit.CheckRule: 0}})
+	}
+	_, end := r.Observer()(t.Context(), fsm.Observed{Machine: "m", Audit: true})
+	end(fsm.Observation{Err: errors.New("cut")})
+	equal(t, "spans", r.told(), "m audit in : ", "m audit in : ", "m audit in : error.type=error ERROR cut")
+	equal(t, "metrics", r.counts(t),
+		"fsm.audit.duration{machine=m outcome=error} 1",
+		"fsm.audit.duration{machine=m outcome=ok} 2",
+		"fsm.audit.findings{audit.check=probe machine=m} 2",
+		"fsm.audit.findings{audit.check=rule machine=m} 0",
 	)
 }
 

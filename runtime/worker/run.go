@@ -1,15 +1,18 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
@@ -21,13 +24,20 @@ type Upkeep struct {
 	// Deliver is the longest time until effects that are due are looked for; zero is
 	// 250 ms. An effect that was asked for in this process is performed at once.
 	Deliver time.Duration
-	// Log gets a record for each error; nil is slog.Default().
+	// Audit, when set, is made once in each AuditEvery: mostly the generated method Audit.
+	// Each finding is logged. HealthOf and the machine's observer tell how many there are.
+	Audit func(ctx context.Context) iter.Seq2[audit.Finding, error]
+	// AuditEvery is the time between two audits, within a fifth of it by chance; zero is
+	// an hour. An audit reads every record and its log.
+	AuditEvery time.Duration
+	// Log gets a record for each error and each finding; nil is slog.Default().
 	Log *slog.Logger
 }
 
 // Run does what a machine needs beside the calls of its users until ctx ends: it sweeps
 // where an operation has a deadline, performs effects where one is performed after
-// the commit, and runs the workers. Any number of processes may do so on one store.
+// the commit, audits where the program says so, and runs the workers. Any number of
+// processes may do so on one store.
 //
 // At the end the workers stop as Worker.Run says, and effects that are being performed
 // are interrupted and due again. Run returns nil when all has stopped. It returns an
@@ -35,14 +45,12 @@ type Upkeep struct {
 // must be opened anew, or is not the machine's. Any other error is logged, and tried
 // again. It does not call Startup, which is for one process that is alone.
 func Run[R any](ctx context.Context, m *fsm.Machine[R], u Upkeep, workers ...*Worker[R]) error {
-	if u.Sweep == 0 {
-		u.Sweep = time.Second
-	}
-	if u.Deliver == 0 {
-		u.Deliver = 250 * time.Millisecond
-	}
-	if u.Sweep < time.Millisecond || u.Deliver < time.Millisecond {
-		return fmt.Errorf("%s: Run sweeps each %s and delivers each %s; expected at least 1ms each", m.Schema().Machine, u.Sweep, u.Deliver)
+	u.Sweep = cmp.Or(u.Sweep, time.Second)
+	u.Deliver = cmp.Or(u.Deliver, 250*time.Millisecond)
+	u.AuditEvery = cmp.Or(u.AuditEvery, time.Hour)
+	if min(u.Sweep, u.Deliver, u.AuditEvery) < time.Millisecond {
+		return fmt.Errorf("%s: Run sweeps each %s, delivers each %s and audits each %s; expected at least 1ms each",
+			m.Schema().Machine, u.Sweep, u.Deliver, u.AuditEvery)
 	}
 	if u.Log == nil {
 		u.Log = slog.Default()
@@ -74,6 +82,9 @@ func Run[R any](ctx context.Context, m *fsm.Machine[R], u Upkeep, workers ...*Wo
 	if has(m, func(op *fsmimpl.Operation[R]) bool { return op.Effect != nil && !op.Effect.Atomic }) {
 		start(func() error { return deliver(ctx, m, u.Deliver, log) })
 	}
+	if u.Audit != nil {
+		start(func() error { return check(ctx, u, log) })
+	}
 	<-ctx.Done()
 	parts.Wait()
 	return errors.Join(errs...)
@@ -95,6 +106,30 @@ func sweep[R any](ctx context.Context, m *fsm.Machine[R], every time.Duration, l
 			stop(err)
 		} else if err != nil {
 			log.ErrorContext(ctx, "sweep", "error", err)
+		}
+	})
+	if fatal == nil && ctx.Err() == nil {
+		return err
+	}
+	return fatal
+}
+
+// check audits until ctx ends or it would fail for ever.
+func check(ctx context.Context, u Upkeep, log *slog.Logger) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var fatal error
+	err := audit.Every(ctx, u.AuditEvery, u.Audit, func(f audit.Finding, err error) {
+		switch {
+		case forGood(err):
+			fatal = err
+			stop(err)
+		case err != nil:
+			log.ErrorContext(ctx, "audit", "error", err)
+		case f.Must:
+			log.ErrorContext(ctx, "audit", "id", f.ID, "check", f.Check, "finding", f.Message)
+		default:
+			log.WarnContext(ctx, "audit", "id", f.ID, "check", f.Check, "finding", f.Message)
 		}
 	})
 	if fatal == nil && ctx.Err() == nil {

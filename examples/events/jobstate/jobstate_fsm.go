@@ -469,7 +469,6 @@ func (j *Job) Other(in OtherInput, now time.Time) (Event, error) {
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("other", "running")
 	}
-	now = driver.Time(now)
 	return j.note(EventOther, ""), nil
 }
 

@@ -277,25 +277,21 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 // outside.
 func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[audit.Finding, error] {
 	if probes != nil {
-		return audit.Run(ctx, m.core, probe(probes))
+		return audit.Run(ctx, m.core, probe(probes)...)
 	}
 	return audit.Run(ctx, m.core)
 }
 
-// probe asks what the state of a record calls for.
-func probe(probes Probes) audit.Probe[Job] {
-	return func(ctx context.Context, j Job) ([]fsm.Violation, error) {
-		var found []fsm.Violation
-		if j.State == StateRunning {
-			ok, err := probes.WorkerActive(ctx, j)
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				found = append(found, fsm.Violation{Rule: "worker_active", Must: true, Message: "the job is running without an active worker"})
-			}
-		}
-		return found, nil
+// probe is what the states of records call for.
+func probe(probes Probes) []audit.Probe[Job] {
+	return []audit.Probe[Job]{
+		{
+			Name: "worker_active", Message: "the job is running without an active worker",
+			In: func(j *Job) bool {
+				return j.State == StateRunning
+			},
+			Ask: probes.WorkerActive,
+		},
 	}
 }
 

@@ -25,7 +25,7 @@ var rules = map[string]struct {
 	"runtime/driver":           {own: []string{"runtime/internal/inside"}},
 	"runtime/fsmimpl":          {own: []string{"runtime/driver"}},
 	"runtime/audit":            {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/internal/inspect"}},
-	"runtime/worker":           {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/internal/call"}},
+	"runtime/worker":           {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl", "runtime/internal/call"}},
 	"runtime/internal":         {own: []string{"runtime/driver", "runtime/fsmimpl"}},
 	"runtime/internal/call":    {},
 	"runtime/internal/inside":  {},

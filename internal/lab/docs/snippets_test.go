@@ -62,6 +62,11 @@ func runs(ctx context.Context, jobs *lifecycle.Machine, workers []*worker.Worker
 	return worker.Run(ctx, jobs.Core(), worker.Upkeep{}, workers...)
 }
 
+func checks(ctx context.Context, jobs *lifecycle.Machine, workers []*worker.Worker[lifecycle.Job]) error {
+	each := worker.Upkeep{Audit: jobs.Audit, AuditEvery: time.Hour}
+	return worker.Run(ctx, jobs.Core(), each, workers...)
+}
+
 func retention(ctx context.Context, jobs *lifecycle.Machine) (int, error) {
 	n, err := audit.Purge(ctx, jobs.Core(), audit.PurgeOptions{
 		Before: time.Now().AddDate(0, 0, -90), // unchanged for 90 days

@@ -35,7 +35,7 @@ func TestTimeoutBothWays(t *testing.T) {
 				}
 			}
 			state(timeout-time.Second, ingest.StateRunning)
-			job = must[ingest.Outcome](t)(m.Progress(t.Context(), job, fsm.Call{}))
+			must[ingest.Outcome](t)(m.Progress(t.Context(), job, fsm.Call{}))
 			state(timeout-time.Second, ingest.StateRunning)
 			state(time.Second, ingest.StatePending)
 			must[ingest.Outcome](t)(m.Reschedule(t.Context(), fsm.Ref{ID: id}, ingest.RescheduleInput{RunAfter: c.in(time.Hour * 1000)}, fsm.Call{}))

@@ -22,6 +22,9 @@ type Engine[R any] struct {
 	Outbox     string           // the queue of the store's bell on which effects are rung for
 	Health     *State
 	Quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open
+	// Observe tells the machine's observer that an audit begins; what it returns tells
+	// how the audit ended.
+	Observe func(ctx context.Context) (context.Context, func(found map[string]int64, err error))
 	// Run does work in a transaction until it is known what became of it.
 	Run func(ctx context.Context, w Work) error
 	// Load makes a record of a row and checks it.

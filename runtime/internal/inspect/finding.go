@@ -30,3 +30,9 @@ const (
 
 	CheckProjection = "projection" // each step moves the projection of its group as the machine allows
 )
+
+// Checks are all checks.
+var Checks = []string{
+	CheckDecode, CheckRule, CheckUnique, CheckRevision, CheckNumber, CheckChain, CheckEdge, CheckSum, CheckHistory,
+	CheckRequest, CheckFold, CheckBeyond, CheckOrphan, CheckIndex, CheckProbe, CheckProjection,
+}

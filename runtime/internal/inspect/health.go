@@ -65,9 +65,17 @@ func (r *CheckRun) Record(quarantined bool) {
 	})
 }
 
-// End notes that the check has ended.
-func (r *CheckRun) End(err error, now time.Time) {
-	r.Change(func(h *Health) { h.Running, h.Ended, h.Err = false, now, err })
+// End notes that the check has ended, and returns how many findings there are of each check.
+func (r *CheckRun) End(err error, now time.Time) map[string]int64 {
+	found := map[string]int64{}
+	for _, check := range Checks {
+		found[check] = 0
+	}
+	r.Change(func(h *Health) {
+		h.Running, h.Ended, h.Err = false, now, err
+		maps.Copy(found, h.Findings)
+	})
+	return found
 }
 
 // Last returns what the newest check has found, so far when it is still running.

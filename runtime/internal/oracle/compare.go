@@ -10,20 +10,29 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// Differences says in what two things differ.
-type Differences []string
+// Differences says in what two things differ: in words, and value by value.
+type Differences struct{ notes, values []string }
 
-// Add notes what differs, under a name.
+// Add notes a value that differs, under a name.
 func (d *Differences) Add(name string, want, got any) {
 	if want != got {
-		d.Note("%s is %s, want %s", name, Show(got), Show(want))
+		d.values = append(d.values, fmt.Sprintf("\n\t\t- %s: %s\n\t\t+ %s: %s", name, Show(want), name, Show(got)))
 	}
 }
 
 // Note notes a difference in words.
-func (d *Differences) Note(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
+func (d *Differences) Note(format string, args ...any) {
+	d.notes = append(d.notes, fmt.Sprintf(format, args...))
+}
 
-func (d Differences) String() string { return strings.Join(d, "; ") }
+// String is empty where nothing differs.
+func (d *Differences) String() string {
+	list := d.notes
+	if len(d.values) > 0 {
+		list = append(list[:len(list):len(list)], "differs (-want +got):"+strings.Join(d.values, ""))
+	}
+	return strings.Join(list, "; ")
+}
 
 // DiffRows says in what two records differ, or "".
 func (m *Model) DiffRows(want, got driver.Row) string {

@@ -60,8 +60,8 @@ func (s *Suite[R]) Projection(t *testing.T) {
 		for _, name := range SortedKeys(want.Fields) {
 			d.Add(name, want.Fields[name], got.Fields[name])
 		}
-		if len(d) > 0 {
-			rep.Errorf("%v: %s", group, d)
+		if wrong := d.String(); wrong != "" {
+			rep.Errorf("%v: %s", group, wrong)
 		}
 	}
 	for _, r := range p.Rules {
