@@ -359,6 +359,10 @@ var ways = []way{
 		*in(x.root, "operations", x.a[1], "allow", "FSM604") = *value("the log keeps it")
 		return true
 	})),
+	says("where the callers and their clocks are trusted, write `allow: {FSM609: <why>}` in the head of the file").by(tree(func(x *place) bool {
+		*in(x.root, "allow", "FSM609") = *value("the workers are ours")
+		return true
+	})),
 	says("turn the comparison in <> around").by(func(e *edit, a []string) []string {
 		var all []string
 		for _, op := range []string{"<", "<=", ">", ">="} {

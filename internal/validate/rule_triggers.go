@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -20,6 +21,13 @@ is never run, and what it should end goes on forever. Usually a comparison is re
 		Doc: `The sweeper fires the operation once the deadline is past, and the operation leaves the record in a state where the same
 deadline fires it: each sweep makes one more revision and one more event, with nothing between them. Move the deadline, clear it, or
 lead to a state that is not under ` + "`from`" + `.`,
+	},
+	{
+		Code: "FSM609", Name: "deadline that a caller sets freely", Severity: spec.Info, Run: freeDeadline, Allow: true,
+		Doc: `A fact about who is trusted, and not a fault. A caller brings the deadline, and no guard bounds it from above: one call with a clock
+that is ten years ahead keeps the sweeper away for ten years. Where the machine knows how long, write ` + "`now + 60s`" + ` instead of ` + "`input`" + `,
+or let a guard compare the input with a field that it has to be below. Where the callers are trusted, say so by
+` + "`allow: {FSM609: <why>}`" + ` in the head of the file.`,
 	},
 	{
 		Code: "FSM605", Name: "pick without an order", Severity: spec.Warning, Run: unorderedPick, Allow: true,
@@ -160,6 +168,46 @@ func endless(op *spec.Operation, v spec.Move, deadline *spec.Field) bool {
 		return t.Kind == spec.TermField && changed[t.Field] || t.Kind == spec.TermInput || t.Kind == spec.TermActor
 	}
 	return !slices.ContainsFunc(slices.Concat(needed(op), facts(op)), func(f *spec.Fact) bool { return reads(f.Left) || reads(f.Right) })
+}
+
+// freeDeadline lists the deadlines that a caller may set to any instant.
+func freeDeadline(p *Pass) {
+	for _, f := range p.Machine.Fields {
+		fires := slices.ContainsFunc(p.Machine.Operations, func(op *spec.Operation) bool {
+			return slices.ContainsFunc(op.Triggers, func(t spec.Trigger) bool { return t.After == f })
+		})
+		var by []string
+		for _, op := range p.Machine.Operations {
+			if fires && op.By != spec.BySystem && setFreely(op, f) {
+				by = append(by, op.Name)
+			}
+		}
+		if by != nil {
+			p.report(finding{
+				pos: f.Pos, mark: f.Name,
+				hint: "where the callers and their clocks are trusted, write `allow: {FSM609: <why>}` in the head of the file",
+			}, "the caller of %s sets the deadline %s to any instant", strings.Join(by, ", "), f.Name)
+		}
+	}
+}
+
+// setFreely reports whether an operation sets the field to an input that no guard
+// bounds from above.
+func setFreely(op *spec.Operation, f *spec.Field) bool {
+	bounded := func(in *spec.Input) bool {
+		return slices.ContainsFunc(needed(op), func(x *spec.Fact) bool {
+			return x.Left.Input == in && (x.Op == spec.Lt || x.Op == spec.Le || x.Op == spec.Eq) ||
+				x.Right.Input == in && (x.Op == spec.Gt || x.Op == spec.Ge || x.Op == spec.Eq)
+		})
+	}
+	for _, e := range effects(op) {
+		for _, a := range e.effects.Set {
+			if a.Field == f && a.Value.Input != nil && !bounded(a.Value.Input) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func unorderedPick(p *Pass) {
