@@ -233,7 +233,7 @@ func (m *Machine[R]) applyMany(ctx context.Context, items []fsmimpl.Item[R]) ([]
 	}
 	outs := make([]Outcome[R], len(items))
 	u := m.unit(work[0].q.op, work[0].ref.ID, work[0].q.requestAt(work[0].ref.Rev))
-	u.fast = m.fastTogether(ctx, func() []*step[R] { return m.decideAll(work) }, outs)
+	u.joins, u.fast = true, m.fastTogether(ctx, func() []*step[R] { return m.decideAll(work) }, outs)
 	ids := idsOf(work)
 	u.try = func(tx driver.Tx, again bool) (err error) {
 		if err := lockAll(tx, ids); err != nil {

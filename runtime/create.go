@@ -110,7 +110,7 @@ func (m *Machine[R]) createMany(ctx context.Context, calls []fsmimpl.Call[R]) ([
 	}
 	outs := make([]Outcome[R], len(calls))
 	u := m.unit(queue[0].op, ids[0], queue[0].RequestID)
-	u.fast = m.fastTogether(ctx, func() []*step[R] { return m.decideAllNew(queue, ids) }, outs)
+	u.joins, u.fast = true, m.fastTogether(ctx, func() []*step[R] { return m.decideAllNew(queue, ids) }, outs)
 	u.try = func(tx driver.Tx, again bool) (err error) {
 		for i, q := range queue {
 			if outs[i], err = m.createIn(ctx, tx, q, ids[i], again); err != nil {

@@ -28,15 +28,13 @@ func Join[T any](store driver.Transactional[T], tx T) Joined {
 }
 
 // ErrJoined is what a joined machine answers to what cannot be part of a
-// transaction, such as Sweep, and to any call after one that failed half done.
+// transaction, such as Sweep.
 var ErrJoined = errors.New("not within a transaction of the caller's own")
 
 // joined is the transaction that a machine works in.
 type joined struct {
-	tx     driver.Tx
-	writes int   // that were tried
-	half   error // of a call that had written before it failed
-	left   left  // for others, once it is committed
+	tx   driver.Tx
+	left left // for others, once it is committed
 }
 
 // In returns the machine within a transaction of the caller's own. What it
@@ -52,9 +50,12 @@ type joined struct {
 //   - An error of the commit is ambiguous: it may have happened. Make the same
 //     transaction again, with the same request ids; what was done is replayed.
 //     A call without a request id cannot be found again.
-//   - Roll back after an error, and make the transaction again when it was
-//     ErrBusy. Only a *Refusal of a call that had written nothing leaves the
-//     transaction usable; after any other the machine refuses to go on.
+//   - An error takes back what its call wrote, and nothing else: after a *Refusal
+//     the transaction may go on. Roll it back after ErrBusy, and make it again; and
+//     after an error of the store, as of a lost connection.
+//
+// The caller may set savepoints, release them and go back to them between calls, in
+// any order: nothing of a call stays open.
 //
 // An effect function that runs in the machine's own transaction (atomic: true)
 // has none of these; prefer it where it serves. Nothing is run again here, so
@@ -88,21 +89,19 @@ func (m *Machine[R]) In(ctx context.Context, tx Joined) (*Machine[R], error) {
 
 // runJoined does the work once, in the caller's transaction.
 func (m *Machine[R]) runJoined(ctx context.Context, u unit) error {
-	j := m.joined
-	if j.half != nil {
-		return fmt.Errorf("%s: an earlier call failed halfway; roll the transaction back: %w: %w", m.schema.Machine, ErrJoined, j.half)
+	if u.joins && u.fast != nil {
+		if slow, err := u.fast(); !slow {
+			return err
+		}
 	}
-	before := j.writes
-	err := within(ctx, m.store, func() error { return u.try(j.tx, false) })
+	tx := m.joined.tx
+	err := tx.Part(func() error { return u.try(tx, false) })
 	if err == nil {
 		return nil
 	}
 	var over *passedOver
 	if errors.As(err, &over) { // Pick would go on with another record for ever
 		err = over.err
-	}
-	if j.writes != before {
-		j.half = err
 	}
 	return u.blame(err)
 }
@@ -139,6 +138,21 @@ func (t joinedTable) View(ctx context.Context, f func(driver.Reader) error) erro
 func (t joinedTable) Look(ctx context.Context, f func(driver.Reader) error) error {
 	return t.View(ctx, f)
 }
+
+// UpdateMany runs f in the transaction. Where that writes no more than one record at a
+// time, f gets an error for an answer.
+func (t joinedTable) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	many, ok := t.tx.(driver.ManyTx)
+	if !ok {
+		return errOneByOne
+	}
+	return t.tx.Part(func() error { return f(many) })
+}
+
+var errOneByOne = errors.New("the transaction writes one record at a time")
 
 // Update runs f in the transaction.
 func (t joinedTable) Update(ctx context.Context, f func(driver.Tx) error) error {

@@ -23,6 +23,8 @@ type unit struct {
 	// fast, when not nil, is the first try: one write without a transaction of
 	// its own. With slow set nothing was tried, and the answer must come from try.
 	fast func() (slow bool, err error)
+	// joins says that fast also serves within a transaction of the caller's.
+	joins bool
 	// glance looks, after the first try met something, whether the answer stands
 	// already: done says so. It locks nothing, for who asks again, or comes too late,
 	// has nothing to write. Its error, when not done, is no answer.

@@ -176,12 +176,6 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 		}
 		return nil, err
 	}
-	if mark := inside.Around(ctx, m.store); mark != nil {
-		mark.Writes++
-	}
-	if m.joined != nil {
-		m.joined.writes++
-	}
 	if err := tx.Write(&s.write); err != nil {
 		return nil, m.conflict(err, op, id, s.write.PrevState)
 	}
@@ -189,9 +183,9 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 		return s, nil
 	}
 	key := m.effectKey(s)
-	inner, mark := inside.Enter(call.Free(ctx), m.store) // what the effect calls has a time of its own
+	inner := inside.Enter(call.Free(ctx), m.store) // what the effect calls has a time of its own
 	err = m.effect(inner, tx, op, s.rec, key, s.write.Event)
-	if err := verdict(mark, tx, err); err != nil {
+	if err := verdict(tx, err); err != nil {
 		return s, &EffectError{
 			Machine: m.schema.Machine, ID: id, Effect: op.Effect.Name, Key: key, Rev: s.row.Rev, Err: err,
 		}
@@ -264,3 +258,16 @@ func (m *Machine[R]) thenStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 	}
 	return m.takeStep(ctx, tx, next, &c, prev, rec, prev.ID, o)
 }
+
+// verdict is the error of an effect that returned err.
+func verdict(tx driver.Tx, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case tx.Ended():
+		return errEnded
+	}
+	return nil
+}
+
+var errEnded = errors.New("the effect has ended the transaction, which is the engine's; it must neither commit it nor roll it back")

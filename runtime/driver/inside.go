@@ -16,7 +16,7 @@ var ErrInside = errors.New("the call is made within an atomic effect and would w
 // in a transaction of the store. A store asks before it waits for what that
 // transaction holds.
 func Inside(ctx context.Context, store Store) error {
-	if inside.Around(ctx, store) != nil {
+	if inside.Around(ctx, store) {
 		return ErrInside
 	}
 	return nil

@@ -221,6 +221,10 @@ type Tx interface {
 	// makes the write, whatever the schema says of moves. It reports true and does
 	// nothing when the outbox holds a delivery of the record. Errors as Write.
 	Redact(w *Write, edited []Event) (waiting bool, err error)
+	// Part runs f, whose error it returns. What f wrote is taken back then, and the transaction goes
+	// on, unless the error is one after which it cannot. Within f, another Part runs its
+	// function alone. A store that is not Transactional runs f alone: nobody joins its transactions.
+	Part(f func() error) error
 	// Ended reports whether somebody else has committed the transaction or rolled it
 	// back, as an atomic effect can do that has the transaction of the database.
 	Ended() bool

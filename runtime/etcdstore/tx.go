@@ -36,6 +36,9 @@ var _ driver.Tx = (*txn)(nil)
 // Ended reports whether the transaction was committed or given up.
 func (x *txn) Ended() bool { return x.ended }
 
+// Part runs f.
+func (x *txn) Part(f func() error) error { return f() }
+
 // claim takes a record or a request among the transactions of this process.
 // Where another one has it, this one is given up and begins anew after it.
 func (x *txn) claim(name string) error {

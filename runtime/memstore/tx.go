@@ -65,10 +65,16 @@ func (tx *Tx) Rollback() {
 	if tx.done {
 		return
 	}
-	for i := len(tx.undo) - 1; i >= 0; i-- {
+	tx.back(0)
+	tx.end()
+}
+
+// back takes the changes back that were made since there were n.
+func (tx *Tx) back(n int) {
+	for i := len(tx.undo) - 1; i >= n; i-- {
 		tx.undo[i]()
 	}
-	tx.end()
+	tx.undo = tx.undo[:n]
 }
 
 func (tx *Tx) end() {

@@ -26,6 +26,16 @@ var errEnded = errors.New("memstore: the transaction has ended")
 // Ended reports whether the transaction was committed or rolled back.
 func (v *view) Ended() bool { return v.tx.done }
 
+// Part runs f and takes back what it wrote when it fails.
+func (v *view) Part(f func() error) error {
+	mark := len(v.tx.undo)
+	err := f()
+	if err != nil && !v.tx.done {
+		v.tx.back(mark)
+	}
+	return err
+}
+
 // Row returns the row, or ErrNotFound.
 func (v *view) Row(id string) (driver.Row, error) {
 	if v.tx.done {

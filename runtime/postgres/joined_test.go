@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -67,6 +69,7 @@ func TestJoinedSQL(t *testing.T) {
 					Joined:   fsm.Join(store.(*sqlstore.Store), tx),
 					Commit:   func() error { return errors.Join(tx.Commit(), db.Close()) },
 					Rollback: func() error { return errors.Join(tx.Rollback(), db.Close()) },
+					Exec:     func(text string) error { _, err := tx.Exec(text); return err },
 				}, nil
 			}, storetest.WithSQL(parcelSQL(t)))
 		})
@@ -93,9 +96,95 @@ func TestJoinedPgx(t *testing.T) {
 					Joined:   postgres.Join(store.(*sqlstore.Store), tx),
 					Commit:   func() error { return errors.Join(tx.Commit(ctx), conn.Close(ctx)) },
 					Rollback: func() error { return errors.Join(tx.Rollback(ctx), conn.Close(ctx)) },
+					Exec:     func(text string) error { _, err := tx.Exec(ctx, text); return err },
 				}, nil
 			}, storetest.WithSQL(parcelSQL(t)))
 		})
+	}
+}
+
+// statements counts what pgx sends.
+type statements struct{ n atomic.Int64 }
+
+func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	s.n.Add(1)
+	return ctx
+}
+
+func (s *statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// A batch in the caller's transaction takes as many statements for 200 records as for two.
+func TestJoinedBatchStatements(t *testing.T) {
+	t.Parallel()
+	d := newDepot(t, pgtest.DSN(t))
+	plain := *storetest.Descriptor(d.schema)
+	plain.Operations = slices.DeleteFunc(slices.Clone(plain.Operations), func(op *fsmimpl.Operation[storetest.Parcel]) bool {
+		return op.Effect != nil && op.Effect.Atomic
+	})
+	m, err := fsm.NewMachine(t.Context(), d.store, &plain, effects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := pgx.ParseConfig(d.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := &statements{}
+	config.Tracer = sent
+	conn, err := pgx.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	batch := func(n int, fill func(in *fsm.Machine[storetest.Parcel], i int) error) int64 {
+		t.Helper()
+		tx, err := conn.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := m.In(t.Context(), postgres.Join(d.store, tx))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := sent.n.Load()
+		outs, err := in.Batch(t.Context(), func(in *fsm.Machine[storetest.Parcel]) error {
+			for i := range n {
+				if err := fill(in, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil || len(outs) != n {
+			t.Fatalf("%d outcomes, %v; want %d", len(outs), err, n)
+		}
+		took := sent.n.Load() - before
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return took
+	}
+	create := func(prefix string) func(*fsm.Machine[storetest.Parcel], int) error {
+		return func(in *fsm.Machine[storetest.Parcel], i int) error {
+			_, err := in.Create(t.Context(), storetest.Register(storetest.Meta{RequestID: fmt.Sprint(prefix, i)}, storetest.RegisterInput{ID: fmt.Sprint(prefix, i), Lane: "a"}))
+			return err
+		}
+	}
+	two, many := batch(2, create("a")), batch(200, create("b"))
+	if two != many || many > 10 {
+		t.Errorf("two creations take %d statements, 200 take %d", two, many)
+	}
+	held := func(prefix string) func(*fsm.Machine[storetest.Parcel], int) error {
+		return func(in *fsm.Machine[storetest.Parcel], i int) error {
+			p, err := m.Record(t.Context(), fmt.Sprint(prefix, i))
+			if err == nil {
+				_, err = in.Apply(t.Context(), p, storetest.Annotate(storetest.Meta{}, fsm.Some(fsm.MustJSON("1")), fsm.Optional[string]{}, fsm.Optional[bool]{}))
+			}
+			return err
+		}
+	}
+	if two, many := batch(2, held("a")), batch(200, held("b")); two != many || many > 10 {
+		t.Errorf("two calls on held records take %d statements, 200 take %d", two, many)
 	}
 }
 

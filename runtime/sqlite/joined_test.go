@@ -37,7 +37,8 @@ func TestJoined(t *testing.T) {
 		if err != nil {
 			return storetest.CallersTx{}, err
 		}
-		return storetest.CallersTx{Joined: fsm.Join[*sql.Tx](s, tx), Commit: tx.Commit, Rollback: tx.Rollback}, nil
+		return storetest.CallersTx{Joined: fsm.Join[*sql.Tx](s, tx), Commit: tx.Commit, Rollback: tx.Rollback,
+			Exec: func(text string) error { _, err := tx.Exec(text); return err }}, nil
 	}, storetest.WithSQL(generated(t, "parcel")))
 }
 

@@ -49,6 +49,9 @@ func (x *txn) writeSome(ws []*driver.Write) error {
 	if x.err != nil {
 		return x.err
 	}
+	if _, err := x.save(); err != nil {
+		return err
+	}
 	x.last, x.kept, x.ran = ws[0], nil, true
 	written, err := x.t.writeMany(x.ctx, x.q, ws, x.extent())
 	switch {
@@ -58,8 +61,10 @@ func (x *txn) writeSome(ws []*driver.Write) error {
 	case err == nil || x.t.dialect.failure(err) == failConstraint:
 		// Some are elsewhere, or a rule speaks against one. What was written of the
 		// others must not stay.
-		x.err = driver.ErrMoved
-		return x.err
+		if x.part != saved { // else the part takes it back
+			x.err = driver.ErrMoved
+		}
+		return driver.ErrMoved
 	}
 	return x.fail(err)
 }

@@ -22,7 +22,8 @@ type txn struct {
 	adopted bool          // the transaction is the caller's
 	alone   bool          // there is no transaction: it asks why a statement by itself wrote nothing
 	mode    mode
-	nested  bool        // there is a savepoint
+	nested  bool        // there is a savepoint of a write
+	part    part        // that is run now
 	kept    *driver.Row // a row that is locked and was read, until somebody asks for it or writes
 	grouped bool        // it has locked a group
 	placed  bool        // it has written a record that has a place of a unique rule
@@ -48,8 +49,12 @@ func (x *txn) change(text string, args ...any) (int64, error) {
 		return 0, x.err
 	}
 	x.kept, x.ran = nil, true
+	first, err := x.save()
+	if err != nil {
+		return 0, err
+	}
 	guarded := x.t.dialect.savepoint() && x.mode.careful
-	if guarded {
+	if guarded && !first {
 		save := "SAVEPOINT fsm_write"
 		if x.nested {
 			save = "RELEASE SAVEPOINT fsm_write; " + save
@@ -65,8 +70,12 @@ func (x *txn) change(text string, args ...any) (int64, error) {
 		return x.count(res)
 	case x.t.dialect.failure(err) != failConstraint:
 		return 0, x.fail(err)
-	case guarded:
-		if _, back := x.q.exec(x.ctx, "ROLLBACK TO SAVEPOINT fsm_write"); back != nil {
+	case first && x.t.dialect.savepoint(), guarded:
+		to := "fsm_write"
+		if first {
+			to = partName
+		}
+		if _, back := x.q.exec(x.ctx, "ROLLBACK TO SAVEPOINT "+to); back != nil {
 			return 0, x.fail(back)
 		}
 	case x.t.dialect.savepoint(): // the transaction is of no more use: nobody could find out why

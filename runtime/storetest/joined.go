@@ -3,6 +3,8 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -14,6 +16,8 @@ type CallersTx struct {
 	Joined   fsm.Joined
 	Commit   func() error
 	Rollback func() error
+	// Exec runs a statement of SQL in it; nil where there is no SQL.
+	Exec func(statement string) error
 }
 
 // RunJoined runs what a store with callers' transactions promises of them. open
@@ -172,21 +176,62 @@ var joinedTests = []struct {
 			c.Errorf("revision %d, want 2", p.Rev)
 		}
 	}},
-	{"a call that failed half done ends it", func(c *caller) {
+	{"a call that failed half done is taken back", func(c *caller) {
 		c.shelve("p1", "a") // in "slot of p1"
 		held := c.hold("p2", "b")
-		before := c.dump()
 		tx, in := c.in()
 		c.must(in.Create(c.ctx, Register(Meta{}, RegisterInput{ID: "p3", Lane: "c"})))
-		_, err := in.Apply(c.ctx, held, Shelve(Meta{}, "slot of p1", "t"))
-		if !errors.Is(err, ErrSlotTaken) {
-			c.Fatalf("got %v, want ErrSlotTaken", err)
+		for range 2 {
+			_, err := in.Apply(c.ctx, held, Shelve(Meta{}, "slot of p1", "t"))
+			if !errors.Is(err, ErrSlotTaken) {
+				c.Fatalf("got %v, want ErrSlotTaken", err)
+			}
 		}
-		if _, err := in.Create(c.ctx, Register(Meta{}, RegisterInput{Lane: "c"})); !errors.Is(err, fsm.ErrJoined) {
-			c.Errorf("the next call: got %v, want ErrJoined", err)
+		taken := Register(Meta{}, RegisterInput{ID: "p3", Lane: "c"})
+		_, err := in.CreateMany(c.ctx, []fsmimpl.Call[Parcel]{Register(Meta{}, RegisterInput{ID: "p4", Lane: "c"}), taken})
+		c.code(err, fsm.ErrExists)
+		c.must(in.Create(c.ctx, Register(Meta{}, RegisterInput{ID: "p5", Lane: "c"})))
+		c.must(in.Apply(c.ctx, held, Shelve(Meta{}, "another slot", "t")))
+		c.end(tx.Commit)
+		if p := c.parcel("p2"); p.Rev != 3 || p.State != "shelved" {
+			c.Errorf("p2: %+v", p)
 		}
-		c.end(tx.Rollback)
-		c.same(before, c.dump())
+		for id, rev := range map[string]int{"p3": 1, "p4": 0, "p5": 1} {
+			n := 0
+			for _, err := range c.History(c.ctx, id) {
+				if err != nil && !errors.Is(err, fsm.ErrNotFound) {
+					c.Fatal(err)
+				}
+				if err == nil {
+					n++
+				}
+			}
+			if n != rev {
+				c.Errorf("%s has %d events, want %d", id, n, rev)
+			}
+		}
+	}},
+	{"savepoints of the caller in every order", func(c *caller) {
+		if tx, _ := c.in(); true {
+			c.end(tx.Rollback)
+			if tx.Exec == nil {
+				return
+			}
+		}
+		c.shelve("p0", "a") // in "slot of p0"
+		held := c.hold("p2", "b")
+		c.register("p1", "a")
+		for _, order := range append(orders(2), "swrw", "swbw", "wswbwrw", "wswwrw", "wswfbw", "sfwrsfb", "ssmrwbrw", "wssfmbbrrf") {
+			tx, in := c.in()
+			c.savepoints(tx, in, held, order)
+			c.end(tx.Rollback)
+		}
+		tx, in := c.in()
+		rev := c.savepoints(tx, in, held, "wswfmbwsmrw")
+		c.end(tx.Commit)
+		if p := c.parcel("p1"); p.Rev != rev {
+			c.Errorf("after the commit revision %d, want %d", p.Rev, rev)
+		}
 	}},
 	{"what runs transactions of its own is refused", func(c *caller) {
 		tx, in := c.in()
@@ -247,4 +292,81 @@ var joinedTests = []struct {
 			c.Error("no transaction was accepted")
 		}
 	}},
+}
+
+// orders lists what a caller may do in a transaction, one letter a step, up to n steps: w writes,
+// f is a call that fails half done, m makes two records, s sets a savepoint, r releases the
+// newest one, and b goes back to it.
+func orders(n int) []string {
+	list := []string{""}
+	for from := 0; n > 0; n-- {
+		end := len(list)
+		for _, order := range list[from:end] {
+			for _, step := range "wfmsrb" {
+				open := strings.Count(order, "s") - strings.Count(order, "r")
+				if open > 0 || step != 'r' && step != 'b' {
+					list = append(list, order+string(step))
+				}
+			}
+		}
+		from = end
+	}
+	return list[1:]
+}
+
+// savepoints does what an order says, compares the records after each step, and returns
+// the revision of p1. held is a record that cannot be shelved in the slot of p0.
+func (c *caller) savepoints(tx CallersTx, in *fsm.Machine[Parcel], held outcome, order string) (rev int64) {
+	c.Helper()
+	type state struct {
+		rev  int64
+		made int
+	}
+	now := state{rev: c.parcel("p1").Rev}
+	var saved []state
+	for i, step := range order {
+		name := fmt.Sprint("mine", len(saved))
+		top := fmt.Sprint("mine", len(saved)-1)
+		exec := func(text string) {
+			if err := tx.Exec(text); err != nil {
+				c.Fatalf("%s, step %d, %s: %v", order, i, text, err)
+			}
+		}
+		switch step {
+		case 'w':
+			c.must(in.Apply(c.ctx, fsm.Ref{ID: "p1"}, annotation(fmt.Sprint(i))))
+			now.rev++
+		case 'f':
+			if _, err := in.Apply(c.ctx, held, Shelve(Meta{}, "slot of p0", "t")); !errors.Is(err, ErrSlotTaken) {
+				c.Fatalf("%s, step %d: got %v, want ErrSlotTaken", order, i, err)
+			}
+		case 'm':
+			var calls []fsmimpl.Call[Parcel]
+			for range 2 {
+				calls = append(calls, Register(Meta{}, RegisterInput{Lane: "of savepoints"}))
+			}
+			if _, err := in.CreateMany(c.ctx, calls); err != nil {
+				c.Fatalf("%s, step %d: %v", order, i, err)
+			}
+			now.made += 2
+		case 's':
+			exec("SAVEPOINT " + name)
+			saved = append(saved, now)
+		case 'r':
+			exec("RELEASE SAVEPOINT " + top)
+			saved = saved[:len(saved)-1]
+		case 'b':
+			exec("ROLLBACK TO SAVEPOINT " + top)
+			now = saved[len(saved)-1]
+		}
+		p, err := in.Record(c.ctx, "p1")
+		if err != nil || p.Rev != now.rev {
+			c.Fatalf("%s, step %d: revision %d, %v; want %d", order, i, p.Rev, err, now.rev)
+		}
+		made, err := in.Group(c.ctx, &InLane, []any{"of savepoints"})
+		if len(made) != now.made || err != nil && !errors.Is(err, fsm.ErrNotFound) {
+			c.Fatalf("%s, step %d: %d records were made, %v; want %d", order, i, len(made), err, now.made)
+		}
+	}
+	return now.rev
 }

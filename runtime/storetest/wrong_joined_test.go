@@ -69,6 +69,11 @@ func (x careless) Write(w *driver.Write) error {
 	return err
 }
 
+// whole is one that takes no part of it back.
+type whole struct{ fsm.Tx }
+
+func (whole) Part(f func() error) error { return f() }
+
 // vague is one that has another word for a row that is not there.
 type vague struct{ fsm.Tx }
 
@@ -94,9 +99,10 @@ var adopted = []struct {
 	breaks  func(ctx context.Context, tx fsm.Tx) (fsm.Tx, error)
 	caught  string
 }{
-	{"Adopt: tells which rule a write breaks", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return unnamed{tx}, nil }, "a_call_that_failed_half_done_ends_it"},
-	{"Adopt: refuses a write that breaks a rule", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return careless{tx}, nil }, "a_call_that_failed_half_done_ends_it"},
+	{"Adopt: tells which rule a write breaks", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return unnamed{tx}, nil }, "a_call_that_failed_half_done_is_taken_back"},
+	{"Adopt: refuses a write that breaks a rule", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return careless{tx}, nil }, "a_call_that_failed_half_done_is_taken_back"},
 	{"Adopt: tells that a row is not there", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return vague{tx}, nil }, "a_refusal_before_any_write_leaves_it_usable"},
+	{"Part: takes back what failed", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return whole{tx}, nil }, "a_call_that_failed_half_done_is_taken_back"},
 	{"Adopt: refuses a transaction that has ended", nil, "a_transaction_that_has_ended_is_refused"},
 	{"Adopt: writes within the caller's transaction", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return mute{tx}, nil }, "all_of_it_at_the_commit"},
 	{"Adopt: reads within the caller's transaction", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return blind{tx}, nil }, "all_of_it_at_the_commit"},

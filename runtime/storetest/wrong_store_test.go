@@ -388,3 +388,5 @@ func (x wrongTx) Redact(w *driver.Write, edited []fsm.Event) (bool, error) {
 }
 
 func (x wrongTx) Ended() bool { return x.tx.Ended() }
+
+func (x wrongTx) Part(f func() error) error { return x.tx.Part(f) }

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func TestSnippets(t *testing.T) {
 	}
 	loops, stop := context.WithCancel(ctx)
 	stop()
-	if err := runs(loops, jobs, nil); err != nil {
+	if err := errors.Join(runs(loops, jobs, nil), checks(loops, jobs, nil)); err != nil {
 		t.Errorf("what the program runs ended with %v", err)
 	}
 	if health := audit.HealthOf(jobs.Core()); !health.Sound() {

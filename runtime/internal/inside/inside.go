@@ -7,37 +7,30 @@ import (
 	"reflect"
 )
 
-// Mark says that a context is that of an atomic effect: which store's transaction is
-// open around it, and what became of the calls that the effect makes there. Only the
-// goroutine of the transaction uses it.
-type Mark struct {
-	Writes int   // of calls in the transaction
-	Half   error // of a call that had written before it failed
-
+// mark says which store's transaction is open around a context.
+type mark struct {
 	store any
-	outer *Mark
+	outer *mark
 }
 
 type key struct{}
 
 // Enter marks the context that an atomic effect gets. A store that cannot be compared
 // leaves no mark.
-func Enter(ctx context.Context, store any) (context.Context, *Mark) {
-	mark := &Mark{store: store}
+func Enter(ctx context.Context, store any) context.Context {
 	if !reflect.TypeOf(store).Comparable() {
-		return ctx, mark
+		return ctx
 	}
-	mark.outer, _ = ctx.Value(key{}).(*Mark)
-	return context.WithValue(ctx, key{}, mark), mark
+	outer, _ := ctx.Value(key{}).(*mark)
+	return context.WithValue(ctx, key{}, &mark{store, outer})
 }
 
-// Around returns the mark of the atomic effect in whose transaction of the store ctx
-// is, or nil.
-func Around(ctx context.Context, store any) *Mark {
-	for at, _ := ctx.Value(key{}).(*Mark); at != nil; at = at.outer {
+// Around reports whether ctx is that of an atomic effect in a transaction of the store.
+func Around(ctx context.Context, store any) bool {
+	for at, _ := ctx.Value(key{}).(*mark); at != nil; at = at.outer {
 		if at.store == store {
-			return at
+			return true
 		}
 	}
-	return nil
+	return false
 }

@@ -1,0 +1,52 @@
+package sqlstore
+
+import "errors"
+
+// part is how far a Part of a transaction is.
+type part int
+
+const (
+	noPart part = iota
+	begun       // nothing is written yet
+	saved       // there is a savepoint, from before the first write
+)
+
+const partName = "fsm_part"
+
+// Part runs f and takes back what it wrote when it fails. The savepoint is made
+// before the first write, and released at the end: what the caller does with
+// savepoints of its own between two parts is not in its way.
+func (x *txn) Part(f func() error) error {
+	if x.part != noPart {
+		return f()
+	}
+	x.part = begun
+	err := f()
+	was := x.part
+	x.part, x.kept = noPart, nil
+	if was != saved || x.err != nil {
+		return err
+	}
+	end := "RELEASE SAVEPOINT " + partName
+	if err != nil {
+		end = "ROLLBACK TO SAVEPOINT " + partName + "; " + end
+	}
+	x.nested = false
+	if _, failed := x.q.exec(x.ctx, end); failed != nil {
+		return errors.Join(err, x.fail(failed))
+	}
+	return err
+}
+
+// save makes the savepoint of the part before its first write. First reports whether
+// the write that follows is that one.
+func (x *txn) save() (first bool, err error) {
+	if x.err != nil || x.part != begun {
+		return false, x.err
+	}
+	if _, err := x.q.exec(x.ctx, "SAVEPOINT "+partName); err != nil {
+		return false, x.fail(err)
+	}
+	x.part = saved
+	return true, nil
+}
