@@ -25,9 +25,9 @@ lead to a state that is not under ` + "`from`" + `.`,
 	{
 		Code: "FSM609", Name: "deadline that a caller sets freely", Severity: spec.Info, Run: freeDeadline, Allow: true,
 		Doc: `A fact about who is trusted, and not a fault. A caller brings the deadline, and no guard bounds it from above: one call with a clock
-that is ten years ahead keeps the sweeper away for ten years. Where the machine knows how long, write ` + "`now + 60s`" + ` instead of ` + "`input`" + `,
-or let a guard compare the input with a field that it has to be below. Where the callers are trusted, say so by
-` + "`allow: {FSM609: <why>}`" + ` in the head of the file.`,
+that is ten years ahead keeps the sweeper away for ten years. Where the machine knows how long, write ` + "`now + 60s`" + ` instead of ` + "`input`" + `.
+Or let a guard ask that the input is below a field. Where the callers are trusted, say so by ` + "`allow: {FSM609: <why>}`" + ` in the head
+of the file.`,
 	},
 	{
 		Code: "FSM605", Name: "pick without an order", Severity: spec.Warning, Run: unorderedPick, Allow: true,

@@ -12,8 +12,7 @@ import (
 // twice is the program of the README.
 func twice(ctx context.Context, jobs *job.Machine) (first, second job.Outcome, err error) {
 	begin := func() error {
-		lease := job.ClaimInput{Lease: time.Now().Add(time.Minute)}
-		running, err := jobs.As("worker-1").Claim(ctx, lease, fsm.Call{})
+		running, err := jobs.As("worker-1").Claim(ctx, fsm.Call{})
 		if err != nil {
 			return err
 		}

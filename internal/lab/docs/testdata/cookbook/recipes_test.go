@@ -61,11 +61,7 @@ func want[T comparable](t *testing.T, got, want T) {
 
 func TestLease(t *testing.T) {
 	ctx := t.Context()
-	store := memstore.New()
-	if err := job.Migrate(ctx, store); err != nil {
-		t.Fatal(err)
-	}
-	jobs := must(job.Open(ctx, store))
+	jobs, clock := open(t, job.Migrate, job.Open)
 	must(jobs.Submit(ctx, "", fsm.Call{RequestID: "order-17"}))
 	must(jobs.Submit(ctx, "", fsm.Call{RequestID: "order-18"}))
 	if _, _, err := twice(ctx, jobs); err != nil {
@@ -73,7 +69,8 @@ func TestLease(t *testing.T) {
 	}
 	counts := must(jobs.Count(ctx))
 	want(t, counts[job.StateDone], 1)
-	lost := must(jobs.As("w1").Claim(ctx, job.ClaimInput{Lease: time.Now().Add(-time.Second)}, fsm.Call{}))
+	lost := must(jobs.As("w1").Claim(ctx, fsm.Call{}))
+	clock.Advance(time.Minute)
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
 		defer stop()
