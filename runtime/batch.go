@@ -56,6 +56,6 @@ func (m *Machine[R]) shared() *Machine[R] {
 	return &Machine[R]{
 		d: m.d, schema: m.schema, store: m.store, effects: m.effects, options: m.options,
 		byName: m.byName, byStored: m.byStored, indexed: m.indexed, leave: m.leave, recovers: m.recovers,
-		quarantine: m.quarantine, health: m.health,
+		quarantine: m.quarantine, health: m.health, skew: m.skew,
 	}
 }

@@ -113,6 +113,9 @@ func (m *Machine[R]) prepare(c fsmimpl.Call[R], id string, engine bool) (*reques
 	if q.at = driver.Time(c.At); c.At.IsZero() {
 		q.at = q.begun
 	}
+	if limit := m.now().Add(maxAhead); q.at.After(limit) && !c.At.IsZero() && !engine {
+		return nil, invalid("at", "%v is more than %v after the machine's clock; is the clock of the caller right?", q.at, maxAhead)
+	}
 	if y := q.at.Year(); y < 1 || y > 9999 {
 		return nil, invalid("at", "the year %d is not in 1 to 9999", y)
 	}

@@ -46,7 +46,8 @@ func TestSizeOfCalls(t *testing.T) {
 // Times lie in the years that every store and format can hold.
 func TestYearsOfCalls(t *testing.T) {
 	t.Parallel()
-	m := open(t, newStore(), storetest.Schema(), fixed())
+	last := func() time.Time { return time.Date(9999, 6, 1, 0, 0, 0, 0, time.UTC) }
+	m := open(t, newStore(), storetest.Schema(), fsm.WithClock(last), fsm.WithCallerTime())
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 	for year, good := range map[int]bool{-1: false, 0: false, 1: true, 9999: true, 10000: false} {
 		call := note("", "x")

@@ -36,12 +36,15 @@ type Machine[R any] struct {
 	started  atomic.Int32                          // how far Startup is: notStarted, starting, started
 
 	health     *inspect.State
+	skew       *skew     // nil: the program has a time of its own
 	quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open -> why
 }
 
 // options are the settings of a Machine; the With functions set them.
 type options struct {
-	clock            func() time.Time
+	clock            func() time.Time // nil: that of the process, or of the store
+	process          func() time.Time
+	skew             time.Duration // that is let be
 	callerTime       bool
 	triggers         map[string]time.Duration
 	limits           map[string]int64 // by guard
@@ -65,8 +68,9 @@ func WithClock(now func() time.Time) Option { return func(o *options) { o.clock 
 // WithCallerTime lets the At of a call decide when it is made; without it a call
 // that names a time is refused with ErrTimeGiven. It is for programs that write down
 // what has happened elsewhere, and for tests; those with a clock
-// of their own (WithClock) need no At. A call can then keep a deadline that is over,
-// and one of the year 9999 leaves a record whose updated_at never rises again.
+// of their own (WithClock) need no At. A call can then keep a deadline that is over. One
+// whose time is more than a day after the machine's clock is refused: it would keep the
+// sweeper away from its record for as long.
 func WithCallerTime() Option { return func(o *options) { o.callerTime = true } }
 
 // WithTrigger replaces the duration that an operation's `after` triggers add to
@@ -103,7 +107,8 @@ func NewMachine[R any](ctx context.Context, store driver.Store, d *fsmimpl.Descr
 	m := &Machine[R]{
 		d: d, schema: d.Schema, store: store, effects: effects,
 		options: options{
-			clock:    time.Now,
+			process:  time.Now,
+			skew:     skewBound,
 			triggers: map[string]time.Duration{},
 			limits:   map[string]int64{},
 			eligible: map[string]any{},
@@ -136,6 +141,10 @@ func NewMachine[R any](ctx context.Context, store driver.Store, d *fsmimpl.Descr
 		return nil, err
 	}
 	m.table = table
+	if m.options.clock == nil && !m.options.callerTime {
+		m.skew = new(skew)
+		m.compare(ctx)
+	}
 	if err := m.checkAtOpen(ctx); err != nil {
 		return nil, err
 	}
@@ -218,7 +227,12 @@ func (m *Machine[R]) Schema() *driver.Schema { return m.schema }
 func (m *Machine[R]) Descriptor() *fsmimpl.Descriptor[R] { return m.d }
 
 // now returns the clock's time as records hold it.
-func (m *Machine[R]) now() time.Time { return driver.Time(m.options.clock()) }
+func (m *Machine[R]) now() time.Time {
+	if m.options.clock != nil {
+		return driver.Time(m.options.clock())
+	}
+	return driver.Time(m.options.process().Add(m.ahead()))
+}
 
 // plus returns how long after its field a trigger of op is due.
 func (m *Machine[R]) plus(op *fsmimpl.Operation[R], t fsmimpl.Trigger) time.Duration {
@@ -242,7 +256,7 @@ func (m *Machine[R]) uniqueRule(name string) *driver.UniqueRule {
 func (m *Machine[R]) Engine() *inspect.Engine[R] {
 	return &inspect.Engine[R]{
 		Schema: m.schema, Descriptor: m.d, ByStored: m.byStored, Store: m.store, Table: m.table,
-		Now: m.now, Outbox: m.outbox(), Health: m.health, Quarantine: m.quarantine, Observe: m.observeAudit,
+		Now: m.now, Outbox: m.outbox(), Health: m.health, Quarantine: m.quarantine, Observe: m.observeAudit, Skew: m.ahead,
 		Run: func(ctx context.Context, w inspect.Work) error {
 			u := m.unit(&fsmimpl.Operation[R]{Name: w.Name}, w.ID, w.RequestID)
 			u.try = func(tx driver.Tx, _ bool) error { return w.Try(tx) }

@@ -3,6 +3,7 @@ package fsm
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
@@ -15,10 +16,11 @@ type Observed struct {
 	Operation string // by its name in the specification
 	Effect    string // of the operation, by its name there: set when it is a run of the effect
 	Audit     bool   // it is an audit of all records, without an operation
+	Clock     bool   // it compares the clocks of the process and of the database, without an operation
 	ID        string // of the record; empty where the engine picks it, makes it, or there are several
 	RequestID string // of the caller; empty without one, and where there are several. Of an effect: its key
 	Actor     string // empty without one, and where there are several
-	Calls     int    // how many calls share the transaction: 1, more for the Many forms; 0 for an effect and an audit
+	Calls     int    // how many calls share the transaction: 1, more for the Many forms; 0 for anything else
 }
 
 // Observation is what an Observer is told at the end.
@@ -33,6 +35,9 @@ type Observation struct {
 	// Findings are how many findings of each check an audit had: of all checks, with 0
 	// where nothing was found. It is nil for anything else.
 	Findings map[string]int64
+	// Skew is how far the database's clock is ahead of the process's, where they were
+	// compared: below zero it is behind, 0 where it is close enough.
+	Skew time.Duration
 	// Err is the error that the caller gets.
 	Err error
 }

@@ -29,6 +29,7 @@ func (m *Machine[R]) Pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outc
 
 func (m *Machine[R]) pick(ctx context.Context, n int, c fsmimpl.Call[R], worker bool) ([]Outcome[R], error) {
 	ctx = m.begin(ctx)
+	m.compare(ctx)
 	q, err := m.prepare(c, "", false)
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
 	if err := m.alone("Sweep"); err != nil {
 		return 0, err
 	}
+	m.compare(ctx)
 	now := m.now()
 	total := 0
 	var errs []error

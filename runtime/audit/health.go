@@ -19,6 +19,9 @@ type Health struct {
 	Findings    map[string]int64 // how many there are of each check
 	Err         error            // what ended it early
 	Store       error            // why the store takes no more writes; nil: it does
+	// Skew is how far the database's clock was ahead of the process's when they were last
+	// compared; 0 where it is close enough (fsm.WithMaxSkew). The machine uses the database's.
+	Skew time.Duration
 }
 
 // Sound reports whether a check has ended and found nothing wrong, and the store
@@ -32,6 +35,6 @@ func (h Health) Sound() bool {
 func HealthOf[R any](m *fsm.Machine[R]) Health {
 	engine := m.Engine()
 	h := Health(engine.Health.Last())
-	h.Store = engine.Store.Failed()
+	h.Store, h.Skew = engine.Store.Failed(), engine.Skew()
 	return h
 }

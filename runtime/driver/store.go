@@ -19,6 +19,9 @@ type Store interface {
 	// locks of others, between its tries. No wait of the call begins later, and the engine
 	// does not try again then. 0: no limit.
 	Patience() time.Duration
+	// Now returns the time of the clock that all processes of the store share, a server's;
+	// zero where there is none.
+	Now(ctx context.Context) (time.Time, error)
 	// Failed says why the store takes no more writes, since its database failed; nil
 	// while it takes them.
 	Failed() error

@@ -186,6 +186,9 @@ func (s *Store) enter() (leave func(), err error) {
 // patience is how long a call waits.
 const patience = 10 * time.Second
 
+// Now returns the zero time: etcd does not tell the time of its clock.
+func (s *Store) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
+
 // Patience is how long a call waits.
 func (s *Store) Patience() time.Duration { return patience }
 

@@ -33,6 +33,7 @@
 //	fsm.effect.duration  histogram, s   of each run of an effect, by machine, effect and outcome
 //	fsm.audit.duration   histogram, s   of each audit, by machine and outcome
 //	fsm.audit.findings   gauge          of the findings of the last audit, by machine and check; 0 where there are none
+//	fsm.clock.skew       gauge, s       how far the database's clock is ahead of the process's; 0: close enough
 //	fsm.worker.events    counter        of what happens to a worker, by machine and kind
 //	fsm.worker.work      up-down counter of the records worked on now, by machine
 //	fsm.worker.duration  histogram, s   of each piece of work, by machine and kind

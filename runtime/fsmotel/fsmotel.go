@@ -45,6 +45,7 @@ type Telemetry struct {
 	calls, effects, worked   metric.Float64Histogram
 	audits                   metric.Float64Histogram
 	found                    metric.Int64Gauge
+	skew                     metric.Float64Gauge
 	steps, replays, happened metric.Int64Counter
 	working                  metric.Int64UpDownCounter
 }
@@ -95,10 +96,11 @@ func New(opts ...Option) (*Telemetry, error) {
 	t.steps = count("fsm.transitions", "{event}", "Events written to the log.")
 	t.replays = count("fsm.replays", "{call}", "Calls whose request id was known: the first outcome was returned.")
 	t.happened = count("fsm.worker.events", "{event}", "What happened to a worker.")
-	var err, ferr error
+	var err, ferr, serr error
+	t.skew, serr = meter.Float64Gauge("fsm.clock.skew", metric.WithUnit("s"), metric.WithDescription("How far the database's clock is ahead of the process's."))
 	t.found, ferr = meter.Int64Gauge("fsm.audit.findings", metric.WithUnit("{finding}"), metric.WithDescription("Findings of the last audit."))
 	t.working, err = meter.Int64UpDownCounter("fsm.worker.work", metric.WithUnit("{record}"), metric.WithDescription("Records worked on now."))
-	if err := errors.Join(append(errs, err, ferr)...); err != nil {
+	if err := errors.Join(append(errs, err, ferr, serr)...); err != nil {
 		return nil, fmt.Errorf("fsmotel: make the instruments: %w", err)
 	}
 	return t, nil
@@ -107,6 +109,11 @@ func New(opts ...Option) (*Telemetry, error) {
 // Observer returns what fsm.WithObserver takes, for any machine.
 func (t *Telemetry) Observer() fsm.Observer {
 	return func(ctx context.Context, c fsm.Observed) (context.Context, func(fsm.Observation)) {
+		if c.Clock {
+			return ctx, func(o fsm.Observation) {
+				t.skew.Record(ctx, o.Skew.Seconds(), metric.WithAttributes(keyMachine.String(c.Machine)))
+			}
+		}
 		name := c.Machine + "." + c.Operation
 		attrs := []attribute.KeyValue{keyMachine.String(c.Machine), keyOperation.String(c.Operation)}
 		duration := t.calls

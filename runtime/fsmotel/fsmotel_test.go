@@ -104,6 +104,10 @@ func (r *recorded) counts(t *testing.T) []string {
 				for _, p := range d.DataPoints {
 					list = append(list, fmt.Sprintf("%s{%s} %d", m.Name, words(p.Attributes.ToSlice()), p.Value))
 				}
+			case metricdata.Gauge[float64]:
+				for _, p := range d.DataPoints {
+					list = append(list, fmt.Sprintf("%s{%s} %v", m.Name, words(p.Attributes.ToSlice()), p.Value))
+				}
 			case metricdata.Histogram[float64]:
 				for _, p := range d.DataPoints {
 					if p.Sum < 0 || p.Sum > 60 || m.Unit != "s" {
@@ -210,6 +214,16 @@ func TestAudit(t *testing.T) {
 		"fsm.audit.findings{audit.check=probe machine=m} 2",
 		"fsm.audit.findings{audit.check=rule machine=m} 0",
 	)
+}
+
+// The clocks are a gauge, without a span.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	_, end := r.Observer()(t.Context(), fsm.Observed{Machine: "m", Clock: true})
+	end(fsm.Observation{Skew: -2 * time.Minute})
+	equal(t, "spans", r.told())
+	equal(t, "metrics", r.counts(t), "fsm.clock.skew{machine=m} -120")
 }
 
 // An answer that was lost is an error of its own.

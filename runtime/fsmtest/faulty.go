@@ -69,6 +69,9 @@ func (f *Faults) order(do func()) {
 // Close closes the store inside.
 func (f *Faults) Close() error { return f.store.Close() }
 
+// Now is that of the store inside.
+func (f *Faults) Now(ctx context.Context) (time.Time, error) { return f.store.Now(ctx) }
+
 // Patience is that of the store inside.
 func (f *Faults) Patience() time.Duration { return f.store.Patience() }
 

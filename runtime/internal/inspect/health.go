@@ -19,6 +19,9 @@ type Health struct {
 	Findings    map[string]int64 // how many there are of each check
 	Err         error            // what ended it early
 	Store       error            // why the store takes no more writes; nil: it does
+	// Skew is how far the database's clock was ahead of the process's when they were last
+	// compared; 0 where it is close enough (fsm.WithMaxSkew). The machine uses the database's.
+	Skew time.Duration
 }
 
 // State holds what the newest check has found.
