@@ -211,7 +211,12 @@ func (s *schemaText) sideTables() {
 	}
 	s.tableItems(s.table("_outbox"), items)
 	s.line("%s", s.d.tableEnd)
-	s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"due\", \"id\", \"rev\");", s.object("outbox", "due"), s.table("_outbox"))
+	s.line("-- What is due of an effect: what was not tried yet, and what was")
+	s.line("DROP INDEX IF EXISTS %s;", s.object("outbox", "due"))
+	for _, part := range []struct{ name, attempts string }{{"fresh", "="}, {"again", ">"}} {
+		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"effect\", \"due\", \"id\", \"rev\") WHERE \"attempts\" %s 0;",
+			s.object("outbox", part.name), s.table("_outbox"), part.attempts)
+	}
 	s.line("")
 	s.begin(s.table("_groups"), "One row per group of records that a rule looks at together: it is locked while the rule "+
 		"is decided, and holds the last number of a sequence.")

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -26,9 +28,17 @@ import (
 //
 // An effect is claimed before it is performed: for the time of a lease nobody
 // else has it, in this process or another one, and one whose process has died is
-// due again when that is over. Several are performed at once, so that a slow one
-// holds up no other; after three quarters of the lease an effect's context ends,
-// and one that does not return then counts as failed. See WithDelivery.
+// due again when that is over. After three quarters of the lease an effect's context
+// ends, and one that does not return then counts as failed.
+//
+// Each effect name has lanes of its own, so what hangs or fails under one name delays
+// none of another. Within a name, deliveries that were not tried yet go before those
+// that were. See WithDelivery.
+//
+// Deliver returns when all that was due at its begin is done. Meanwhile it takes what
+// becomes due. Of that, and after an error of the store, some effects may still run when
+// it returns. Its context is theirs, and the next call of Deliver counts them. A call
+// whose context has ended waits for them.
 func (m *Machine[R]) Deliver(ctx context.Context) (int, error) {
 	if err := m.alone("Deliver"); err != nil {
 		return 0, err
@@ -36,81 +46,190 @@ func (m *Machine[R]) Deliver(ctx context.Context) (int, error) {
 	if m.recovers && m.started.Load() != started {
 		return 0, fmt.Errorf("deliver %s: call Startup first: recovery runs before delivery", m.schema.Machine)
 	}
-	r := &round[R]{m: m, begin: m.now(), done: make(chan delivered, m.options.lanes)}
+	r := m.rounds.take()
+	if r == nil {
+		r = &round[R]{m: m, done: make(chan delivered), lanes: map[string]*lane{}}
+	}
+	r.call++
+	r.begin, r.own, r.performed, r.failed = m.now(), 0, 0, nil
 	err := r.run(ctx)
+	if ctx.Err() != nil {
+		err = errors.Join(err, r.rest())
+	}
+	if r.running > 0 {
+		m.rounds.put(r)
+	}
 	return r.performed, errors.Join(append(r.failed, err)...)
 }
 
+// resting are the rounds that ended while effects still run in their lanes.
+type resting[R any] struct {
+	mu   sync.Mutex
+	list []*round[R]
+}
+
+// take returns a round to go on with; nil when none rests.
+func (s *resting[R]) take() (r *round[R]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.list); n > 0 {
+		r, s.list = s.list[n-1], s.list[:n-1]
+	}
+	return r
+}
+
+func (s *resting[R]) put(r *round[R]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, r)
+}
+
 // round is one call of Deliver. What is due when it begins is its own part: the
-// round lasts until that is done. Meanwhile it takes what became due since.
+// round lasts until that is done. Meanwhile it takes what became due since. What
+// still runs then stays in its lanes, for the call that goes on with the round.
 type round[R any] struct {
 	m         *Machine[R]
 	begin     time.Time
 	done      chan delivered
+	lanes     map[string]*lane // by the name of the effect
 	running   int
-	own       int // of these: due when the round began
+	call      int // counts the calls that went on with it
+	own       int // of what runs: due when the call began
 	performed int
 	failed    []error
 }
 
-// delivered is what became of one delivery.
-type delivered struct {
-	own, performed bool
-	err            error
+// lane is what a round performs of one effect.
+type lane struct {
+	running   int
+	more, own bool // after the last claim more may be due; and may have been when the round began
 }
 
-// run claims and performs. An error of the store ends it, as soon as what has begun
-// is done.
+// delivered is what became of one delivery.
+type delivered struct {
+	lane      *lane
+	own       int // the call whose own part it is of, or 0
+	performed bool
+	err       error
+}
+
+// run claims and performs. An error of the store ends it; what has begun goes on.
 func (r *round[R]) run(ctx context.Context) error {
 	tick := time.NewTicker(r.m.options.poll)
 	defer tick.Stop()
-	for all := false; ; {
-		at := r.begin
-		if all && at.Before(r.m.now()) {
-			at = r.m.now()
+	for resting := true; resting; {
+		select {
+		case d := <-r.done:
+			if err := r.note(d); err != nil {
+				return err
+			}
+		default:
+			resting = false
 		}
-		n := r.m.options.lanes - r.running
-		batch, err := r.m.claim(ctx, at, n)
-		if err != nil {
-			return errors.Join(err, r.rest())
+	}
+	for {
+		full, err := r.fill(ctx)
+		if err != nil || r.own == 0 && !full {
+			return err
 		}
-		for _, d := range batch {
-			r.start(ctx, d, !all)
-		}
-		all = all || len(batch) < n
-		if r.own == 0 {
-			return r.rest()
-		}
-		if err := r.wait(tick.C, all); err != nil {
-			return errors.Join(err, r.rest())
+		if err := r.wait(tick.C); err != nil {
+			return err
 		}
 	}
 }
 
-func (r *round[R]) start(ctx context.Context, d driver.Delivery, own bool) {
+// fill claims for the lanes that are free, and starts what it gets. Only while its own
+// part runs it takes what became due since. full reports that there is more for a lane
+// that is not free.
+func (r *round[R]) fill(ctx context.Context) (full bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	now := r.begin
+	if r.own > 0 {
+		now = r.m.notBefore(now)
+	}
+	var names []string
+	err = r.m.table.Look(ctx, func(reader driver.Reader) (err error) { // most of the time there is nothing to do
+		names, err = reader.Effects(now)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	free := r.free(names, !now.After(r.begin))
+	if len(free) < len(names) {
+		full = true
+	}
+	if len(free) == 0 {
+		return full, nil
+	}
+	batch, err := r.m.claim(ctx, now, free)
+	for _, d := range batch {
+		r.start(ctx, d)
+		free[d.Effect]--
+	}
+	for name, n := range free {
+		if l := r.lanes[name]; n > 0 {
+			l.more, l.own = false, false
+		}
+	}
+	return full, err
+}
+
+// free notes of which effects something is due, and returns for how many of each one
+// there is a place. Without lanes all effects have one place between them.
+func (r *round[R]) free(names []string, begin bool) map[string]int {
+	for name, l := range r.lanes {
+		if !slices.Contains(names, name) {
+			l.more, l.own = false, false
+		}
+	}
+	free := map[string]int{}
+	for i, name := range names {
+		l := r.lanes[name]
+		if l == nil {
+			l = &lane{}
+			r.lanes[name] = l
+		}
+		l.more, l.own = true, l.own || begin
+		n := r.m.options.lanes - l.running
+		if r.m.options.lanes == 0 && i == 0 {
+			n = 1 - r.running
+		}
+		if n > 0 {
+			free[name] = n
+		}
+	}
+	return free
+}
+
+func (r *round[R]) start(ctx context.Context, d driver.Delivery) {
+	l := r.lanes[d.Effect]
+	own, begin := 0, r.begin
+	l.running++
 	r.running++
-	if own {
+	if l.own {
 		r.own++
+		own = r.call
 	}
 	go func() {
-		performed, err := r.m.perform(ctx, d, r.begin)
-		r.done <- delivered{own, performed, err}
+		performed, err := r.m.perform(ctx, d, begin)
+		r.done <- delivered{l, own, performed, err}
 	}()
 }
 
 // wait waits until there is a free lane and something may have become due: at once
 // where more was due than there were lanes, at the next tick otherwise.
-func (r *round[R]) wait(tick <-chan time.Time, all bool) error {
+func (r *round[R]) wait(tick <-chan time.Time) error {
 	for {
 		select {
 		case d := <-r.done:
-			if err := r.note(d); err != nil || !all || r.own == 0 {
+			if err := r.note(d); err != nil || d.lane.more || r.own == 0 {
 				return err
 			}
 		case <-tick:
-			if all && r.running < r.m.options.lanes {
-				return nil
-			}
+			return nil
 		}
 	}
 }
@@ -126,12 +245,16 @@ func (r *round[R]) rest() error {
 
 // note counts what was delivered and returns an error of the store.
 func (r *round[R]) note(d delivered) error {
+	d.lane.running--
 	r.running--
-	if d.own {
+	if d.own == r.call {
 		r.own--
 	}
 	if d.performed {
 		r.performed++
+	}
+	if d.own != r.call && (errors.Is(d.err, context.Canceled) || errors.Is(d.err, context.DeadlineExceeded)) {
+		return nil // the context of an earlier call ended; this one's is looked at in fill
 	}
 	var failed *EffectError
 	if d.err != nil && !errors.As(d.err, &failed) {
@@ -143,28 +266,21 @@ func (r *round[R]) note(d delivered) error {
 	return nil
 }
 
-// claim takes at most limit deliveries that are due. It looks before it writes:
-// most of the time there is nothing to do.
-func (m *Machine[R]) claim(ctx context.Context, now time.Time, limit int) (batch []driver.Delivery, err error) {
-	if limit == 0 {
-		return nil, nil
-	}
-	waiting := false
-	err = m.table.Look(ctx, func(r driver.Reader) error {
-		due, err := r.Outbox(now, 1)
-		waiting = len(due) > 0
-		return err
-	})
-	if err != nil || !waiting {
-		return nil, err
-	}
+// claim takes at most as many deliveries that are due of each effect as free says.
+func (m *Machine[R]) claim(ctx context.Context, now time.Time, free map[string]int) (batch []driver.Delivery, err error) {
 	until := time.Time{}
 	u := m.unit(nil, "", "")
 	u.lost = func(err error) error { return &AmbiguousError{Machine: m.schema.Machine, Err: err} }
-	u.try = func(tx driver.Tx, _ bool) (err error) {
-		until = m.notBefore(now).Add(m.options.lease)
-		batch, err = tx.Claim(now, until, limit)
-		return err
+	u.try = func(tx driver.Tx, _ bool) error {
+		batch, until = nil, m.notBefore(now).Add(m.options.lease)
+		for _, name := range slices.Sorted(maps.Keys(free)) {
+			list, err := tx.Claim(name, now, until, free[name])
+			if err != nil {
+				return err
+			}
+			batch = append(batch, list...)
+		}
+		return nil
 	}
 	u.find = func(r driver.Reader) (bool, error) { return claimed(r, batch, until) }
 	if err := m.run(ctx, u); err != nil {

@@ -34,6 +34,7 @@ type Machine[R any] struct {
 	byID     sync.Map                              // ids of records that calls decide on without a lock
 	recovers bool                                  // has startup triggers and effects to deliver
 	started  atomic.Int32                          // how far Startup is: notStarted, starting, started
+	rounds   resting[R]                            // of Deliver
 
 	health     *inspect.State
 	skew       *skew     // nil: the program has a time of its own
@@ -51,7 +52,7 @@ type options struct {
 	eligible         map[string]any   // by operation: func(R, time.Time) bool
 	backoff, longest time.Duration
 	lease            time.Duration // of an effect that is performed
-	lanes            int           // effects at once
+	lanes            int           // effects of one name at once; 0: one of all
 	check            int64
 	poll             time.Duration
 	observe          Observer
@@ -87,9 +88,10 @@ func WithBackoff(first, longest time.Duration) Option {
 }
 
 // WithDelivery sets for how long an effect that is performed belongs to its
-// deliverer, and how many one call of Deliver performs at once. The defaults are
-// one minute and 8. An effect has three quarters of the lease; after a crash it is
-// performed again when the lease is over.
+// deliverer, and how many of each effect name one call of Deliver performs at once.
+// The defaults are one minute and 8. 0 performs one effect after the other, whatever
+// its name, so a slow one holds up all. An effect has three quarters of the lease;
+// after a crash it is performed again when the lease is over.
 func WithDelivery(lease time.Duration, atOnce int) Option {
 	return func(o *options) { o.lease, o.lanes = lease, atOnce }
 }
@@ -205,8 +207,8 @@ func (m *Machine[R]) index() error {
 	if m.options.backoff <= 0 || m.options.longest < m.options.backoff {
 		return errors.New("WithBackoff needs a positive first wait that is not above the longest")
 	}
-	if m.options.lease < 8*time.Microsecond || m.options.lanes < 1 {
-		return fmt.Errorf("WithDelivery needs a lease and at least one effect at once, not %v and %d", m.options.lease, m.options.lanes)
+	if m.options.lease < 8*time.Microsecond || m.options.lanes < 0 {
+		return fmt.Errorf("WithDelivery needs a lease and a number of effects at once, not %v and %d", m.options.lease, m.options.lanes)
 	}
 	if m.options.poll <= 0 {
 		return errors.New("WithPoll needs a positive time")

@@ -3,6 +3,7 @@ package fsm_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -150,6 +151,45 @@ func TestPurgeEndsAtItsLimit(t *testing.T) {
 	o.Limit = 2
 	if n, err := audit.Purge(t.Context(), m, o); n != 2 || err != nil || present(t, store) != "p3" {
 		t.Errorf("purged %d, %v, there are %q; want two removed", n, err, present(t, store))
+	}
+}
+
+// A limit bounds what a purge tries, and the next one goes on behind that: thousands of
+// records that the database keeps do not keep it from those behind them.
+func TestPurgeGoesOnBehindTheRefused(t *testing.T) {
+	t.Parallel()
+	const kept, limit = 10_000, 100
+	tries := 0
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, finishing(), fixed())
+	ids := make([]string, kept, kept+1)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("kept %05d", i)
+	}
+	heldAll(t, m, append(ids, "the last")...)
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		if tries++; tries <= kept {
+			return &fsm.Refusal{Code: fsm.ErrDenied, Machine: "parcel"}
+		}
+		return table.Update(ctx, f)
+	}
+	o := old()
+	o.Limit, o.Behind = limit, new(string)
+	removed, calls := 0, 0
+	for more := true; more && calls <= kept; more = *o.Behind != "" {
+		before := tries
+		n, err := audit.Purge(t.Context(), m, o)
+		removed, calls = removed+n, calls+1
+		if tries-before > limit || n == 0 && !errors.Is(err, fsm.ErrDenied) {
+			t.Fatalf("call %d tried %d and removed %d (%v), want at most %d", calls, tries-before, n, err, limit)
+		}
+		var many *fsm.RecordsError
+		if calls == 1 && (!errors.As(err, &many) || many.Count != limit || len(many.IDs) > 9) {
+			t.Errorf("the first call tells %v, want one error of %d", err, limit)
+		}
+	}
+	if removed != 1 || tries != kept+1 || calls != kept/limit+1 {
+		t.Errorf("%d were removed in %d calls with %d tries, want the last one, each tried once", removed, calls, tries)
 	}
 }
 

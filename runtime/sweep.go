@@ -18,9 +18,10 @@ import (
 //
 // A record that has moved on, or that a guard or a rule of uniqueness holds
 // back, is passed over: its time comes when what is in its way has gone. A
-// record that cannot be loaded, and any other error of one record, is joined
-// into the error at the end and keeps no other record from being swept; an
-// error of the store ends the sweep.
+// record that cannot be loaded, and any other error of one record, is told in
+// the error at the end and keeps no other record from being swept; an
+// error of the store ends the sweep. Where several records of one operation fail in
+// the same way, one *RecordsError tells of all.
 func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
 	if err := m.alone("Sweep"); err != nil {
 		return 0, err
@@ -107,24 +108,40 @@ func (h held[R]) Ref() driver.Ref { return h.ref }
 
 // fire runs op on every record in one of its states that fits.
 func (m *Machine[R]) fire(ctx context.Context, op *fsmimpl.Operation[R], where ...driver.Cond) (int, error) {
-	var errs []error
+	var failed inspect.Failures
 	n := 0
 	for row, err := range inspect.Rows(ctx, m.table, driver.Query{States: op.From, Where: where}) {
 		if err != nil {
-			return n, errors.Join(append(errs, err)...)
+			return n, failed.Join(err)
 		}
 		moved, err := m.fireOne(ctx, op, &row)
 		switch {
 		case err == nil && moved:
 			n++
 		case err != nil && !passable(err):
-			errs = append(errs, err)
+			failed.Add(kindOf(err), row.ID, err)
 			if ctx.Err() != nil {
-				return n, errors.Join(errs...)
+				return n, failed.Join()
 			}
 		}
 	}
-	return n, errors.Join(errs...)
+	return n, failed.Join()
+}
+
+// RecordsError says that a sweep, a start or a purge failed in one way for several
+// records. It stands for their errors; errors.Is and errors.As find the first ones.
+type RecordsError = inspect.RecordsError
+
+// kindOf tells errors of records apart that one error does not stand for: by the code
+// of the refusal, the effect, or the type.
+func kindOf(err error) any {
+	if r, ok := err.(*Refusal); ok { //nolint:errorlint // what a refusal wraps is not asked
+		return r.Code
+	}
+	if effect := (*EffectError)(nil); errors.As(err, &effect) {
+		return "effect " + effect.Effect
+	}
+	return fmt.Sprintf("%T", err)
 }
 
 // fireOne runs op on one record, as of now: a sweep of many takes its time.

@@ -14,7 +14,7 @@ import (
 // ForgetOptions say what Forget removes.
 type ForgetOptions struct {
 	Before time.Time // what is left of records that were purged before it; required
-	Limit  int       // of at most so many records; 0: all
+	Limit  int       // tries at most so many records; 0: all
 }
 
 // Forget removes what Purge left of records, each in a transaction of its own, and
@@ -42,7 +42,7 @@ func Forget[R any](ctx context.Context, on *fsm.Machine[R], o ForgetOptions) (in
 
 // forgetMarks forgets the records whose mark fits.
 func (m *machine[R]) forgetMarks(ctx context.Context, o *ForgetOptions, fits func(mark *driver.Event) bool) (int, error) {
-	removed := 0
+	removed, tried := 0, 0
 	for after := ""; ; {
 		marks, err := m.tombstones(ctx, after, o.Before)
 		if err != nil {
@@ -53,15 +53,16 @@ func (m *machine[R]) forgetMarks(ctx context.Context, o *ForgetOptions, fits fun
 			if !fits(&marks[i]) {
 				continue
 			}
+			if o.Limit > 0 && tried == o.Limit {
+				return removed, nil
+			}
+			tried++
 			gone, err := m.forgetOne(ctx, &marks[i], o.Before)
 			if err != nil {
 				return removed, err
 			}
 			if gone {
 				removed++
-			}
-			if o.Limit > 0 && removed == o.Limit {
-				return removed, nil
 			}
 		}
 		if len(marks) < inspect.PageSize {

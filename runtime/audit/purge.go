@@ -16,7 +16,8 @@ import (
 type PurgeOptions struct {
 	Before time.Time // those whose updated_at is before it; required
 	States []string  // names of terminal or final states; nil: all of them
-	Limit  int       // at most so many; 0: all
+	Limit  int       // tries at most so many, removed or not; 0: all
+	Behind *string   // goes on behind that id, and says where it ended: empty when none is left; nil: from the first
 	Actor  string    // who asks for it; required, and logged
 	Reason string    // why; required, and logged
 }
@@ -27,8 +28,17 @@ type PurgeOptions struct {
 // and its picks left: their ids and request ids are not used again, a late retry
 // is refused with ErrPurged. A record with an effect that is still to be
 // delivered stays. So does one that is quarantined, and one that the database keeps,
-// such as for a foreign key or a trigger of yours: these are reported in the error
-// at the end, and keep no other record from being removed.
+// such as for a foreign key or a trigger of yours: these are told in the error
+// at the end, and keep no other record from being removed. Where several stay for one
+// reason, one *fsm.RecordsError tells of all.
+//
+// With a Limit and Behind, each call goes on behind those that the last one tried:
+//
+//	o.Limit, o.Behind = 100, new(string)
+//	n, err := audit.Purge(ctx, jobs, o)
+//	for *o.Behind != "" {
+//		n, err = audit.Purge(ctx, jobs, o)
+//	}
 //
 // What a record kept others from, its going no longer keeps them from: the
 // places that unique rules and dedupe_by gave to it are free. Where such a rule
@@ -41,27 +51,35 @@ func Purge[R any](ctx context.Context, on *fsm.Machine[R], o PurgeOptions) (int,
 		return 0, err
 	}
 	query := driver.Query{States: states, Where: []driver.Cond{{Column: "updated_at", Op: driver.OpLt, Value: driver.Time(o.Before)}}}
-	removed := 0
-	var errs []error
+	behind := o.Behind
+	if behind == nil {
+		behind = new(string)
+	}
+	query.After = *behind
+	removed, tried := 0, 0
+	var failed inspect.Failures
 	for row, err := range inspect.Rows(ctx, m.Table, query) {
 		if err != nil {
-			return removed, errors.Join(append(errs, err)...)
+			return removed, failed.Join(err)
+		}
+		if o.Limit > 0 && tried == o.Limit {
+			return removed, failed.Join()
 		}
 		gone, err := m.purgeOne(ctx, &row, &o)
+		if err != nil && !ofRecord(err) {
+			return removed, failed.Join(err)
+		}
 		if err != nil {
-			errs = append(errs, err)
-			if !ofRecord(err) {
-				return removed, errors.Join(errs...)
-			}
+			failed.Add(err.(*fsm.Refusal).Code, row.ID, err) //nolint:errorlint // ofRecord says that it is one
 		}
 		if gone {
 			removed++
 		}
-		if o.Limit > 0 && removed == o.Limit {
-			break
-		}
+		tried++
+		*behind = row.ID
 	}
-	return removed, errors.Join(errs...)
+	*behind = ""
+	return removed, failed.Join()
 }
 
 // purgeable checks the options and returns the stored words of the states.

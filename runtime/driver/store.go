@@ -127,6 +127,9 @@ type Reader interface {
 	// Outbox returns at most limit deliveries that are due, in the order of (Due, ID,
 	// Rev).
 	Outbox(due time.Time, limit int) ([]Delivery, error)
+	// Effects returns the names of the effects of which a delivery is due, ascending.
+	// How many deliveries wait under one name does not matter to its cost.
+	Effects(due time.Time) ([]string, error)
 	// Orphans returns at most limit ids above after, ascending, that have
 	// events but no row, and were not purged.
 	Orphans(after string, limit int) ([]string, error)
@@ -194,11 +197,13 @@ type Tx interface {
 	// group must have a number too. It returns 0 where math.MaxInt64 has been
 	// given or held: there is no next number.
 	NextNumber(q PeerQuery) (int64, error)
-	// Claim gives at most limit deliveries that are due at now, in the order of
-	// Outbox, to its caller: each counts one more attempt and is due again at until, so that
+	// Claim gives at most limit deliveries of one effect that are due at now to its
+	// caller: those without an attempt first, each part in the order of
+	// Outbox. Each counts one more attempt and is due again at until, so that
 	// nobody else has it before. It passes over what another transaction is about
-	// to claim, or comes after that. It returns them as they are then.
-	Claim(now, until time.Time, limit int) ([]Delivery, error)
+	// to claim, or comes after that. It returns them as they are then. Deliveries of
+	// other effects do not matter to its cost.
+	Claim(effect string, now, until time.Time, limit int) ([]Delivery, error)
 	// Settle removes a delivery from the outbox. It reports false and does nothing
 	// when the delivery is gone, or is at another attempt than that one.
 	Settle(id string, rev int64, attempt int) (bool, error)

@@ -61,13 +61,14 @@ func (t watchedTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
 // planWords are the words in which a database tells its plans.
 var planWords = map[string]struct {
 	index, state, counted string // an index is used; its part of one state is, for rows and for their number
+	effect                string // the deliveries of one effect are found, up to a time
 	until                 string // behind a column: an index is used up to a value
 	sorts, filters        string // what it reads is sorted; what it counts is looked at one by one
 	minute                string // before a deadline: the column that the sweeper's index names
 	open                  bool   // the only index by states is of those that are not terminal
 }{
-	"sqlite":   {minute: "(", index: "USING INDEX ", state: "(state=?", counted: "(state=?", until: "<?", sorts: "TEMP B-TREE", filters: "TEMP B-TREE"},
-	"postgres": {minute: "Index Cond: (_minute_", open: true, index: "Index Scan using ", until: " <= ", sorts: "Sort", filters: "Filter"},
+	"sqlite":   {effect: "(effect=? AND due<?)", minute: "(", index: "USING INDEX ", state: "(state=?", counted: "(state=?", until: "<?", sorts: "TEMP B-TREE", filters: "TEMP B-TREE"},
+	"postgres": {effect: "(effect = fresh.name) AND (due <= ", minute: "Index Cond: (_minute_", open: true, index: "Index Scan using ", until: " <= ", sorts: "Sort", filters: "Filter"},
 }
 
 // plans looks at how the database finds what the machine asks for again and
@@ -117,7 +118,7 @@ func plans[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	}
 	if h.D.Deliver != nil {
 		plans := ask(func() error { _, err := h.D.Deliver(h.Ctx); return err })
-		demand(plans, quoteName(s.M.Machine+"_outbox"), "(due"+words.until, words.sorts, 1)
+		demand(plans, quoteName(s.M.Machine+"_outbox"), words.effect, "", 1)
 	}
 	ends := slices.ContainsFunc(s.M.StateOrder, func(x *oracle.StateInfo) bool { return x.Terminal })
 	for _, st := range s.M.StateOrder {

@@ -9,14 +9,21 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// Claim gives deliveries to its caller. It looks for them without holding
+// Claim gives deliveries of an effect to its caller, fresh ones first. It looks for them without holding
 // everything still; each one that it takes is compared at the commit.
-func (x *txn) Claim(now, until time.Time, limit int) ([]driver.Delivery, error) {
+func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.Delivery, error) {
 	look := *x.snapshot
 	look.reads, look.empty = nil, nil
-	list, err := reader{&look}.Outbox(now, limit)
-	if err != nil {
-		return nil, err
+	var list []driver.Delivery
+	for _, tried := range []bool{false, true} {
+		if limit > 0 && len(list) == limit {
+			break
+		}
+		more, err := reader{&look}.due(x.t.keys.dues(effect, tried), now, max(0, limit-len(list)))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
 	}
 	x.rev = look.rev // the keys that it read are known, so that nothing else asks for the revision
 	var claimed []driver.Delivery

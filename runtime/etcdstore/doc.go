@@ -101,7 +101,7 @@
 //	g/INDEX NUL VALUES    put when a group's members change
 //	n/SEQUENCE NUL VALUES the last number of a sequence
 //	o/ID NUL REV          the outbox
-//	d/DUE NUL ID NUL REV  and when it is due
+//	d/EFFECT NUL 0|1 DUE NUL ID NUL REV  and when it is due; 0: it was not tried yet
 //
 // Values are JSON. The store uses the deadlines in the records and none of
 // etcd's leases: what leaves a state by time is a transition with an event.

@@ -25,7 +25,7 @@ const (
 	partGroup   = "g/" // index, columns: written when a group's members change
 	partUnique  = "c/" // rule, columns -> the id that has the place
 	partOutbox  = "o/" // id, revision -> the delivery
-	partDue     = "d/" // due, id, revision
+	partDue     = "d/" // effect, whether it was tried, due, id, revision
 	partNumber  = "n/" // sequence, columns -> the last number
 )
 
@@ -67,7 +67,15 @@ func (k keys) outbox(id string, rev int64) string {
 func (k keys) outboxes(id string) span { return below(k.base + partOutbox + id + "\x00") }
 
 func (k keys) due(d *driver.Delivery) string {
-	return k.base + partDue + sortable(d.Due.UnixMicro()) + "\x00" + d.ID + "\x00" + place(d.Rev, 0)
+	return k.dues(d.Effect, d.Attempts > 0) + sortable(d.Due.UnixMicro()) + "\x00" + d.ID + "\x00" + place(d.Rev, 0)
+}
+
+// dues begins the keys of an effect's deliveries: of those that were tried, or not.
+func (k keys) dues(effect string, tried bool) string {
+	if tried {
+		return k.base + partDue + effect + "\x001"
+	}
+	return k.base + partDue + effect + "\x000"
 }
 
 // place writes a revision, and the number of a record-only event, such that

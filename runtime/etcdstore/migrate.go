@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
@@ -56,7 +57,7 @@ func fingerprint(s *driver.Schema) string {
 		panic(err) // only texts and numbers
 	}
 	sum := sha256.Sum256(text)
-	return "layout 3 " + hex.EncodeToString(sum[:16])
+	return "layout 4 " + hex.EncodeToString(sum[:16])
 }
 
 // Check returns a refusal unless the store holds this specification's keys.
@@ -202,7 +203,21 @@ func (t *table) finish(ctx context.Context, when []*pb.Compare, old *meta) error
 
 // pages calls f for all rows. Nobody writes while it runs.
 func (t *table) pages(ctx context.Context, f func(list []driver.Row) error) error {
-	sp := below(t.keys.row(""))
+	return t.pagesOf(ctx, below(t.keys.row("")), func(kvs []*mvccpb.KeyValue) error {
+		list := make([]driver.Row, 0, len(kvs))
+		for _, kv := range kvs {
+			row, _, err := decodeRow(t.schema, strings.TrimPrefix(string(kv.Key), t.keys.row("")), kv.Value)
+			if err != nil {
+				return t.mismatch("a row does not fit version %d: %v; fix it first", t.schema.Version, err)
+			}
+			list = append(list, row)
+		}
+		return f(list)
+	})
+}
+
+// pagesOf calls f for all that is stored in a span. Nobody writes while it runs.
+func (t *table) pagesOf(ctx context.Context, sp span, f func(list []*mvccpb.KeyValue) error) error {
 	for more := true; more; {
 		request := all(sp)
 		request.Limit = pageSize
@@ -211,16 +226,10 @@ func (t *table) pages(ctx context.Context, f func(list []driver.Row) error) erro
 			return t.fault(err, nil)
 		}
 		answer := ranges(got, 1)[0]
-		list := make([]driver.Row, 0, len(answer.Kvs))
-		for _, kv := range answer.Kvs {
-			sp.from = next(string(kv.Key))
-			row, _, err := decodeRow(t.schema, strings.TrimPrefix(string(kv.Key), t.keys.row("")), kv.Value)
-			if err != nil {
-				return t.mismatch("a row does not fit version %d: %v; fix it first", t.schema.Version, err)
-			}
-			list = append(list, row)
+		if n := len(answer.Kvs); n > 0 {
+			sp.from = next(string(answer.Kvs[n-1].Key))
 		}
-		if err := f(list); err != nil {
+		if err := f(answer.Kvs); err != nil {
 			return err
 		}
 		more = answer.More
@@ -252,23 +261,40 @@ func (t *table) fitting(ctx context.Context) error {
 
 // rebuild makes the indexes anew while the layout is held.
 func (t *table) rebuild(ctx context.Context, mine []*pb.Compare) error {
-	for _, part := range []string{partState, partIndex, partGroup, partUnique} {
+	for _, part := range []string{partState, partIndex, partGroup, partUnique, partDue} {
 		sp := below(t.keys.base + part)
 		if err := t.apply(ctx, mine, []*pb.RequestOp{drop(sp.from, sp.to)}); err != nil {
 			return fmt.Errorf("rebuild the indexes: %w", err)
 		}
 	}
-	return t.pages(ctx, func(list []driver.Row) error {
-		b := batch{}
-		for i := range list {
-			t.reindex(b, nil, &list[i])
-			t.retake(b, nil, &list[i])
-		}
+	write := func(b batch) error {
 		for ops := range slices.Chunk(b.ops(), maxReads) {
 			if err := t.apply(ctx, mine, ops); err != nil {
 				return fmt.Errorf("rebuild the indexes: %w", err)
 			}
 		}
 		return nil
+	}
+	err := t.pages(ctx, func(list []driver.Row) error {
+		b := batch{}
+		for i := range list {
+			t.reindex(b, nil, &list[i])
+			t.retake(b, nil, &list[i])
+		}
+		return write(b)
+	})
+	if err != nil {
+		return err
+	}
+	return t.pagesOf(ctx, below(t.keys.base+partOutbox), func(list []*mvccpb.KeyValue) error {
+		b := batch{}
+		for _, kv := range list {
+			d, err := decodeDelivery(kv.Value)
+			if err != nil {
+				return fmt.Errorf("rebuild the indexes: %w", err)
+			}
+			b.put(t.keys.due(&d), nil)
+		}
+		return write(b)
 	})
 }

@@ -19,6 +19,11 @@ func TestMigrate(t *testing.T) {
 	if _, err := m.CreateMany(t.Context(), many(300, "p")); err != nil {
 		t.Fatal(err)
 	}
+	asks := creation("asks")
+	asks.Outbox = &driver.Delivery{ID: "asks", Rev: 1, Effect: "notify", Key: "k", Due: asks.Event.At}
+	if err := table(t, store).Commit(t.Context(), asks); err != nil {
+		t.Fatal(err)
+	}
 	next := storetest.Schema()
 	next.Hash = "next" // of the same version: a later one would retire the old one
 	next.Columns = append(next.Columns, driver.Column{Name: "extra", Stored: "extra", Kind: driver.KindCounter})
@@ -34,8 +39,18 @@ func TestMigrate(t *testing.T) {
 	if err := tab.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if n := d.holding("/x/by_creation"); n != 300 {
-		t.Errorf("the new index has %d rows, want 300", n)
+	if n := d.holding("/x/by_creation"); n != 301 {
+		t.Errorf("the new index has %d rows, want 301", n)
+	}
+	err = tab.View(t.Context(), func(r driver.Reader) error {
+		names, err := r.Effects(asks.Event.At)
+		if len(names) != 1 || d.holding("/d/") != 1 {
+			t.Errorf("effects %q are due by %d keys, want one by one", names, d.holding("/d/"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 	_, err = m.Create(t.Context(), register("old"))
 	wantCode(t, err, fsm.ErrSchemaMismatch)

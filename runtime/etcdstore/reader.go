@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -173,14 +174,67 @@ func (r reader) eventsAt(ids, names []string) ([]driver.Event, error) {
 	return list, nil
 }
 
-// Outbox returns deliveries that are due, oldest first. What waits under an
+// Outbox returns deliveries that are due, oldest first.
+func (r reader) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
+	var list []driver.Delivery
+	err := r.dues(func(prefix, _ string) error {
+		more, err := r.due(prefix, due, limit)
+		list = append(list, more...)
+		return err
+	})
+	slices.SortFunc(list, func(a, b driver.Delivery) int {
+		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Rev, b.Rev))
+	})
+	if limit > 0 && len(list) > limit {
+		list = list[:limit]
+	}
+	return list, err
+}
+
+// Effects returns the names of the effects of which a delivery is due.
+func (r reader) Effects(due time.Time) ([]string, error) {
+	var names []string
+	err := r.dues(func(prefix, effect string) error {
+		list, err := r.due(prefix, due, 1)
+		if len(list) > 0 && !slices.Contains(names, effect) {
+			names = append(names, effect)
+		}
+		return err
+	})
+	return names, err
+}
+
+// dues calls f for the beginnings of the keys of effects, in their order. It goes from
+// each one to the next, however many keys begin so.
+func (r reader) dues(f func(prefix, effect string) error) error {
+	if err := r.trackAll(); err != nil {
+		return err
+	}
+	base := r.t.keys.base + partDue
+	for sp := below(base); ; {
+		prefix, effect := "", ""
+		err := r.walk(sp, true, func(e entry) (bool, error) {
+			effect, _, _ = strings.Cut(strings.TrimPrefix(e.key, base), "\x00")
+			prefix = e.key[:len(base)+len(effect)+2]
+			return false, nil
+		})
+		if err != nil || prefix == "" {
+			return err
+		}
+		if err := f(prefix, effect); err != nil {
+			return err
+		}
+		sp.from = after(prefix)
+	}
+}
+
+// due returns what is due of one beginning, oldest first. What waits under an
 // instant that is no longer that of its delivery is left over from a delivery
 // that was dropped or postponed; it is swept away.
-func (r reader) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
+func (r reader) due(prefix string, due time.Time, limit int) ([]driver.Delivery, error) {
 	if err := r.trackAll(); err != nil {
 		return nil, err
 	}
-	prefix := r.t.keys.base + partDue
 	sp := below(prefix)
 	sp.to = after(prefix + sortable(due.UnixMicro()))
 	var list []driver.Delivery

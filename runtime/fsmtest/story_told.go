@@ -20,7 +20,7 @@ func relive[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], steps []Sto
 	if err := d.Migrate(ctx, store); err != nil {
 		t.Fatalf("Migrate: %v", err)
 	}
-	m, err := d.Open(ctx, store, &Effects{}, fsm.WithClock(clock.Now), fsm.WithCallerTime(), fsm.WithDelivery(time.Minute, 1))
+	m, err := d.Open(ctx, store, &Effects{}, fsm.WithClock(clock.Now), fsm.WithCallerTime(), fsm.WithDelivery(time.Minute, 0))
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}

@@ -151,19 +151,38 @@ func (v *view) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 
 // Outbox returns deliveries that are due, oldest first.
 func (v *view) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
-	var list []driver.Delivery
+	return atMost(v.due(due, func(*driver.Delivery) bool { return true }), limit), nil
+}
+
+// due returns the deliveries that are due and fit, oldest first.
+func (v *view) due(due time.Time, fits func(*driver.Delivery) bool) (list []driver.Delivery) {
 	for _, d := range v.table.outbox {
-		if !d.Due.After(due) {
+		if !d.Due.After(due) && fits(&d) {
 			list = append(list, d)
 		}
 	}
 	slices.SortFunc(list, func(a, b driver.Delivery) int {
 		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Rev, b.Rev))
 	})
+	return list
+}
+
+func atMost(list []driver.Delivery, limit int) []driver.Delivery {
 	if limit > 0 && len(list) > limit {
-		list = list[:limit]
+		return list[:limit]
 	}
-	return list, nil
+	return list
+}
+
+// Effects returns the names of the effects of which a delivery is due.
+func (v *view) Effects(due time.Time) ([]string, error) {
+	names := map[string]bool{}
+	for _, d := range v.table.outbox {
+		if !d.Due.After(due) {
+			names[d.Effect] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names)), nil
 }
 
 // Orphans returns ids that have events but no row.
@@ -267,15 +286,17 @@ func (v *view) group(q driver.PeerQuery) (where []driver.Cond, whole bool) {
 	return where, true
 }
 
-// Claim gives deliveries to its caller.
-func (v *view) Claim(now, until time.Time, limit int) ([]driver.Delivery, error) {
-	list, err := v.Outbox(now, limit)
+// Claim gives deliveries of an effect to its caller, fresh ones first.
+func (v *view) Claim(effect string, now, until time.Time, limit int) ([]driver.Delivery, error) {
+	list := v.due(now, func(d *driver.Delivery) bool { return d.Effect == effect })
+	slices.SortStableFunc(list, func(a, b driver.Delivery) int { return cmp.Compare(min(a.Attempts, 1), min(b.Attempts, 1)) })
+	list = atMost(list, limit)
 	for i := range list {
 		d := &list[i]
 		d.Claim(until)
 		v.put(*d)
 	}
-	return list, err
+	return list, nil
 }
 
 // put changes a delivery that is there.

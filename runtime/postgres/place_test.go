@@ -193,7 +193,7 @@ func TestTablesAreRenamed(t *testing.T) {
 	now := time.Now()
 	alone := map[string]func() error{}
 	for name, f := range map[string]func(tx fsm.Tx) error{ // each alone would change what is stored
-		"claim":    func(tx fsm.Tx) error { _, err := tx.Claim(now, now.Add(time.Hour), 1); return err },
+		"claim":    func(tx fsm.Tx) error { _, err := tx.Claim("notify", now, now.Add(time.Hour), 1); return err },
 		"settle":   func(tx fsm.Tx) error { _, err := tx.Settle("p19", 4, 0); return err },
 		"postpone": func(tx fsm.Tx) error { _, err := tx.Postpone("p19", 4, 0, now, "late"); return err },
 		"purge":    func(tx fsm.Tx) error { _, err := tx.Purge(write); return err },

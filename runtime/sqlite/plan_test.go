@@ -211,7 +211,8 @@ func TestPlans(t *testing.T) {
 			_, err := tx.Tombstones("p", now, 10)
 			return err
 		}, "parcel_events_purged", false},
-		{"the outbox", parcels, func(tx fsm.Tx) error { _, err := tx.Outbox(now, 10); return err }, "parcel_outbox_due", false},
+		{"the effects that are due", parcels, func(tx fsm.Tx) error { _, err := tx.Effects(now); return err }, "parcel_outbox_fresh (effect=? AND due<?)", true},
+		{"an effect's other deliveries", parcels, func(tx fsm.Tx) error { _, err := tx.Claim("notify", now, now, 10); return err }, "parcel_outbox_again (effect=? AND due<?)", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

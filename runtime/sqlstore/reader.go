@@ -238,12 +238,17 @@ func unlimited(limit int) int64 {
 
 // Outbox returns deliveries that are due, oldest first.
 func (r *reader) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
-	return r.deliveries(r.t.sql.outbox, due, limit)
+	return r.deliveries(r.t.sql.outbox, r.t.bind(due), unlimited(limit))
 }
 
-func (r *reader) deliveries(text string, due time.Time, limit int) ([]driver.Delivery, error) {
+// Effects returns the names of the effects of which a delivery is due.
+func (r *reader) Effects(due time.Time) ([]string, error) {
+	return r.ids(r.t.sql.effects, r.t.bind(due), r.t.bind(due))
+}
+
+func (r *reader) deliveries(text string, args ...any) ([]driver.Delivery, error) {
 	var list []driver.Delivery
-	err := r.each(text, []any{r.t.bind(due), unlimited(limit)}, func(rows Rows) error {
+	err := r.each(text, args, func(rows Rows) error {
 		var d driver.Delivery
 		err := rows.Scan(&d.ID, &d.Rev, &d.Effect, &d.Key, &d.Attempts, (*instant)(&d.Due), &d.LastError)
 		list = append(list, d)

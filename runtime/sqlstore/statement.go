@@ -18,6 +18,7 @@ type statements struct {
 	request      string // id, request id
 	batch        string // request id
 	outbox       string // due, limit
+	effects      string // due, due
 	orphans      string // after, limit
 	insertRow    string // the row's columns, chain
 	insertEvent  string
@@ -29,7 +30,7 @@ type statements struct {
 	logged       string // id
 	insertOutbox string
 	leave        string // id, rev
-	dueLocked    string // due, limit
+	fresh, again string // effect, due, limit: locks what has no attempt, and what has
 	claim        string // until, id, rev
 	settle       string // id, rev, attempt
 	postpone     string // due, error, id, rev, attempt
@@ -109,6 +110,9 @@ func (t *table) build() {
 		request: t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
 		batch:   t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
 		outbox:  t.statement(`SELECT %s FROM %s WHERE "due" <= ?%s ORDER BY "due", "id", "rev"%s`, outboxList, outbox, t.same, limit),
+		effects: t.effectsOf(outbox),
+		fresh:   t.dueOf(outbox, "=", limit),
+		again:   t.dueOf(outbox, ">", limit),
 		orphans: t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id")
 			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id"%[3]s`, events, rows, limit),
 		insertRow:   t.statement(`INSERT INTO %s (%s, "_chain") VALUES (%s)`, rows, t.columns, places(len(row)+1)),
@@ -133,7 +137,28 @@ func (t *table) build() {
 		putNumber: t.statement(`INSERT INTO %s ("name", "key", "number") VALUES (?, ?, ?) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"`,
 			groups),
 	}
-	t.sql.dueLocked = t.sql.outbox + t.dialect.lock()
+}
+
+// effectsOf writes the query for the effects of which a delivery is due: from each name
+// it goes to the next one by the index, however many wait between.
+func (t *table) effectsOf(outbox string) string {
+	names := func(as, attempts string) string {
+		return fmt.Sprintf(`%[2]s("name") AS (SELECT min("effect") FROM %[1]s WHERE "attempts" %[3]s 0 UNION ALL `+
+			`SELECT (SELECT min("effect") FROM %[1]s WHERE "attempts" %[3]s 0 AND "effect" > %[2]s."name") FROM %[2]s WHERE %[2]s."name" IS NOT NULL)`,
+			outbox, as, attempts)
+	}
+	due := func(as, attempts string) string {
+		return fmt.Sprintf(`SELECT "name" FROM %[2]s WHERE (SELECT 1 FROM %[1]s `+
+			`WHERE "effect" = %[2]s."name" AND "attempts" %[3]s 0 AND "due" <= ? ORDER BY "due" LIMIT 1) IS NOT NULL%[4]s`,
+			outbox, as, attempts, t.same)
+	}
+	return t.statement("WITH RECURSIVE %s, %s %s UNION %s ORDER BY 1", names("fresh", "="), names("again", ">"), due("fresh", "="), due("again", ">"))
+}
+
+// dueOf writes the query that locks what is due of one effect.
+func (t *table) dueOf(outbox, attempts, limit string) string {
+	return t.statement(`SELECT %s FROM %s WHERE "effect" = ? AND "attempts" %s 0 AND "due" <= ?%s ORDER BY "due", "id", "rev"%s`,
+		outboxList, outbox, attempts, t.same, limit) + t.dialect.lock()
 }
 
 // states writes the condition on the state. The words are literals in the

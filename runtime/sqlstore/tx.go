@@ -446,10 +446,15 @@ func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 	return last + 1, nil
 }
 
-// Claim gives deliveries to its caller. Their rows are locked before they change;
+// Claim gives deliveries of an effect to its caller, fresh ones first. Their rows are locked before they change;
 // where the server can, those that are locked already are passed over.
-func (x *txn) Claim(now, until time.Time, limit int) ([]driver.Delivery, error) {
-	list, err := x.deliveries(x.t.sql.dueLocked, now, limit)
+func (x *txn) Claim(effect string, now, until time.Time, limit int) ([]driver.Delivery, error) {
+	list, err := x.deliveries(x.t.sql.fresh, effect, x.t.bind(now), unlimited(limit))
+	if err == nil && (limit <= 0 || len(list) < limit) {
+		var again []driver.Delivery
+		again, err = x.deliveries(x.t.sql.again, effect, x.t.bind(now), unlimited(limit-len(list)))
+		list = append(list, again...)
+	}
 	if err != nil {
 		return nil, err
 	}

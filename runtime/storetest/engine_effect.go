@@ -48,6 +48,31 @@ func (d *depot) deliver(want int) (string, error) {
 	return strings.Join(performed, "; "), err
 }
 
+// send sends a parcel, which asks for the effect notify.
+func (d *depot) send(id string) {
+	d.Helper()
+	d.must(d.Apply(d.ctx, d.shelve(id, id), Send(Meta{})))
+}
+
+// await waits within an effect.
+func (d *depot) await(what string, c <-chan struct{}) {
+	select {
+	case <-c:
+	case <-time.After(time.Minute):
+		d.Errorf("%s: that did not come", what)
+	}
+}
+
+// await waits for an effect.
+func await(d *depot, what string, c <-chan string) {
+	d.Helper()
+	select {
+	case <-c:
+	case <-time.After(time.Minute):
+		d.Fatalf("%s was not performed", what)
+	}
+}
+
 // An atomic effect happens with its step or not at all; another one at least once.
 var effectTests = []test{
 	{"an atomic effect takes part", func(b *bench) {
@@ -254,6 +279,77 @@ var effectTests = []test{
 		if len(calls) != all || len(slices.Compact(calls)) != all || performed.Load() != all {
 			d.Errorf("%d effects were performed, %d counted, want each of %d once", len(calls), performed.Load(), all)
 		}
+		if got := d.outbox(instant.AddDate(1, 0, 0), 100); got != "" {
+			d.Errorf("the outbox holds %q", got)
+		}
+	}},
+	{"effects that hang hold up none of another name", func(b *bench) {
+		d := b.open(fsm.WithDelivery(time.Hour, 8))
+		d.start()
+		for _, k := range []int{1, 2, 7, 8, 9, 16, 64} { // up to the lanes, and far above
+			hang, done := make(chan struct{}), make(chan string, 2)
+			d.fail = func(name, id string) error {
+				if name == "carry" {
+					d.await(fmt.Sprintf("what is due while %d hang", k), hang)
+				} else {
+					done <- id
+				}
+				return nil
+			}
+			for i := range k {
+				id := fmt.Sprintf("%d of %d", i, k)
+				d.must(d.Apply(d.ctx, d.shelve(id, id), Dispatch(Meta{})))
+			}
+			d.send(fmt.Sprint("first ", k))
+			var round sync.WaitGroup
+			round.Go(func() {
+				if n, err := d.Deliver(d.ctx); n != k+2 || err != nil {
+					d.Errorf("%d that hang: delivered %d (%v), want %d", k, n, err, k+2)
+				}
+			})
+			await(d, "what was due before", done)
+			d.send(fmt.Sprint("then ", k))
+			await(d, "what is due since", done)
+			close(hang)
+			round.Wait()
+			d.performed()
+		}
+	}},
+	{"what a call took on top holds up no call", func(b *bench) {
+		d := b.open(fsm.WithDelivery(time.Hour, 1))
+		d.start()
+		own, top, began := make(chan struct{}), make(chan struct{}), make(chan string, 1)
+		d.fail = func(name, id string) error {
+			switch {
+			case name == "notify":
+				began <- id
+				d.await("all others are performed", top)
+			case id == "own":
+				began <- id
+				d.await("the one on top began", own)
+			}
+			return nil
+		}
+		deliver := func(ctx context.Context, want int, cause error) {
+			if n, err := d.Deliver(ctx); n != want || !errors.Is(err, cause) {
+				d.Errorf("delivered %d (%v), want %d (%v)", n, err, want, cause)
+			}
+		}
+		d.must(d.Apply(d.ctx, d.shelve("own", "own"), Dispatch(Meta{})))
+		var round sync.WaitGroup
+		round.Go(func() { deliver(d.ctx, 1, nil) })
+		await(d, "the one that is due", began)
+		d.tick(time.Second)
+		d.send("top")
+		await(d, "the one on top", began)
+		close(own)
+		round.Wait()
+		d.must(d.Apply(d.ctx, d.shelve("next", "next"), Dispatch(Meta{})))
+		deliver(d.ctx, 1, nil)
+		close(top)
+		ended, end := context.WithCancel(d.ctx)
+		end()
+		deliver(ended, 1, context.Canceled) // it waits for what runs
 		if got := d.outbox(instant.AddDate(1, 0, 0), 100); got != "" {
 			d.Errorf("the outbox holds %q", got)
 		}

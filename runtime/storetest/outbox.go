@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,11 +20,17 @@ func delivery(id string, rev int64) *driver.Delivery {
 // ask commits a parcel that was sent, with a delivery that is due after wait.
 func (b *bench) ask(id string, wait time.Duration) Parcel {
 	b.Helper()
+	return b.askOf("notify", id, wait)
+}
+
+// askOf is ask for an effect.
+func (b *bench) askOf(effect, id string, wait time.Duration) Parcel {
+	b.Helper()
 	p := b.makeShelved(parcel(id, "a"), "slot "+id)
 	sent := p.sent()
 	w := change(p, sent, "send", "")
 	w.Outbox = delivery(id, sent.Rev)
-	w.Outbox.Due = instant.Add(wait)
+	w.Outbox.Effect, w.Outbox.Due = effect, instant.Add(wait)
 	b.commit(w)
 	return sent
 }
@@ -59,9 +66,15 @@ func (b *bench) holds(want bool, f func(tx fsm.Tx) (bool, error)) {
 // claims claims and compares what comes.
 func (b *bench) claims(now, until time.Time, limit int, want string) {
 	b.Helper()
+	b.claimsOf("notify", now, until, limit, want)
+}
+
+// claimsOf is claims for an effect.
+func (b *bench) claimsOf(effect string, now, until time.Time, limit int, want string) {
+	b.Helper()
 	var got []string
 	b.update(func(tx fsm.Tx) error {
-		list, err := tx.Claim(now, until, limit)
+		list, err := tx.Claim(effect, now, until, limit)
 		got = nil
 		for _, d := range list {
 			got = append(got, fmt.Sprintf("%s@%d attempt %d", d.ID, d.Rev, d.Attempts))
@@ -137,7 +150,11 @@ var outboxTests = []test{
 		b.ask("p2", time.Second)
 		for i := range 3 { // it holds up nobody, and can still be settled
 			now := instant.Add(time.Duration(1+i) * time.Minute)
-			b.claims(now, now.Add(time.Second), 10, fmt.Sprintf("p1@4 attempt %d; p2@4 attempt %d", math.MaxInt, i+1))
+			want := []string{fmt.Sprintf("p1@4 attempt %d", math.MaxInt), fmt.Sprintf("p2@4 attempt %d", i+1)}
+			if i == 0 { // p2 is fresh
+				slices.Reverse(want)
+			}
+			b.claims(now, now.Add(time.Second), 10, strings.Join(want, "; "))
 		}
 		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, math.MaxInt) })
 	}},
@@ -184,10 +201,59 @@ var outboxTests = []test{
 		want.Attempts, want.Due = 2, until.Add(time.Hour)
 		b.waits(want)
 	}},
+	{"claim of one effect", func(b *bench) {
+		b.askOf("notify", "p1", 0)
+		b.askOf("a", "p2", 0)
+		b.askOf("notify2", "p3", 0)
+		until := instant.Add(time.Hour)
+		b.claimsOf("charge", instant, until, 10, "")
+		b.claimsOf("notify", instant, until, 10, "p1@4 attempt 1")
+		b.claimsOf("notify2", instant, until, 10, "p3@4 attempt 1")
+		b.claimsOf("a", instant, until, 10, "p2@4 attempt 1")
+	}},
+	{"claim, fresh ones first", func(b *bench) {
+		b.ask("p1", 0)
+		b.ask("p2", 0)
+		until := instant.Add(time.Second)
+		b.claims(instant, until, 10, "p1@4 attempt 1; p2@4 attempt 1")
+		for i := range 3 {
+			b.ask(fmt.Sprintf("p%d", 5-i), time.Duration(i+2)*time.Second)
+		}
+		now := instant.Add(time.Minute)
+		until = instant.Add(time.Hour)
+		b.claims(now, until, 2, "p5@4 attempt 1; p4@4 attempt 1")
+		b.claims(now, until, 2, "p3@4 attempt 1; p1@4 attempt 2")
+		b.claims(now, until, 2, "p2@4 attempt 2")
+	}},
+	{"effects that are due", func(b *bench) {
+		for i, effect := range []string{"b", "a", "b", "c", "d", "b"} {
+			b.askOf(effect, fmt.Sprintf("p%d", i), time.Duration(i)*time.Second)
+		}
+		effects := func(wait time.Duration, want string) {
+			b.Helper()
+			b.view(func(r driver.Reader) error {
+				names, err := r.Effects(instant.Add(wait))
+				if got := strings.Join(names, " "); got != want {
+					b.Errorf("after %v: effects %q, want %q", wait, got, want)
+				}
+				return err
+			})
+		}
+		effects(-time.Second, "")
+		effects(0, "b")
+		effects(2*time.Second, "a b")
+		effects(time.Minute, "a b c d")
+		b.claimsOf("a", instant.Add(time.Minute), instant.Add(2*time.Minute), 10, "p1@4 attempt 1")
+		b.claimsOf("d", instant.Add(time.Minute), instant.Add(2*time.Minute), 10, "p4@4 attempt 1")
+		effects(time.Minute, "b c")
+		effects(2*time.Minute, "a b c d")
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 1) })
+		effects(2*time.Minute, "b c d")
+	}},
 	{"a claim that is taken back claims nothing", func(b *bench) {
 		b.ask("p1", 0)
 		err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
-			if _, err := tx.Claim(instant, instant.Add(time.Hour), 1); err != nil {
+			if _, err := tx.Claim("notify", instant, instant.Add(time.Hour), 1); err != nil {
 				return err
 			}
 			return errStop
@@ -210,7 +276,7 @@ var outboxTests = []test{
 				for n := 0; n < 1000 && b.ctx.Err() == nil; n++ {
 					var list []driver.Delivery
 					err := b.table.Update(b.ctx, func(tx fsm.Tx) (err error) {
-						list, err = tx.Claim(instant, instant.Add(time.Hour), 3)
+						list, err = tx.Claim("notify", instant, instant.Add(time.Hour), 3)
 						return err
 					})
 					if err != nil && !errors.Is(err, fsm.ErrBusy) {

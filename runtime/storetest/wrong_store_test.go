@@ -32,7 +32,8 @@ type wrong struct {
 	orphans func(r driver.Reader, after string, limit int) ([]string, error)
 	peers   func(driver.PeerQuery) driver.PeerQuery
 	number  func(driver.PeerQuery) driver.PeerQuery
-	claim   func(tx fsm.Tx, now, until time.Time, limit int) ([]driver.Delivery, error)
+	effects func(r driver.Reader, due time.Time) ([]string, error)
+	claim   func(tx fsm.Tx, effect string, now, until time.Time, limit int) ([]driver.Delivery, error)
 	settle  func(tx fsm.Tx, id string, rev int64, attempt int) (bool, error)
 	doubles func(in driver.Reader, u driver.UniqueRule, after string, limit int) ([]driver.Double, error)
 	loose   func(in driver.Reader, after string, limit int) ([]string, error)
@@ -187,6 +188,13 @@ func (r wrongReader) Outbox(due time.Time, limit int) ([]driver.Delivery, error)
 	return r.Reader.Outbox(due, limit)
 }
 
+func (r wrongReader) Effects(due time.Time) ([]string, error) {
+	if r.w.effects != nil {
+		return r.w.effects(r.Reader, due)
+	}
+	return r.Reader.Effects(due)
+}
+
 func (r wrongReader) Orphans(after string, limit int) ([]string, error) {
 	if r.w.orphans != nil {
 		return r.w.orphans(r.Reader, after, limit)
@@ -242,11 +250,11 @@ func (x wrongTx) NextNumber(q driver.PeerQuery) (int64, error) {
 	return x.tx.NextNumber(q)
 }
 
-func (x wrongTx) Claim(now, until time.Time, limit int) ([]driver.Delivery, error) {
+func (x wrongTx) Claim(effect string, now, until time.Time, limit int) ([]driver.Delivery, error) {
 	if x.w.claim != nil {
-		return x.w.claim(x.tx, now, until, limit)
+		return x.w.claim(x.tx, effect, now, until, limit)
 	}
-	return x.tx.Claim(now, until, limit)
+	return x.tx.Claim(effect, now, until, limit)
 }
 
 func (x wrongTx) Settle(id string, rev int64, attempt int) (bool, error) {

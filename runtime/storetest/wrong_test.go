@@ -1,6 +1,7 @@
 package storetest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -291,22 +292,43 @@ var promises = []struct {
 	{"Peers: in the states", wrong{peers: func(q driver.PeerQuery) driver.PeerQuery { q.States = nil; return q }}, "peers/count"},
 	{"Peers: of the group", wrong{peers: func(q driver.PeerQuery) driver.PeerQuery { q.Columns, q.Values = nil, nil; return q }}, "peers/count"},
 	{"NextNumber: per group", wrong{number: func(q driver.PeerQuery) driver.PeerQuery { q.Columns, q.Values = nil, nil; return q }}, "peers/numbers_count_per_group"},
-	{"Claim: what is due", wrong{claim: func(tx fsm.Tx, now, until time.Time, limit int) ([]driver.Delivery, error) {
-		return tx.Claim(now.AddDate(1, 0, 0), until, limit)
+	{"Claim: what is due", wrong{claim: func(tx fsm.Tx, effect string, now, until time.Time, limit int) ([]driver.Delivery, error) {
+		return tx.Claim(effect, now.AddDate(1, 0, 0), until, limit)
 	}}, "outbox/claim"},
-	{"Claim: at most limit", wrong{claim: func(tx fsm.Tx, now, until time.Time, _ int) ([]driver.Delivery, error) {
-		return tx.Claim(now, until, 100)
+	{"Claim: at most limit", wrong{claim: func(tx fsm.Tx, effect string, now, until time.Time, _ int) ([]driver.Delivery, error) {
+		return tx.Claim(effect, now, until, 100)
 	}}, "outbox/claim"},
-	{"Claim: due again at until", wrong{claim: func(tx fsm.Tx, now, until time.Time, limit int) ([]driver.Delivery, error) {
-		list, err := tx.Claim(now, until.Add(-time.Second), limit)
+	{"Claim: due again at until", wrong{claim: func(tx fsm.Tx, effect string, now, until time.Time, limit int) ([]driver.Delivery, error) {
+		list, err := tx.Claim(effect, now, until.Add(-time.Second), limit)
 		for i := range list {
 			list[i].Due = until
 		}
 		return list, err
 	}}, "outbox/claim"},
-	{"Claim: counts the attempt", wrong{claim: func(tx fsm.Tx, now, _ time.Time, limit int) ([]driver.Delivery, error) {
+	{"Claim: counts the attempt", wrong{claim: func(tx fsm.Tx, _ string, now, _ time.Time, limit int) ([]driver.Delivery, error) {
 		return tx.Outbox(now, limit)
 	}}, "outbox/claim"},
+	{"Claim: of the effect", wrong{claim: func(tx fsm.Tx, effect string, now, until time.Time, limit int) ([]driver.Delivery, error) {
+		list, err := tx.Claim(effect, now, until, limit)
+		if err != nil || len(list) > 0 {
+			return list, err
+		}
+		names, err := tx.Effects(now)
+		if err != nil || len(names) == 0 {
+			return nil, err
+		}
+		return tx.Claim(names[0], now, until, limit)
+	}}, "outbox/claim_of_one_effect"},
+	{"Claim: fresh ones first", wrong{claim: func(tx fsm.Tx, effect string, now, until time.Time, limit int) ([]driver.Delivery, error) {
+		list, err := tx.Claim(effect, now, until, 100)
+		slices.SortFunc(list, func(a, b driver.Delivery) int { return cmp.Compare(a.ID, b.ID) })
+		return list[:min(limit, len(list))], err
+	}}, "outbox/claim,_fresh_ones_first"},
+	{"Effects: what is due", wrong{effects: func(r driver.Reader, due time.Time) ([]string, error) { return r.Effects(due.AddDate(1, 0, 0)) }}, "outbox/effects_that_are_due"},
+	{"Effects: all", wrong{effects: func(r driver.Reader, due time.Time) ([]string, error) {
+		names, err := r.Effects(due)
+		return names[:min(1, len(names))], err
+	}}, "outbox/effects_that_are_due"},
 	{"Settle: removes", wrong{settle: func(fsm.Tx, string, int64, int) (bool, error) { return true, nil }}, "outbox/settle"},
 	{"Settle: of another attempt", wrong{settle: func(tx fsm.Tx, id string, rev int64, attempt int) (bool, error) {
 		held, err := tx.Settle(id, rev, attempt+1)

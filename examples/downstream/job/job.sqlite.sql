@@ -125,7 +125,10 @@ CREATE TABLE IF NOT EXISTS "job_outbox" (
     PRIMARY KEY ("id", "rev"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS "job_outbox_due" ON "job_outbox" ("due", "id", "rev");
+-- What is due of an effect: what was not tried yet, and what was
+DROP INDEX IF EXISTS "job_outbox_due";
+CREATE INDEX IF NOT EXISTS "job_outbox_fresh" ON "job_outbox" ("effect", "due", "id", "rev") WHERE "attempts" = 0;
+CREATE INDEX IF NOT EXISTS "job_outbox_again" ON "job_outbox" ("effect", "due", "id", "rev") WHERE "attempts" > 0;
 
 -- One row per group of records that a rule looks at together: it is locked
 -- while the rule is decided, and holds the last number of a sequence.

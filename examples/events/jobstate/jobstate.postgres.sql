@@ -142,7 +142,10 @@ CREATE TABLE IF NOT EXISTS "jobstate_outbox" (
     PRIMARY KEY ("id", "rev"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
 );
-CREATE INDEX IF NOT EXISTS "jobstate_outbox_due" ON "jobstate_outbox" ("due", "id", "rev");
+-- What is due of an effect: what was not tried yet, and what was
+DROP INDEX IF EXISTS "jobstate_outbox_due";
+CREATE INDEX IF NOT EXISTS "jobstate_outbox_fresh" ON "jobstate_outbox" ("effect", "due", "id", "rev") WHERE "attempts" = 0;
+CREATE INDEX IF NOT EXISTS "jobstate_outbox_again" ON "jobstate_outbox" ("effect", "due", "id", "rev") WHERE "attempts" > 0;
 
 -- One row per group of records that a rule looks at together: it is locked
 -- while the rule is decided, and holds the last number of a sequence.

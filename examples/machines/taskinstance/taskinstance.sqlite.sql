@@ -172,7 +172,10 @@ CREATE TABLE IF NOT EXISTS "taskinstance_outbox" (
     PRIMARY KEY ("id", "rev"),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS "taskinstance_outbox_due" ON "taskinstance_outbox" ("due", "id", "rev");
+-- What is due of an effect: what was not tried yet, and what was
+DROP INDEX IF EXISTS "taskinstance_outbox_due";
+CREATE INDEX IF NOT EXISTS "taskinstance_outbox_fresh" ON "taskinstance_outbox" ("effect", "due", "id", "rev") WHERE "attempts" = 0;
+CREATE INDEX IF NOT EXISTS "taskinstance_outbox_again" ON "taskinstance_outbox" ("effect", "due", "id", "rev") WHERE "attempts" > 0;
 
 -- One row per group of records that a rule looks at together: it is locked
 -- while the rule is decided, and holds the last number of a sequence.

@@ -69,9 +69,11 @@ func checks(ctx context.Context, jobs *lifecycle.Machine, workers []*worker.Work
 }
 
 func retention(ctx context.Context, jobs *lifecycle.Machine) (int, error) {
+	var behind string
 	n, err := audit.Purge(ctx, jobs.Core(), audit.PurgeOptions{
 		Before: time.Now().AddDate(0, 0, -90), // unchanged for 90 days
 		Limit:  1000,                          // call it again for more
+		Behind: &behind,                       // on from where the last call ended; "" at first and at the end
 		Actor:  "retention", Reason: "90 days are over",
 	})
 	if err != nil {

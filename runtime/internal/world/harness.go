@@ -71,7 +71,7 @@ func (h *Harness[R]) open() {
 	h.T.Helper()
 	opts := append([]fsm.Option{
 		fsm.WithClock(func() time.Time { return oracle.AsSent(h.Clock) }), fsm.WithCallerTime(), fsm.WithBackoff(firstWait, longestWait),
-		fsm.WithDelivery(time.Minute, 1), // one after the other: what is performed is compared in its order
+		fsm.WithDelivery(time.Minute, 0), // one after the other: what is performed is compared in its order
 	}, h.opts...)
 	d, err := h.S.D.Open(h.Ctx, h.Store, h.Fx, opts...)
 	if err != nil {

@@ -94,9 +94,10 @@ func (w *World) deliver(now time.Time) (delivered, postponed int) {
 	}
 }
 
-// before reports whether an effect is delivered before another one.
+// before reports whether an effect is delivered before another one, where one is
+// performed after the other.
 func (p pending) before(o pending) bool {
-	return cmp.Or(p.due.Compare(o.due), cmp.Compare(p.id, o.id), cmp.Compare(p.rev, o.rev)) < 0
+	return cmp.Or(cmp.Compare(p.o.Effect, o.o.Effect), cmp.Compare(min(p.attempts, 1), min(o.attempts, 1)), p.due.Compare(o.due), cmp.Compare(p.id, o.id), cmp.Compare(p.rev, o.rev)) < 0
 }
 
 // settle takes an effect that was performed off the list and takes the step that

@@ -16,6 +16,9 @@ SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurre
 -- outbox
 SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "due" <= $1 ORDER BY "due", "id", "rev" LIMIT $2;
 
+-- effects
+WITH RECURSIVE fresh("name") AS (SELECT min("effect") FROM "parcel_outbox" WHERE "attempts" = 0 UNION ALL SELECT (SELECT min("effect") FROM "parcel_outbox" WHERE "attempts" = 0 AND "effect" > fresh."name") FROM fresh WHERE fresh."name" IS NOT NULL), again("name") AS (SELECT min("effect") FROM "parcel_outbox" WHERE "attempts" > 0 UNION ALL SELECT (SELECT min("effect") FROM "parcel_outbox" WHERE "attempts" > 0 AND "effect" > again."name") FROM again WHERE again."name" IS NOT NULL) SELECT "name" FROM fresh WHERE (SELECT 1 FROM "parcel_outbox" WHERE "effect" = fresh."name" AND "attempts" = 0 AND "due" <= $1 ORDER BY "due" LIMIT 1) IS NOT NULL UNION SELECT "name" FROM again WHERE (SELECT 1 FROM "parcel_outbox" WHERE "effect" = again."name" AND "attempts" > 0 AND "due" <= $2 ORDER BY "due" LIMIT 1) IS NOT NULL ORDER BY 1;
+
 -- orphans
 SELECT DISTINCT "id" FROM "parcel_events" WHERE "id" > $1 AND NOT EXISTS (SELECT 1 FROM "parcel" WHERE "parcel"."id" = "parcel_events"."id")
 			AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS p WHERE p."id" = "parcel_events"."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id" LIMIT $2;
@@ -51,8 +54,11 @@ INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "l
 -- leave
 DELETE FROM "parcel_outbox" WHERE "id" = $1 AND "rev" = $2;
 
--- dueLocked
-SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "due" <= $1 ORDER BY "due", "id", "rev" LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED;
+-- fresh
+SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "effect" = $1 AND "attempts" = 0 AND "due" <= $2 ORDER BY "due", "id", "rev" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED;
+
+-- again
+SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "effect" = $1 AND "attempts" > 0 AND "due" <= $2 ORDER BY "due", "id", "rev" LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- claim
 UPDATE "parcel_outbox" SET "attempts" = $1, "due" = $2 WHERE "id" = $3 AND "rev" = $4;

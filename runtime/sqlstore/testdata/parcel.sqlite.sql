@@ -16,6 +16,9 @@ SELECT "id", "rev", "n", "operation", "name", "from_state", "to_state", "occurre
 -- outbox
 SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "main"."parcel_outbox" WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ? + 0;
 
+-- effects
+WITH RECURSIVE fresh("name") AS (SELECT min("effect") FROM "main"."parcel_outbox" WHERE "attempts" = 0 UNION ALL SELECT (SELECT min("effect") FROM "main"."parcel_outbox" WHERE "attempts" = 0 AND "effect" > fresh."name") FROM fresh WHERE fresh."name" IS NOT NULL), again("name") AS (SELECT min("effect") FROM "main"."parcel_outbox" WHERE "attempts" > 0 UNION ALL SELECT (SELECT min("effect") FROM "main"."parcel_outbox" WHERE "attempts" > 0 AND "effect" > again."name") FROM again WHERE again."name" IS NOT NULL) SELECT "name" FROM fresh WHERE (SELECT 1 FROM "main"."parcel_outbox" WHERE "effect" = fresh."name" AND "attempts" = 0 AND "due" <= ? ORDER BY "due" LIMIT 1) IS NOT NULL UNION SELECT "name" FROM again WHERE (SELECT 1 FROM "main"."parcel_outbox" WHERE "effect" = again."name" AND "attempts" > 0 AND "due" <= ? ORDER BY "due" LIMIT 1) IS NOT NULL ORDER BY 1;
+
 -- orphans
 SELECT DISTINCT "id" FROM "main"."parcel_events" WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM "main"."parcel" WHERE "main"."parcel"."id" = "main"."parcel_events"."id")
 			AND NOT EXISTS (SELECT 1 FROM "main"."parcel_events" AS p WHERE p."id" = "main"."parcel_events"."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id" LIMIT ? + 0;
@@ -48,8 +51,11 @@ INSERT INTO "main"."parcel_outbox" ("id", "rev", "effect", "key", "attempts", "d
 -- leave
 DELETE FROM "main"."parcel_outbox" WHERE "id" = ? AND "rev" = ?;
 
--- dueLocked
-SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "main"."parcel_outbox" WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ? + 0;
+-- fresh
+SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "main"."parcel_outbox" WHERE "effect" = ? AND "attempts" = 0 AND "due" <= ? ORDER BY "due", "id", "rev" LIMIT ? + 0;
+
+-- again
+SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "main"."parcel_outbox" WHERE "effect" = ? AND "attempts" > 0 AND "due" <= ? ORDER BY "due", "id", "rev" LIMIT ? + 0;
 
 -- claim
 UPDATE "main"."parcel_outbox" SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ?;

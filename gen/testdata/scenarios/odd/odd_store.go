@@ -264,25 +264,21 @@ func (m *Machine) Core() *fsm.Machine[Odd] {
 // outside.
 func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[audit.Finding, error] {
 	if probes != nil {
-		return audit.Run(ctx, m.core, probe(probes))
+		return audit.Run(ctx, m.core, probe(probes)...)
 	}
 	return audit.Run(ctx, m.core)
 }
 
-// probe asks what the state of a record calls for.
-func probe(probes Probes) audit.Probe[Odd] {
-	return func(ctx context.Context, j Odd) ([]fsm.Violation, error) {
-		var found []fsm.Violation
-		if j.State == StateCase {
-			ok, err := probes.Chan(ctx, j)
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				found = append(found, fsm.Violation{Rule: "chan", Must: true, Message: "%v \"so\""})
-			}
-		}
-		return found, nil
+// probe is what the states of records call for.
+func probe(probes Probes) []audit.Probe[Odd] {
+	return []audit.Probe[Odd]{
+		{
+			Name: "chan", Message: "%v \"so\"",
+			In: func(j *Odd) bool {
+				return j.State == StateCase
+			},
+			Ask: probes.Chan,
+		},
 	}
 }
 

@@ -309,34 +309,28 @@ func (m *Machine) Core() *fsm.Machine[Order] {
 // outside.
 func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[audit.Finding, error] {
 	if probes != nil {
-		return audit.Run(ctx, m.core, probe(probes))
+		return audit.Run(ctx, m.core, probe(probes)...)
 	}
 	return audit.Run(ctx, m.core)
 }
 
-// probe asks what the state of a record calls for.
-func probe(probes Probes) audit.Probe[Order] {
-	return func(ctx context.Context, j Order) ([]fsm.Violation, error) {
-		var found []fsm.Violation
-		if j.State == StatePlaced || j.State == StateCharging {
-			ok, err := probes.StockThere(ctx, j)
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				found = append(found, fsm.Violation{Rule: "stock_there", Must: true, Message: "no stock"})
-			}
-		}
-		if j.State == StateCharging {
-			ok, err := probes.BankUp(ctx, j)
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				found = append(found, fsm.Violation{Rule: "bank_up", Must: true})
-			}
-		}
-		return found, nil
+// probe is what the states of records call for.
+func probe(probes Probes) []audit.Probe[Order] {
+	return []audit.Probe[Order]{
+		{
+			Name: "stock_there", Message: "no stock",
+			In: func(j *Order) bool {
+				return j.State == StatePlaced || j.State == StateCharging
+			},
+			Ask: probes.StockThere,
+		},
+		{
+			Name: "bank_up",
+			In: func(j *Order) bool {
+				return j.State == StateCharging
+			},
+			Ask: probes.BankUp,
+		},
 	}
 }
 
