@@ -55,7 +55,7 @@ func (m *Machine[R]) unbatched(what string) error {
 func (m *Machine[R]) shared() *Machine[R] {
 	return &Machine[R]{
 		d: m.d, schema: m.schema, store: m.store, effects: m.effects, options: m.options,
-		byName: m.byName, byStored: m.byStored, indexed: m.indexed, leave: m.leave, recovers: m.recovers,
+		byName: m.byName, byStored: m.byStored, indexed: m.indexed, worked: m.worked, leave: m.leave, recovers: m.recovers,
 		quarantine: m.quarantine, health: m.health, skew: m.skew,
 	}
 }

@@ -25,10 +25,11 @@ type Machine[R any] struct {
 
 	byName   map[string]*fsmimpl.Operation[R] // by the name in the specification
 	byStored map[string]*fsmimpl.Operation[R]
-	joined   *joined   // the caller's transaction; nil: its own ones
-	batch    *batch[R] // collects calls; nil: they are made at once
-	indexed  [][]int   // the columns of each index that hold texts
-	leave    bool      // every at-least-once effect is of no use once the record has moved on
+	joined   *joined         // the caller's transaction; nil: its own ones
+	batch    *batch[R]       // collects calls; nil: they are made at once
+	indexed  [][]int         // the columns of each index that hold texts
+	worked   map[string]bool // stored states in which a worker may hold a record
+	leave    bool            // every at-least-once effect is of no use once the record has moved on
 
 	picks    map[*fsmimpl.Operation[R]]*picking[R] // calls that wait to be taken along
 	byID     sync.Map                              // ids of records that calls decide on without a lock
@@ -216,6 +217,7 @@ func (m *Machine[R]) index() error {
 	if m.options.most < driver.MaxCall || m.options.most > mostCall {
 		return fmt.Errorf("WithMaxCall needs %d to %d bytes, not %d", driver.MaxCall, mostCall, m.options.most)
 	}
+	m.worked = m.workedOn()
 	m.leave = m.leave && outbox
 	m.recovers = startup && outbox
 	return nil

@@ -10,9 +10,14 @@ import (
 // something to pick rings it once its transaction is committed: never within, where a
 // database would have to put the commits in a row. A ring may be in vain, and one may be
 // missing where a process died or time alone made a record fit: workers also look by themselves.
+// The bell also tells who holds a record that it has moved: a worker whose record was
+// cancelled hears of it without a heartbeat.
 
 // left is what calls have left for others.
-type left struct{ records, effects int }
+type left struct {
+	records, effects int
+	moved            []string // ids of records that a worker may hold
+}
 
 // Committed tells idle workers what a machine made by In has left for them. Call it after
 // the commit of the transaction; without it they find it at their next look. For any
@@ -50,6 +55,14 @@ func (m *Machine[R]) tell(outs []Outcome[R]) {
 		if m.asks(&outs[i]) {
 			all.effects++
 		}
+		if !m.movesHeld(&outs[i]) {
+			continue
+		}
+		if id := outs[i].Events[0].ID; m.joined != nil {
+			m.joined.left.moved = append(m.joined.left.moved, id)
+		} else {
+			m.store.Bell().Moved(m.schema.Table, id)
+		}
 	}
 	if m.joined == nil {
 		m.ring(all)
@@ -66,6 +79,9 @@ func (m *Machine[R]) ring(all left) {
 	if all.effects > 0 {
 		m.store.Bell().Ring(m.outbox(), all.effects)
 	}
+	for _, id := range all.moved {
+		m.store.Bell().Moved(m.schema.Table, id)
+	}
 }
 
 // outbox is the queue of those who perform effects.
@@ -80,6 +96,36 @@ func (m *Machine[R]) asks(out *Outcome[R]) bool {
 		}
 	}
 	return false
+}
+
+// movesHeld reports whether a call has moved a record that a worker may hold. A pick takes
+// it even where it stays in its state.
+func (m *Machine[R]) movesHeld(out *Outcome[R]) bool {
+	if len(out.Events) == 0 || out.Replayed || out.Existing || out.RecordOnly || !m.worked[out.Events[0].From] {
+		return false
+	}
+	first, last := &out.Events[0], &out.Events[len(out.Events)-1]
+	op := m.byStored[first.Operation]
+	return first.From != last.To || op != nil && op.Picks
+}
+
+// workedOn returns the states in which a worker may hold a record, as it may wherever no
+// pick takes it from; where one does, only when one leads there.
+func (m *Machine[R]) workedOn() map[string]bool {
+	free, led := map[string]bool{}, map[string]bool{}
+	for _, op := range m.d.Operations {
+		if op.Picks {
+			for _, mv := range op.Moves {
+				free[mv.From], led[mv.To] = true, true
+			}
+		}
+	}
+	worked := map[string]bool{}
+	for i := range m.schema.States {
+		s := m.schema.States[i].Stored
+		worked[s] = len(led) > 0 && (led[s] || !free[s])
+	}
+	return worked
 }
 
 // leaves reports whether a call has perhaps left one record more to pick.

@@ -2,6 +2,7 @@ package fsm_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -119,4 +120,87 @@ func TestWorkerIsWokenAfterTheCommit(t *testing.T) {
 			t.Errorf("rung %d times, want once", now-mark)
 		}
 	})
+}
+
+// Who holds a record is told of each call that takes it out of the state of the work, in
+// whatever way the call is made, and of no other.
+func TestHoldersAreTold(t *testing.T) {
+	t.Parallel()
+	type caller func(ctx context.Context, store *memstore.Store, m *machine) error
+	apply := func(id string, c fsmimpl.Call[storetest.Parcel]) caller {
+		return func(ctx context.Context, _ *memstore.Store, m *machine) error {
+			_, err := m.Apply(ctx, fsm.Ref{ID: id}, c)
+			return err
+		}
+	}
+	shelve, expel := storetest.Shelve(meta(""), "s1", "t"), storetest.Expel(meta(""))
+	for name, c := range map[string]struct {
+		told bool
+		call caller
+	}{
+		"Apply":   {true, apply("p1", shelve)},
+		"a chain": {true, apply("p1", expel)},
+		"ApplyMany": {true, func(ctx context.Context, _ *memstore.Store, m *machine) error {
+			_, err := m.ApplyMany(ctx, []fsmimpl.Item[storetest.Parcel]{{At: fsm.Ref{ID: "p2"}, Call: note("", "x")}, {At: fsm.Ref{ID: "p1"}, Call: shelve}})
+			return err
+		}},
+		"Batch": {true, func(ctx context.Context, store *memstore.Store, m *machine) error {
+			_, err := m.Batch(ctx, func(m *machine) error { return apply("p1", shelve)(ctx, store, m) })
+			return err
+		}},
+		"Sweep": {true, func(ctx context.Context, _ *memstore.Store, m *machine) error {
+			_, err := m.Sweep(ctx)
+			return err
+		}},
+		"Committed":      {true, inTransaction(apply("p1", shelve), true)},
+		"a joined call":  {false, inTransaction(apply("p1", shelve), false)},
+		"another record": {false, apply("p2", expel)},
+		"in its state":   {false, apply("p1", note("", "x"))},
+		"what is refused": {false, func(ctx context.Context, store *memstore.Store, m *machine) error {
+			if err := apply("p1", storetest.Send(meta("")))(ctx, store, m); err == nil {
+				return errors.New("it is not refused")
+			}
+			return nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := newStore()
+			m := open(t, store, storetest.Schema())
+			for _, id := range []string{"p1", "p2"} {
+				must(t)(m.Create(t.Context(), storetest.Register(meta(""), in(id))))
+				of[[]outcome](t)(m.Pick(t.Context(), 1, storetest.Hold(w1, "a", start)))
+			}
+			told := 0
+			defer store.Bell().Hold(m.Schema().Table, "p1", func() { told++ })()
+			if err := c.call(t.Context(), store, m); err != nil {
+				t.Fatal(err)
+			}
+			if (told > 0) != c.told || told > 1 {
+				t.Errorf("told %d times, want told: %v", told, c.told)
+			}
+		})
+	}
+}
+
+// inTransaction makes a call in a transaction of the caller's own, commits it, and perhaps
+// says so.
+func inTransaction(call func(context.Context, *memstore.Store, *machine) error, says bool) func(context.Context, *memstore.Store, *machine) error {
+	return func(ctx context.Context, store *memstore.Store, m *machine) error {
+		tx, err := store.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		in, err := m.In(ctx, fsm.Join(store, tx))
+		if err == nil {
+			err = call(ctx, store, in)
+		}
+		if err == nil {
+			err = tx.Commit(ctx)
+		}
+		if err == nil && says {
+			in.Committed()
+		}
+		return err
+	}
 }

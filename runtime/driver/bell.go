@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -10,17 +11,22 @@ import (
 // has one for all who use it in this process; the zero Bell is ready. What it tells may be
 // wrong or get lost: a worker looks for itself, and looks again after a while.
 //
-// Carry and Hear, where set, connect it with other processes. Both return at once.
+// It also tells who holds a record that somebody has moved it.
+//
+// Carry, CarryMove and Hear, where set, connect it with other processes. They return at once.
 type Bell struct {
 	// Carry passes on to other processes that n more are there than workers waited here.
 	Carry func(queue string, n int)
-	// Hear is called when a worker of this process waits for the first time, before it
-	// waits. From then on Near and All are called for what others carry.
+	// CarryMove passes on to other processes that a record has moved that nobody here holds.
+	CarryMove func(queue, id string)
+	// Hear is called when a worker of this process waits or holds a record for the first
+	// time. From then on Near, MovedNear and All are called for what others carry.
 	Hear func()
 
-	heard  sync.Once
-	mu     sync.Mutex
-	queues map[string]*bellQueue
+	heard   sync.Once
+	mu      sync.Mutex
+	queues  map[string]*bellQueue
+	holders map[holding][]*func()
 }
 
 // bellQueue is one queue's part of a Bell.
@@ -28,6 +34,9 @@ type bellQueue struct {
 	rung uint64          // how often
 	idle []chan struct{} // of those who wait, the longest first; each is closed to wake one
 }
+
+// holding names a record that is held.
+type holding struct{ queue, id string }
 
 // queue returns the part of a queue. The caller has the lock.
 func (b *Bell) queue(name string) *bellQueue {
@@ -64,8 +73,10 @@ func (b *Bell) Near(queue string, n int) int {
 	return n
 }
 
-// All wakes all workers of this process: something may not have been heard.
+// All wakes all workers of this process and calls all who hold a record: something may
+// not have been heard.
 func (b *Bell) All() {
+	b.call(func(holding) bool { return true })
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, q := range b.queues {
@@ -74,6 +85,72 @@ func (b *Bell) All() {
 			close(c)
 		}
 		q.idle = nil
+	}
+}
+
+// Hold calls moved when a record may have been moved, until release is called. It may be
+// called in vain, by any goroutine, and returns at once.
+func (b *Bell) Hold(queue, id string, moved func()) (release func()) {
+	b.hear()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.holders == nil {
+		b.holders = map[holding][]*func(){}
+	}
+	h, f := holding{queue, id}, &moved
+	b.holders[h] = append(b.holders[h], f)
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.holders[h] = slices.DeleteFunc(b.holders[h], func(g *func()) bool { return g == f }); len(b.holders[h]) == 0 {
+			delete(b.holders, h)
+		}
+	}
+}
+
+// Moved says, after the commit, that a record has left a state in which a worker may hold
+// it. It calls who holds it in this process; where nobody does, it tells other processes.
+func (b *Bell) Moved(queue, id string) {
+	if !b.MovedNear(queue, id) && b.CarryMove != nil {
+		b.CarryMove(queue, id)
+	}
+}
+
+// MovedNear calls who holds the record in this process, and reports whether anybody does.
+// An empty id names each record of the queue.
+func (b *Bell) MovedNear(queue, id string) bool {
+	if id == "" {
+		return b.call(func(h holding) bool { return h.queue == queue })
+	}
+	b.mu.Lock()
+	list := slices.Clone(b.holders[holding{queue, id}])
+	b.mu.Unlock()
+	for _, f := range list {
+		(*f)()
+	}
+	return len(list) > 0
+}
+
+// call calls who holds such records, and reports whether anybody does.
+func (b *Bell) call(such func(holding) bool) bool {
+	b.mu.Lock()
+	var list []*func()
+	for h, fs := range b.holders {
+		if such(h) {
+			list = append(list, fs...)
+		}
+	}
+	b.mu.Unlock()
+	for _, f := range list {
+		(*f)()
+	}
+	return len(list) > 0
+}
+
+// hear connects the bell with other processes, once.
+func (b *Bell) hear() {
+	if b.Hear != nil {
+		b.heard.Do(b.Hear)
 	}
 }
 
@@ -88,9 +165,7 @@ func (b *Bell) Mark(queue string) uint64 {
 // Wait waits until the queue is rung for the worker, at once where it was rung since the
 // mark, and at most for d. It returns when ctx ends, too.
 func (b *Bell) Wait(ctx context.Context, queue string, mark uint64, d time.Duration) {
-	if b.Hear != nil {
-		b.heard.Do(b.Hear)
-	}
+	b.hear()
 	b.mu.Lock()
 	q := b.queue(queue)
 	if q.rung != mark {

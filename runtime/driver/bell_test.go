@@ -3,6 +3,8 @@ package driver_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -52,6 +54,49 @@ func TestBellWakesAsMany(t *testing.T) {
 		}
 		stop()
 	})
+}
+
+// Who holds a record of this process is told of its move, and nobody else; a move of a
+// record that nobody here holds is carried on. After All, each holder is told.
+func TestBellTellsHolders(t *testing.T) {
+	t.Parallel()
+	heard := 0
+	var told, carried []string
+	b := &driver.Bell{Hear: func() { heard++ }, CarryMove: func(queue, id string) { carried = append(carried, queue+" "+id) }}
+	expect := func(what, wantTold, wantCarried string) {
+		t.Helper()
+		slices.Sort(told)
+		if got, carries := strings.Join(told, ","), strings.Join(carried, ","); got != wantTold || carries != wantCarried {
+			t.Errorf("%s: told %q, carried %q; want %q and %q", what, got, carries, wantTold, wantCarried)
+		}
+		told, carried = nil, nil
+	}
+	hold := func(queue, id, who string) func() {
+		return b.Hold(queue, id, func() { told = append(told, who) })
+	}
+	b.Moved("a", "1")
+	expect("nobody holds it", "", "a 1")
+	first, second := hold("a", "1", "w1"), hold("a", "1", "w2")
+	hold("a", "2", "w3")
+	hold("b", "1", "w4")
+	b.Moved("a", "1")
+	expect("two hold it", "w1,w2", "")
+	first()
+	first()
+	b.Moved("a", "1")
+	expect("one holds it", "w2", "")
+	if !b.MovedNear("a", "") || b.MovedNear("c", "") {
+		t.Error("MovedNear does not tell who holds a record of the queue")
+	}
+	expect("any of the queue", "w2,w3", "")
+	b.All()
+	expect("all", "w2,w3,w4", "")
+	second()
+	b.Moved("a", "1")
+	expect("nobody holds it any more", "", "a 1")
+	if heard != 1 {
+		t.Errorf("Hear was called %d times", heard)
+	}
 }
 
 // What is rung after the mark is not lost; what was rung before it wakes nobody.

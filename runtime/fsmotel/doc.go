@@ -36,6 +36,7 @@
 //	fsm.clock.skew       gauge, s       how far the database's clock is ahead of the process's; 0: close enough
 //	fsm.worker.events    counter        of what happens to a worker, by machine and kind
 //	fsm.worker.work      up-down counter of the records worked on now, by machine
+//	fsm.worker.stuck     up-down counter of the records whose work still runs though its context has ended, by machine
 //	fsm.worker.duration  histogram, s   of each piece of work, by machine and kind
 //
 // An outcome is "ok", "replayed", the code of a refusal ("stale"), or "error".

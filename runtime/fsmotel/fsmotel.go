@@ -47,7 +47,7 @@ type Telemetry struct {
 	found                    metric.Int64Gauge
 	skew                     metric.Float64Gauge
 	steps, replays, happened metric.Int64Counter
-	working                  metric.Int64UpDownCounter
+	working, stuck           metric.Int64UpDownCounter
 }
 
 // Option sets where spans and metrics go.
@@ -96,11 +96,18 @@ func New(opts ...Option) (*Telemetry, error) {
 	t.steps = count("fsm.transitions", "{event}", "Events written to the log.")
 	t.replays = count("fsm.replays", "{call}", "Calls whose request id was known: the first outcome was returned.")
 	t.happened = count("fsm.worker.events", "{event}", "What happened to a worker.")
-	var err, ferr, serr error
-	t.skew, serr = meter.Float64Gauge("fsm.clock.skew", metric.WithUnit("s"), metric.WithDescription("How far the database's clock is ahead of the process's."))
-	t.found, ferr = meter.Int64Gauge("fsm.audit.findings", metric.WithUnit("{finding}"), metric.WithDescription("Findings of the last audit."))
-	t.working, err = meter.Int64UpDownCounter("fsm.worker.work", metric.WithUnit("{record}"), metric.WithDescription("Records worked on now."))
-	if err := errors.Join(append(errs, err, ferr, serr)...); err != nil {
+	now := func(name, what string) metric.Int64UpDownCounter {
+		c, err := meter.Int64UpDownCounter(name, metric.WithUnit("{record}"), metric.WithDescription(what))
+		errs = append(errs, err)
+		return c
+	}
+	t.working = now("fsm.worker.work", "Records worked on now.")
+	t.stuck = now("fsm.worker.stuck", "Records whose work still runs though its context has ended.")
+	var err error
+	t.skew, err = meter.Float64Gauge("fsm.clock.skew", metric.WithUnit("s"), metric.WithDescription("How far the database's clock is ahead of the process's."))
+	errs = append(errs, err)
+	t.found, err = meter.Int64Gauge("fsm.audit.findings", metric.WithUnit("{finding}"), metric.WithDescription("Findings of the last audit."))
+	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, fmt.Errorf("fsmotel: make the instruments: %w", err)
 	}
 	return t, nil
@@ -202,9 +209,15 @@ func (t *Telemetry) Worker(machine string) func(worker.Event) {
 		switch e.Kind {
 		case worker.Claimed:
 			t.working.Add(ctx, 1, metric.WithAttributes(name))
-		case worker.Done, worker.Failed, worker.Lost, worker.Released:
-			t.working.Add(ctx, -1, metric.WithAttributes(name))
-			t.worked.Record(ctx, e.Took.Seconds(), kind)
+		case worker.Done, worker.Failed, worker.Cancelled, worker.Lost, worker.Released:
+			if e.Took > 0 { // else it was not begun
+				t.working.Add(ctx, -1, metric.WithAttributes(name))
+				t.worked.Record(ctx, e.Took.Seconds(), kind)
+			}
+		case worker.Stuck:
+			t.stuck.Add(ctx, 1, metric.WithAttributes(name))
+		case worker.Returned:
+			t.stuck.Add(ctx, -1, metric.WithAttributes(name))
 		}
 	}
 }

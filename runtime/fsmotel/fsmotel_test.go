@@ -323,3 +323,33 @@ func TestWorker(t *testing.T) {
 		"fsm.worker.events{machine=lifecycle worker.kind=idle} 1",
 		"fsm.worker.work{machine=lifecycle} 0")
 }
+
+// The records that are worked on, and those whose work is stuck, are counted apart, however
+// the work ends.
+func TestStuckWork(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	count := r.Worker("m")
+	for _, kinds := range [][]worker.Kind{
+		{worker.Claimed, worker.Cancelled},
+		{worker.Claimed, worker.Lost, worker.Stuck, worker.Returned},
+		{worker.Claimed, worker.Stuck, worker.Returned, worker.Released},
+		{worker.Claimed, worker.Cancelled, worker.Stuck},
+		{worker.Claimed},
+	} {
+		for _, kind := range kinds {
+			e := worker.Event{Kind: kind, ID: "p1"}
+			if kind != worker.Claimed {
+				e.Took = time.Second
+			}
+			count(e)
+		}
+	}
+	count(worker.Event{Kind: worker.Lost, ID: "p1"}) // its work did not begin
+	equal(t, "the worker's metrics", slices.DeleteFunc(r.counts(t), func(s string) bool { return strings.Contains(s, ".events") }),
+		"fsm.worker.duration{machine=m worker.kind=cancelled} 2",
+		"fsm.worker.duration{machine=m worker.kind=lost} 1",
+		"fsm.worker.duration{machine=m worker.kind=released} 1",
+		"fsm.worker.stuck{machine=m} 1",
+		"fsm.worker.work{machine=m} 1")
+}

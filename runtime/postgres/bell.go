@@ -16,7 +16,7 @@ import (
 
 // herald connects the bells of the processes that use one schema of a database. It has
 // two connections of its own: one announces, from the first ring that nobody here
-// answers; one listens, from the first worker on that waits here. No transaction that
+// answers; one listens, from the first worker on that waits or holds a record here. No transaction that
 // writes announces anything: NOTIFY would put the commits of the whole server in a row.
 type herald struct {
 	config *pgx.ConnConfig
@@ -32,8 +32,9 @@ type herald struct {
 	mu      sync.Mutex
 	closed  bool
 	speaks  bool
-	pending map[string]int // rings that are not announced yet
-	kick    chan struct{}  // holds one when there are some
+	pending map[string]int             // rings that are not announced yet
+	moved   map[string]map[string]bool // ids of moved records that are not announced yet, by queue
+	kick    chan struct{}              // holds one when there are some
 }
 
 const (
@@ -43,13 +44,16 @@ const (
 	again = time.Second
 	// farewell is how long the end of a store waits for the last announcement.
 	farewell = time.Second
+	// mostMoved is how many moves of a queue are told one by one; beyond it, and of an id
+	// too long for a notification, it is told that any record may have moved.
+	mostMoved, longestID = 1000, 4000
 )
 
 // newHerald returns a herald; it listens unless the connection is not to be relied on.
 func newHerald(config *pgx.ConnConfig, schema string, listens bool, log *slog.Logger) *herald {
-	h := &herald{config: config, schema: schema, log: log, pending: map[string]int{}, kick: make(chan struct{}, 1)}
+	h := &herald{config: config, schema: schema, log: log, pending: map[string]int{}, moved: map[string]map[string]bool{}, kick: make(chan struct{}, 1)}
 	h.ctx, h.end = context.WithCancel(context.Background())
-	h.bell.Carry = h.carry
+	h.bell.Carry, h.bell.CarryMove = h.carry, h.carryMove
 	if listens {
 		h.bell.Hear = func() { h.start(h.listen) }
 	}
@@ -77,8 +81,31 @@ func (h *herald) close() error {
 
 // carry notes rings to be announced.
 func (h *herald) carry(queue string, n int) {
+	h.note(func() { h.pending[queue] += n })
+}
+
+// carryMove notes a move to be announced.
+func (h *herald) carryMove(queue, id string) {
+	h.note(func() {
+		ids := h.moved[queue]
+		if ids == nil {
+			ids = map[string]bool{}
+			h.moved[queue] = ids
+		}
+		if len(ids) >= mostMoved || len(id) > longestID {
+			clear(ids)
+			id = ""
+		}
+		if !ids[""] {
+			ids[id] = true
+		}
+	})
+}
+
+// note notes something to be announced.
+func (h *herald) note(what func()) {
 	h.mu.Lock()
-	h.pending[queue] += n
+	what()
 	first := !h.speaks
 	h.speaks = true
 	h.mu.Unlock()
@@ -99,7 +126,13 @@ func (h *herald) take() []string {
 	for queue, n := range h.pending {
 		list = append(list, strconv.Itoa(n)+" "+queue)
 	}
+	for queue, ids := range h.moved {
+		for id := range ids {
+			list = append(list, "0 "+queue+" "+id)
+		}
+	}
 	clear(h.pending)
+	clear(h.moved)
 	return list
 }
 
@@ -199,8 +232,13 @@ func (h *herald) listenOnce(connected func()) error {
 			continue
 		}
 		count, queue, _ := strings.Cut(heard.Payload, " ")
-		if n, err := strconv.Atoi(count); err == nil && n > 0 {
+		switch n, err := strconv.Atoi(count); {
+		case err != nil:
+		case n > 0:
 			h.bell.Near(queue, n)
+		default: // an earlier version passes over it
+			queue, id, _ := strings.Cut(queue, " ")
+			h.bell.MovedNear(queue, id)
 		}
 	}
 }

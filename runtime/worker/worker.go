@@ -10,7 +10,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +38,8 @@ type Options struct {
 	// died, and what another transaction held at the time and left as it was.
 	Poll time.Duration
 	// Grace is how long work that has begun may go on once Run's context has
-	// ended; zero is Lease, or a minute without one; below zero is no time at all.
+	// ended; zero is Lease, or a minute without one; below zero is no time at all. Run
+	// returns at most 5 s later.
 	Grace time.Duration
 	// Log gets a record for each end of work that is not a success, and for each
 	// error of the store; nil is slog.Default().
@@ -51,71 +53,49 @@ type Options struct {
 type Event struct {
 	Kind Kind
 	ID   string        // of the record; empty for Idle and Error
-	Took time.Duration // of the work, from claim to end; zero before the end
+	Took time.Duration // from the claim to now; zero for Claimed, Idle and Error, and where no work has begun
 	Err  error         // nil unless the kind says that there is one
 }
 
-// Kind says what happened.
+// Kind says what happened. After each Claimed there is one end: Done, Failed, Cancelled,
+// Lost or Released. Cancelled and Lost are told at once, also while the work goes on; the
+// others when it has returned. After each Stuck there is one Returned.
 type Kind string
 
 const (
-	Claimed  Kind = "claimed"  // work begins
-	Done     Kind = "done"     // the work has ended the record's stay with the worker
-	Failed   Kind = "failed"   // the work returned an error or panicked; Err is it
-	Lost     Kind = "lost"     // a heartbeat was refused: somebody else may have the record; Err says why
-	Released Kind = "released" // the worker stopped before the work was done
-	Idle     Kind = "idle"     // there was nothing to claim that nobody else holds
-	Error    Kind = "error"    // the store did not answer as it should; Err is it
+	Claimed   Kind = "claimed"   // work begins
+	Done      Kind = "done"      // the work has ended the record's stay with the worker
+	Failed    Kind = "failed"    // the work returned an error or panicked; Err is it
+	Cancelled Kind = "cancelled" // somebody, not the system, has moved the record to another state; Err is a *LostError
+	Lost      Kind = "lost"      // the record is not the worker's any more for another reason; Err is a *LostError
+	Released  Kind = "released"  // the worker stopped before the work was done
+	Stuck     Kind = "stuck"     // the work still runs 5 s after its context has ended; Err is the cause of that end
+	Returned  Kind = "returned"  // work that was stuck has returned, and its place is free
+	Idle      Kind = "idle"      // there was nothing to claim that nobody else holds
+	Error     Kind = "error"     // the store did not answer as it should; Err is it
 )
-
-// ErrLost stands in the cause of the end of a work's context when the record is not the
-// worker's any more. The cause is a *LostError.
-var ErrLost = errors.New("the worker no longer holds the record")
-
-// Why a record was lost: one of them stands in each *LostError.
-var (
-	// ErrMoved: it has left the states that the worker keeps alive; it was cancelled, or
-	// the sweeper took it.
-	ErrMoved = errors.New("it has left the state of the work")
-	// ErrTaken: it is in such a state, but not as this worker left it. Another
-	// worker has it, or somebody changed it in place.
-	ErrTaken = errors.New("somebody else has taken or changed it")
-	// ErrLeaseOver: nobody is known to have it, but the time of the lease is over.
-	ErrLeaseOver = errors.New("its lease ended before a heartbeat was answered")
-)
-
-// LostError says that a record is not the worker's any more, and who has moved it.
-type LostError struct {
-	Machine   string
-	ID        string
-	Why       error  // ErrMoved, ErrTaken or ErrLeaseOver
-	State     string // where the record is now, by its name in the specification; empty when not known
-	Operation string // that changed it last, as State
-	Actor     string // of that change
-	Err       error  // what the heartbeat was answered; nil when there was no answer
-}
-
-// Error says what became of the record.
-func (e *LostError) Error() string {
-	text := ErrLost.Error() + ": " + e.Why.Error()
-	if e.State != "" {
-		text += fmt.Sprintf("; it is %s by %s of %q", e.State, e.Operation, e.Actor)
-	}
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	return text
-}
-
-// InState returns the machine, and the name of the state in which the record is now.
-func (e *LostError) InState() (machine, state string) { return e.Machine, e.State }
-
-// Unwrap returns ErrLost, why, and what the heartbeat was answered.
-func (e *LostError) Unwrap() []error { return []error{ErrLost, e.Why, e.Err} }
 
 // ErrStopping is the cause of the end of a work's context when the worker stops
 // and its grace is over.
 var ErrStopping = errors.New("the worker is stopping")
+
+// ErrStuck stands in the error of a worker that has stopped while work still runs.
+var ErrStuck = errors.New("the worker has stopped, but work still runs")
+
+// StuckError names the records whose work still runs after its worker has stopped. It
+// wraps ErrStuck.
+type StuckError struct {
+	Machine string
+	IDs     []string // in order
+}
+
+// Error names the records.
+func (e *StuckError) Error() string {
+	return fmt.Sprintf("%s: %v: on %s", e.Machine, ErrStuck, strings.Join(e.IDs, ", "))
+}
+
+// Unwrap returns ErrStuck.
+func (e *StuckError) Unwrap() error { return ErrStuck }
 
 // ErrUnfinished is the failure of work that returned no error and left the
 // record in a state that the worker has to keep alive.
@@ -135,7 +115,8 @@ type Funcs[R any] struct {
 	Lease time.Duration
 	// Work does the work and ends the record's stay with the worker.
 	Work func(ctx context.Context, h *fsm.Held[R]) error
-	// Failed writes down that the work failed. The handle is the newest.
+	// Failed writes down that the work failed, once the store was asked whether the record
+	// is still the worker's. The handle is the newest.
 	Failed func(ctx context.Context, h *fsm.Held[R], cause error) error
 	// Release hands back what a stopping worker did not finish; nil leaves it to
 	// the end of the lease.
@@ -151,6 +132,10 @@ type Worker[R any] struct {
 	queue   string       // by its name
 	do      Funcs[R]
 	opt     Options
+
+	mu      sync.Mutex
+	moved   []*job[R] // that may have been moved by somebody else
+	looking bool      // at those that were
 }
 
 // New returns a worker of a machine that claims as the actor. Every worker
@@ -201,11 +186,19 @@ func New[R any](m *fsm.Machine[R], actor string, do Funcs[R], opt Options) (*Wor
 }
 
 // Run claims and works until ctx ends. Then it claims nothing more, hands back what was
-// claimed and not begun, lets what has begun go on for the time of grace, ends the contexts of what is left with
-// ErrStopping, waits until all work has returned, and returns nil. An error of
-// the store is logged and tried again; Run returns one only when the same call
-// would fail for ever: the store is closed, must be opened anew, or is not the
-// machine's.
+// claimed and not begun, and lets what has begun go on for the time of grace. It ends the
+// contexts of what is left with ErrStopping, waits 5 s for that, and returns nil. Where
+// work still runs, it returns a *StuckError instead, which names the records. That work is
+// left alone: its goroutines go on and keep its leases alive as long as the process lives.
+//
+// An error of the store is logged and tried again. Run returns one only when the same call
+// would fail for ever: the store is closed, must be opened anew, or is not the machine's.
+//
+// A record that somebody moves while the worker holds it ends its work's context within a
+// second, also without a heartbeat, where the store tells of it: from the same process
+// always, from others over PostgreSQL without a pooler. Elsewhere the next heartbeat finds
+// it. For each such move the worker reads the record once, and at most ten times a second
+// those that moved; what nobody moves costs nothing.
 func (w *Worker[R]) Run(ctx context.Context) error {
 	hard, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -214,15 +207,26 @@ func (w *Worker[R]) Run(ctx context.Context) error {
 		free <- struct{}{}
 	}
 	var wg sync.WaitGroup
+	var mu sync.Mutex
+	running := map[*job[R]]bool{}
 	err := w.claim(ctx, free, func(h *fsm.Held[R], asked time.Time) {
+		j := w.job(h, asked)
+		mu.Lock()
+		running[j] = true
+		mu.Unlock()
 		wg.Go(func() {
-			defer func() { free <- struct{}{} }()
+			defer func() {
+				mu.Lock()
+				delete(running, j)
+				mu.Unlock()
+				free <- struct{}{}
+			}()
 			if ctx.Err() != nil && w.do.Release != nil { // its claim was answered as the worker stopped
 				w.release(hard, h)
-				w.observe(Event{Kind: Released, ID: h.Ref().ID, Err: ErrStopping})
+				w.observe(Event{Kind: Released, ID: j.id, Err: ErrStopping})
 				return
 			}
-			w.work(hard, h, asked)
+			j.work(hard)
 		})
 	})
 	var grace *time.Timer
@@ -232,9 +236,40 @@ func (w *Worker[R]) Run(ctx context.Context) error {
 	} else {
 		cancel(ErrStopping)
 	}
-	wg.Wait()
-	return err
+	ended := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return err
+	case <-hard.Done():
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-ended:
+		return err
+	case <-late.C:
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	stuck := &StuckError{Machine: w.machine.Schema().Machine}
+	for j := range running {
+		j.stuck(ErrStopping)
+		stuck.IDs = append(stuck.IDs, j.id)
+	}
+	if stuck.IDs == nil {
+		return err
+	}
+	slices.Sort(stuck.IDs)
+	w.opt.Log.ErrorContext(ctx, "the worker stops while work still runs", "ids", stuck.IDs)
+	return errors.Join(err, stuck)
 }
+
+// patience is how long work may go on once its context has ended: then it is stuck.
+const patience = 5 * time.Second
 
 // claim hands records to start, as many as there are free places, until ctx ends,
 // and when it asked for them: their leases count from then.
@@ -314,186 +349,11 @@ func (w *Worker[R]) pause() time.Duration {
 	return d
 }
 
-// work works on one record.
-func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
-	id := h.Ref().ID
-	log := func() *slog.Logger { return w.opt.Log.With("id", id) }
-	began := time.Now()
-	w.observe(Event{Kind: Claimed, ID: id})
-	end := func(kind Kind, err error) {
-		w.observe(Event{Kind: kind, ID: id, Took: time.Since(began), Err: err})
-	}
-
-	working, lose := context.WithCancelCause(ctx)
-	defer lose(nil)
-	still := func() {}
-	switch {
-	case w.do.Beat != nil:
-		still = w.beats(ctx, h, asked, lose)
-		defer still() // also when the work ends its goroutine
-	case w.opt.Lease > 0:
-		over := time.AfterFunc(time.Until(asked.Add(w.opt.Lease)), func() { lose(w.leaseOver(id, nil)) })
-		defer over.Stop()
-	}
-	err := w.guarded(working, h)
-	still()
-
-	last := h.EngineNewest()
-	rec := last.Record()
-	ours := w.do.Holds(&rec)
-	after := context.WithoutCancel(ctx)
-	switch cause := context.Cause(working); {
-	case err == nil && !ours:
-		end(Done, nil)
-	case errors.Is(cause, ErrLost):
-		log().WarnContext(ctx, "the record was lost while it was worked on", "cause", cause, "error", err)
-		end(Lost, cause)
-	case errors.Is(cause, ErrStopping) && ours && err != nil:
-		log().InfoContext(ctx, "stopped before the work was done", "error", err)
-		if w.do.Release != nil {
-			w.release(after, last)
-		}
-		end(Released, err)
-	default:
-		if err == nil {
-			err = ErrUnfinished
-		}
-		if ours {
-			switch failed := w.do.Failed(after, last, err); {
-			case failed != nil && refusedForGood(failed):
-				log().WarnContext(ctx, "the record was lost while it was worked on", "cause", failed, "error", err)
-				end(Lost, w.lost(after, id, failed))
-				return
-			case failed != nil:
-				log().ErrorContext(ctx, "the failure was not recorded", "error", failed)
-			}
-		}
-		log().WarnContext(ctx, "the work failed", "error", err)
-		end(Failed, err)
-	}
-}
-
 // release hands a record back.
 func (w *Worker[R]) release(ctx context.Context, h *fsm.Held[R]) {
 	if err := w.do.Release(ctx, h); err != nil {
 		w.opt.Log.ErrorContext(ctx, "release", "id", h.Ref().ID, "error", err)
 	}
-}
-
-// guarded runs the work and makes an error of a panic.
-func (w *Worker[R]) guarded(ctx context.Context, h *fsm.Held[R]) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &fsm.PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
-	return w.do.Work(ctx, h)
-}
-
-// beats lets a goroutine extend the lease from the first beat on: most work is over before.
-// still ends it, and waits for a beat that has begun.
-func (w *Worker[R]) beats(ctx context.Context, h *fsm.Held[R], asked time.Time, lose context.CancelCauseFunc) (still func()) {
-	stop, ended := make(chan struct{}), make(chan struct{})
-	first := time.AfterFunc(time.Until(asked.Add(w.opt.Beat)), func() {
-		defer close(ended)
-		w.beat(context.WithoutCancel(ctx), h, asked, stop, lose)
-	})
-	return sync.OnceFunc(func() {
-		close(stop)
-		if !first.Stop() {
-			<-ended
-		}
-	})
-}
-
-// beat extends the lease, which was asked for at a time, until stop is closed, or
-// loses the record. An answer that did not come is no refusal: as long as the lease
-// may last it is asked for again.
-func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, stop <-chan struct{}, lose context.CancelCauseFunc) {
-	until := asked.Add(w.opt.Lease)
-	for {
-		next := asked.Add(w.opt.Beat)
-		if next.After(until) { // the last beat failed: at the end of the lease the work is told
-			next = until
-		}
-		timer := time.NewTimer(time.Until(next))
-		select {
-		case <-stop:
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
-		last := h.EngineNewest()
-		rec := last.Record()
-		if !w.do.Holds(&rec) {
-			return // it has come to its end
-		}
-		asked = time.Now()
-		if !w.do.Beats(&rec) { // the work has yet to bring it to where it is kept alive
-			until = asked.Add(w.opt.Lease)
-			continue
-		}
-		bounded, cancel := context.WithDeadline(ctx, until)
-		over := context.AfterFunc(bounded, func() { lose(w.leaseOver(last.Ref().ID, nil)) })
-		err := w.do.Beat(bounded, last, w.now().Add(w.opt.Lease))
-		over()
-		cancel()
-		switch {
-		case err == nil:
-			until = asked.Add(w.opt.Lease)
-		case h.EngineNewest() != last: // the work went on meanwhile; its handle beats at once
-			asked = asked.Add(-w.opt.Beat)
-		case refusedForGood(err):
-			lose(w.lost(ctx, last.Ref().ID, err))
-			return
-		case !time.Now().Before(until):
-			lose(w.leaseOver(last.Ref().ID, err))
-			return
-		}
-	}
-}
-
-// leaseOver says that the time of a lease is over.
-func (w *Worker[R]) leaseOver(id string, err error) *LostError {
-	return &LostError{Machine: w.machine.Schema().Machine, ID: id, Why: ErrLeaseOver, Err: err}
-}
-
-// lost looks what became of a record that was refused to its worker.
-func (w *Worker[R]) lost(ctx context.Context, id string, refused error) *LostError {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(w.opt.Lease, time.Minute))
-	defer cancel()
-	e := &LostError{Machine: w.machine.Schema().Machine, ID: id, Why: ErrMoved, Err: refused}
-	rec, err := w.machine.Record(ctx, id)
-	if err == nil && w.do.Holds(&rec) {
-		e.Why = ErrTaken
-	}
-	for event, err := range w.machine.History(ctx, id) {
-		if err != nil {
-			return e
-		}
-		if !event.RecordOnly() {
-			e.Actor, e.Operation, e.State = event.Actor, w.operation(event.Operation), w.machine.Schema().StateName(event.To)
-		}
-	}
-	return e
-}
-
-// operation returns the name of an operation in the specification, by its stored word.
-func (w *Worker[R]) operation(stored string) string {
-	for _, op := range w.machine.Descriptor().Operations {
-		if op.Stored == stored {
-			return op.Name
-		}
-	}
-	return stored
-}
-
-// refusedForGood reports whether an error says that the record has gone on
-// without its holder.
-func refusedForGood(err error) bool {
-	var refused *fsm.Refusal
-	var recorded *fsm.RecordedError
-	return (errors.As(err, &refused) || errors.As(err, &recorded)) && !errors.Is(err, fsm.ErrAmbiguous) && !errors.Is(err, fsm.ErrBusy)
 }
 
 func (w *Worker[R]) observe(e Event) {

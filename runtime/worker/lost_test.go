@@ -1,0 +1,708 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	_ "github.com/fsmgen/fsmgen/runtime/sqlite" // the driver "sqlite"
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+	"github.com/fsmgen/fsmgen/runtime/worker"
+)
+
+type (
+	machine = fsm.Machine[storetest.Parcel]
+	handle  = fsm.Held[storetest.Parcel]
+)
+
+var (
+	w1  = storetest.Meta{Actor: "w1"}
+	w2  = storetest.Meta{Actor: "w2"}
+	ann = storetest.Meta{Actor: "ann"}
+)
+
+// joint does something in a transaction of the caller's own and commits it.
+type joint func(ctx context.Context, do func(in *machine) error) error
+
+// place is a store with one waiting parcel "p1".
+type place struct {
+	m, other *machine // the worker's, and that of somebody else: in another process, where there can be one
+	joints   map[string]joint
+}
+
+// places are the stores of the tests.
+var places = map[string]func(t *testing.T, wrap func(fsm.Store) fsm.Store) *place{"memstore": inMemory, "sqlite": inSQLite, "postgres": inPostgres}
+
+// eachPlace runs a test in each store.
+func eachPlace(t *testing.T, test func(t *testing.T, make func(t *testing.T, wrap func(fsm.Store) fsm.Store) *place)) {
+	for name, make := range places {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, make)
+		})
+	}
+}
+
+func plain(s fsm.Store) fsm.Store { return s }
+
+// on opens the suite's machine, without its atomic effect, which takes not every kind
+// of transaction.
+func on(t *testing.T, store fsm.Store, dialect string) *machine {
+	t.Helper()
+	schema := storetest.Schema()
+	if dialect != "" {
+		text, err := os.ReadFile(filepath.Join("..", "..", "gen", "testdata", "schema", "parcel."+dialect+".sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		schema.SQL = map[string]string{dialect: string(text)}
+	}
+	if err := fsmimpl.Migrate(t.Context(), store, schema); err != nil {
+		t.Fatal(err)
+	}
+	d := *storetest.Descriptor(schema)
+	d.Operations = nil
+	for _, op := range storetest.Descriptor(schema).Operations {
+		if op.Effect == nil || !op.Effect.Atomic {
+			d.Operations = append(d.Operations, op)
+		}
+	}
+	nothing := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
+	m, err := fsm.NewMachine(t.Context(), store, &d, map[string]fsmimpl.EffectFunc[storetest.Parcel]{"carry": nothing, "notify": nothing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// filled registers the parcel.
+func filled(t *testing.T, p *place) *place {
+	t.Helper()
+	if _, err := p.m.Create(t.Context(), storetest.Register(ann, storetest.RegisterInput{ID: "p1", Lane: "a"})); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// within does something in a transaction, and commits it.
+func within(ctx context.Context, m *machine, tx fsm.Joined, commit func() error, do func(*machine) error) error {
+	in, err := m.In(ctx, tx)
+	if err == nil {
+		err = do(in)
+	}
+	if err == nil {
+		err = commit()
+	}
+	if err == nil {
+		in.Committed()
+	}
+	return err
+}
+
+func inMemory(t *testing.T, wrap func(fsm.Store) fsm.Store) *place {
+	store := memstore.New()
+	m := on(t, wrap(store), "")
+	in := on(t, store, "")
+	return filled(t, &place{m, m, map[string]joint{"memstore": func(ctx context.Context, do func(*machine) error) error {
+		tx, err := store.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		return within(ctx, in, fsm.Join(store, tx), func() error { return tx.Commit(ctx) }, do)
+	}}})
+}
+
+// joinedSQL does something in a transaction of database/sql.
+func joinedSQL(m *machine, store *sqlstore.Store, db *sql.DB) joint {
+	return func(ctx context.Context, do func(*machine) error) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		return within(ctx, m, fsm.Join(store, tx), tx.Commit, do)
+	}
+}
+
+func inSQLite(t *testing.T, wrap func(fsm.Store) fsm.Store) *place {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "x.db")+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
+		"&_pragma=foreign_keys(1)&_pragma=recursive_triggers(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	store, err := sqlstore.New(db, sqlstore.SQLite())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	m := on(t, wrap(store), "sqlite")
+	return filled(t, &place{m, m, map[string]joint{"database/sql": joinedSQL(on(t, store, "sqlite"), store, db)}})
+}
+
+func inPostgres(t *testing.T, wrap func(fsm.Store) fsm.Store) *place {
+	dsn := pgtest.DSN(t)
+	open := func() *sqlstore.Store {
+		store, err := postgres.Open(t.Context(), dsn, postgres.WithLogger(slog.New(slog.DiscardHandler)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { store.Close() })
+		return store
+	}
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	store := open()
+	m := on(t, store, "postgres")
+	byPgx := func(ctx context.Context, do func(*machine) error) error {
+		conn, err := pgx.Connect(ctx, dsn)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(context.WithoutCancel(ctx))
+		tx, err := conn.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback(context.WithoutCancel(ctx))
+		return within(ctx, m, postgres.Join(store, tx), func() error { return tx.Commit(ctx) }, do)
+	}
+	return filled(t, &place{on(t, wrap(store), "postgres"), on(t, open(), "postgres"), map[string]joint{"database/sql": joinedSQL(m, store, db), "pgx": byPgx}})
+}
+
+// told is what a worker has told.
+type told struct {
+	mu     sync.Mutex
+	log    bytes.Buffer
+	kinds  []string
+	events chan worker.Event // all but Idle, as they come
+}
+
+func newTold() *told { return &told{events: make(chan worker.Event, 1000)} }
+
+func (l *told) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log.Write(p)
+}
+
+func (l *told) observe(e worker.Event) {
+	if e.Kind == worker.Idle {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kinds = append(l.kinds, string(e.Kind))
+	l.events <- e
+}
+
+// until waits until a kind is told.
+func (l *told) until(t *testing.T, kind string) worker.Event {
+	t.Helper()
+	guard := time.After(time.Minute)
+	for {
+		select {
+		case e := <-l.events:
+			if string(e.Kind) == kind {
+				return e
+			}
+		case <-guard:
+			l.expect(t, kind)
+			t.FailNow()
+		}
+	}
+}
+
+// expect checks all that was told.
+func (l *told) expect(t *testing.T, kinds ...string) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if got, want := strings.Join(l.kinds, " "), strings.Join(kinds, " "); got != want {
+		t.Errorf("told %q, want %q; the log:\n%s", got, want, l.log.String())
+	}
+}
+
+func (l *told) logged() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log.String()
+}
+
+// funcs are a worker that claims once and holds what it claims in the state "held".
+func funcs(m *machine, work func(ctx context.Context, h *handle) error, failed func(cause error)) worker.Funcs[storetest.Parcel] {
+	claimed := false
+	return worker.Funcs[storetest.Parcel]{
+		Claim: func(ctx context.Context, n int, until time.Time) ([]fsm.Outcome[storetest.Parcel], error) {
+			if claimed {
+				return nil, fsm.ErrNothingToDo
+			}
+			outs, err := m.Pick(ctx, n, storetest.Hold(w1, "a", until))
+			claimed = err == nil
+			return outs, err
+		},
+		Holds: func(p *storetest.Parcel) bool { return p.State == "held" },
+		Work:  work,
+		Failed: func(ctx context.Context, h *handle, cause error) error {
+			failed(cause)
+			_, err := h.EngineMove(ctx, storetest.Shelve(w1, h.Ref().ID, "failed"))
+			return err
+		},
+	}
+}
+
+// beating adds heartbeats.
+func beating(do worker.Funcs[storetest.Parcel]) worker.Funcs[storetest.Parcel] {
+	do.Beats = do.Holds
+	do.Beat = func(ctx context.Context, h *handle, until time.Time) error {
+		return h.EngineStay(ctx, storetest.Touch(w1, until))
+	}
+	return do
+}
+
+// never is for work that must not be told to have failed.
+func never(t *testing.T) func(error) {
+	return func(cause error) { t.Errorf("Failed is called: %v", cause) }
+}
+
+// run runs a worker until stop is called, which returns what Run returned.
+func run(t *testing.T, m *machine, l *told, do worker.Funcs[storetest.Parcel], opt worker.Options) (stop func() error) {
+	t.Helper()
+	opt.Observe, opt.Log, opt.Poll = l.observe, slog.New(slog.NewTextHandler(l, nil)), 10*time.Millisecond
+	w, err := worker.New(m, "w1", do, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	return sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
+}
+
+// how a record is lost, and how that is told.
+var losses = []struct {
+	name  string
+	lease time.Duration
+	do    func(ctx context.Context, p *place) error
+	kind  string
+	why   []error // one of them
+	log   string
+}{
+	{"moved by a person", time.Hour, moved, "cancelled", []error{worker.ErrMoved}, `level=INFO msg="moved by ann: shelve"`},
+	{"taken by another worker", time.Hour, taken, "lost", []error{worker.ErrMoved, worker.ErrTaken}, "level=WARN"}, // between the two steps it has moved
+	{"its lease is over", 2 * time.Second, func(context.Context, *place) error { return nil }, "lost", []error{worker.ErrLeaseOver}, "level=WARN"},
+}
+
+func moved(ctx context.Context, p *place) error {
+	_, err := p.other.Apply(ctx, fsm.Ref{ID: "p1"}, storetest.Shelve(ann, "s", "by ann"))
+	return err
+}
+
+func taken(ctx context.Context, p *place) error {
+	_, err := p.other.Apply(ctx, fsm.Ref{ID: "p1"}, storetest.Release())
+	if err == nil {
+		_, err = p.other.Pick(ctx, 1, storetest.Hold(w2, "a", time.Now().Add(time.Hour)))
+	}
+	return err
+}
+
+// A worker tells that a record is lost when it is, and why: long before a heartbeat, also
+// without one, and also while the work goes on. No kind of loss is told as a failure, and
+// none twice.
+func TestLossIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	eachPlace(t, func(t *testing.T, make func(*testing.T, func(fsm.Store) fsm.Store) *place) {
+		for _, c := range losses {
+			for _, heeds := range []bool{true, false} {
+				for _, beats := range []bool{true, false} {
+					t.Run(fmt.Sprintf("%s/heeds %v/beats %v", c.name, heeds, beats), func(t *testing.T) {
+						t.Parallel()
+						p, l := make(t, plain), newTold()
+						begun, let, cause := newSignal(), newSignal(), error(nil)
+						do := funcs(p.m, func(ctx context.Context, _ *handle) error {
+							begun.give()
+							if heeds {
+								<-ctx.Done()
+							} else {
+								let.wait(t)
+							}
+							cause = context.Cause(ctx)
+							return cause
+						}, never(t))
+						if beats {
+							do = beating(do)
+						}
+						if beats && c.lease < time.Hour { // no heartbeat is answered
+							do.Beat = func(ctx context.Context, _ *handle, _ time.Time) error {
+								<-ctx.Done()
+								return ctx.Err()
+							}
+						}
+						stop := run(t, p.m, l, do, worker.Options{Lease: c.lease, Beat: c.lease - time.Second})
+						begun.wait(t)
+						if err := c.do(t.Context(), p); err != nil {
+							t.Fatal(err)
+						}
+						e := l.until(t, c.kind) // the work that heeds nothing still runs
+						let.give()
+						if err := stop(); err != nil {
+							t.Errorf("Run: %v", err)
+						}
+						l.expect(t, "claimed", c.kind)
+						lost := &worker.LostError{}
+						if !errors.As(e.Err, &lost) || !errors.Is(cause, e.Err) || e.ID != "p1" || e.Took <= 0 {
+							t.Errorf("told %+v; the context ended by %v", e, cause)
+						}
+						why := false
+						for _, w := range c.why {
+							why = why || errors.Is(cause, w)
+						}
+						if !why || !errors.Is(cause, worker.ErrLost) {
+							t.Errorf("the context ended by %v, want one of %v", cause, c.why)
+						}
+						if c.kind == "cancelled" && !strings.Contains(cause.Error(), "shelved by ann: shelve") {
+							t.Errorf("the context ended by %v, which does not say who", cause)
+						}
+						if log := l.logged(); !strings.Contains(log, c.log) || c.kind == "cancelled" && strings.Contains(log, "WARN") {
+							t.Errorf("the log does not have %s alone:\n%s", c.log, log)
+						}
+					})
+				}
+			}
+		}
+	})
+}
+
+// A finish that is refused since somebody else has the record is told as what became of
+// the record. Failed is not called.
+func TestRefusedFinish(t *testing.T) {
+	t.Parallel()
+	eachPlace(t, func(t *testing.T, make func(*testing.T, func(fsm.Store) fsm.Store) *place) {
+		for _, c := range losses[:2] {
+			for _, says := range []string{"its refusal", "nothing", "another error"} {
+				t.Run(c.name+"/the work returns "+says, func(t *testing.T) {
+					t.Parallel()
+					p, l := make(t, plain), newTold()
+					stop := run(t, p.m, l, beating(funcs(p.m, func(ctx context.Context, h *handle) error {
+						if err := c.do(context.WithoutCancel(ctx), p); err != nil {
+							t.Error(err)
+						}
+						_, err := h.EngineMove(context.WithoutCancel(ctx), storetest.Shelve(w1, "s1", "done"))
+						switch {
+						case err == nil:
+							t.Error("the finish is not refused")
+						case says == "nothing":
+							return nil
+						case says == "another error":
+							return errors.New("no paper")
+						}
+						return err
+					}, never(t))), worker.Options{Lease: time.Hour})
+					l.until(t, c.kind)
+					if err := stop(); err != nil {
+						t.Errorf("Run: %v", err)
+					}
+					l.expect(t, "claimed", c.kind)
+				})
+			}
+		}
+	})
+}
+
+// Work that finishes its record in a transaction of the caller's own is done, and nothing
+// is said of it. What it does afterwards goes on.
+func TestFinishInATransaction(t *testing.T) {
+	t.Parallel()
+	eachPlace(t, func(t *testing.T, make func(*testing.T, func(fsm.Store) fsm.Store) *place) {
+		for _, kind := range []string{"memstore", "database/sql", "pgx"} {
+			for _, beats := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s/beats %v", kind, beats), func(t *testing.T) {
+					t.Parallel()
+					p, l := make(t, plain), newTold()
+					in := p.joints[kind]
+					if in == nil {
+						t.Skip("this store has no such transactions")
+					}
+					do := funcs(p.m, func(ctx context.Context, h *handle) error {
+						return in(ctx, func(in *machine) error {
+							_, err := in.Apply(ctx, h, storetest.Shelve(w1, "s1", "done"))
+							return err
+						})
+					}, never(t))
+					if beats {
+						do = beating(do)
+					}
+					stop := run(t, p.m, l, do, worker.Options{Lease: time.Hour})
+					l.until(t, "done")
+					if err := stop(); err != nil {
+						t.Errorf("Run: %v", err)
+					}
+					l.expect(t, "claimed", "done")
+					if log := l.logged(); log != "" {
+						t.Errorf("the log says:\n%s", log)
+					}
+				})
+			}
+		}
+	})
+}
+
+// Work that goes on after it has finished its record in a transaction is not told that
+// it has lost it, neither by the announcement nor by a heartbeat. One that was rolled
+// back has finished nothing.
+func TestAfterTheTransaction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, l := inMemory(t, plain), newTold()
+		stop := run(t, p.m, l, beating(funcs(p.m, func(ctx context.Context, h *handle) error {
+			err := p.joints["memstore"](ctx, func(in *machine) error {
+				_, err := in.Apply(ctx, h, storetest.Shelve(w1, "s1", "done"))
+				return err
+			})
+			time.Sleep(time.Hour)
+			return errors.Join(err, context.Cause(ctx))
+		}, never(t))), worker.Options{Lease: time.Minute})
+		l.until(t, "claimed")
+		time.Sleep(2 * time.Hour)
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		l.expect(t, "claimed", "done")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p, l, failed := inMemory(t, plain), newTold(), 0
+		rolledBack := errors.New("rolled back")
+		stop := run(t, p.m, l, beating(funcs(p.m, func(ctx context.Context, h *handle) error {
+			return p.joints["memstore"](ctx, func(in *machine) error {
+				_, err := in.Apply(ctx, h, storetest.Shelve(w1, "s1", "done"))
+				return errors.Join(err, rolledBack)
+			})
+		}, func(error) { failed++ })), worker.Options{Lease: time.Minute})
+		time.Sleep(time.Hour)
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if l.expect(t, "claimed", "failed"); failed != 1 {
+			t.Errorf("Failed was called %d times", failed)
+		}
+	})
+}
+
+// lossy is a store that loses the answer of a write, and then answers nothing for a time.
+type lossy struct {
+	fsm.Store
+	lands bool         // whether the write was applied
+	armed atomic.Bool  // the next write is the one
+	deaf  atomic.Bool  // it answers nothing
+	lost  func()       // is called when the answer is lost
+	more  atomic.Int64 // questions until it answers again
+}
+
+type lossyTable struct {
+	driver.Table
+	s *lossy
+}
+
+var errLost = errors.New("the connection broke")
+
+func (s *lossy) Table(schema *driver.Schema) (driver.Table, error) {
+	table, err := s.Store.Table(schema)
+	return &lossyTable{table, s}, err
+}
+
+// ask loses the answer of do, or does it.
+func (s *lossy) ask(write bool, do func() error) error {
+	if s.deaf.Load() {
+		if s.more.Add(-1) == 0 {
+			s.deaf.Store(false)
+		}
+		return &fsm.AmbiguousError{Err: errLost}
+	}
+	if !write || !s.armed.CompareAndSwap(true, false) {
+		return do()
+	}
+	var err error
+	if s.lands {
+		err = do()
+	}
+	s.deaf.Store(true)
+	s.lost()
+	return errors.Join(err, &fsm.AmbiguousError{Err: errLost})
+}
+
+func (t *lossyTable) Commit(ctx context.Context, w *driver.Write) error {
+	return t.s.ask(true, func() error { return t.Table.Commit(ctx, w) })
+}
+
+func (t *lossyTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
+	return t.s.ask(true, func() error { return t.Table.Update(ctx, f) })
+}
+
+func (t *lossyTable) View(ctx context.Context, f func(driver.Reader) error) error {
+	return t.s.ask(false, func() error { return t.Table.View(ctx, f) })
+}
+
+func (t *lossyTable) Look(ctx context.Context, f func(driver.Reader) error) error {
+	return t.s.ask(false, func() error { return t.Table.Look(ctx, f) })
+}
+
+// A finish whose answer was lost is looked for before the work counts as failed, and as
+// long as the store does not answer.
+func TestFinishWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	eachPlace(t, func(t *testing.T, make func(*testing.T, func(fsm.Store) fsm.Store) *place) {
+		for _, lands := range []bool{true, false} {
+			for _, more := range []int64{0, 3} { // questions of the worker that have no answer either
+				t.Run(fmt.Sprintf("landed %v/%d questions more", lands, more), func(t *testing.T) {
+					t.Parallel()
+					store, l := &lossy{lands: lands}, newTold()
+					p := make(t, func(s fsm.Store) fsm.Store {
+						store.Store = s
+						return store
+					})
+					var failed atomic.Int64
+					stop := run(t, p.m, l, beating(funcs(p.m, func(ctx context.Context, h *handle) error {
+						ctx, store.lost = context.WithCancel(ctx)
+						store.armed.Store(true)
+						_, err := h.EngineMove(ctx, storetest.Shelve(w1, "s1", "done"))
+						if !errors.Is(err, fsm.ErrAmbiguous) {
+							t.Errorf("the finish returned %v, want ErrAmbiguous", err)
+						}
+						store.more.Store(more)
+						store.deaf.Store(more > 0)
+						return err
+					}, func(error) { failed.Add(1) })), worker.Options{Lease: time.Hour})
+					end := map[bool]string{true: "done", false: "failed"}[lands]
+					l.until(t, end)
+					if err := stop(); err != nil {
+						t.Errorf("Run: %v", err)
+					}
+					l.expect(t, "claimed", end)
+					if n := failed.Load(); (n == 0) != lands {
+						t.Errorf("Failed was called %d times", n)
+					}
+				})
+			}
+		}
+	})
+}
+
+// Work that ignores the end of its context is told as stuck, and once more when it has
+// returned. Its end is told once.
+func TestStuckWork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, l, let := inMemory(t, plain), newTold(), make(chan bool)
+		stop := run(t, p.m, l, beating(funcs(p.m, func(context.Context, *handle) error {
+			<-let
+			return nil
+		}, never(t))), worker.Options{Lease: time.Hour})
+		l.until(t, "claimed")
+		if err := moved(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		lost := l.until(t, "cancelled")
+		stuck := l.until(t, "stuck")
+		if stuck.ID != "p1" || !errors.Is(stuck.Err, lost.Err) || stuck.Took-lost.Took != 5*time.Second {
+			t.Errorf("told %+v, after %+v", stuck, lost)
+		}
+		l.expect(t, "claimed", "cancelled", "stuck")
+		close(let)
+		l.until(t, "returned")
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		l.expect(t, "claimed", "cancelled", "stuck", "returned")
+	})
+}
+
+// Run does not wait for ever for work that ignores the end of its context: it returns
+// soon after the grace, with the names of the records. The work keeps its lease while it
+// goes on.
+func TestRunLeavesStuckWork(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p, l, let := inMemory(t, plain), newTold(), make(chan bool)
+			stop := run(t, p.m, l, beating(funcs(p.m, func(ctx context.Context, h *handle) error {
+				<-let
+				_, err := h.EngineMove(context.WithoutCancel(ctx), storetest.Shelve(w1, "s1", "late"))
+				return err
+			}, never(t))), worker.Options{Lease: time.Minute, Grace: 3 * time.Minute})
+			l.until(t, "claimed")
+			want := []string{"claimed", "stuck"}
+			if lost {
+				if err := moved(t.Context(), p); err != nil {
+					t.Fatal(err)
+				}
+				l.until(t, "stuck")
+				want = []string{"claimed", "cancelled", "stuck"}
+			}
+			begun := time.Now()
+			err := stop()
+			stuck := &worker.StuckError{}
+			if !errors.As(err, &stuck) || !errors.Is(err, worker.ErrStuck) || strings.Join(stuck.IDs, " ") != "p1" || !strings.Contains(err.Error(), "p1") {
+				t.Errorf("Run returned %v, want a StuckError that names p1", err)
+			}
+			if took := time.Since(begun); took < 3*time.Minute || took > 3*time.Minute+10*time.Second {
+				t.Errorf("Run took %v, want the grace of three minutes, and a little more", took)
+			}
+			l.expect(t, want...)
+			time.Sleep(time.Hour)
+			if n, err := p.m.Sweep(t.Context()); n != 0 || err != nil {
+				t.Errorf("swept %d, %v", n, err)
+			}
+			close(let)
+			synctest.Wait()
+			if want = append(want, "returned"); !lost {
+				want = append(want, "done")
+			}
+			l.expect(t, want...)
+		})
+	}
+}
+
+// signal is given once and may be waited for.
+type signal struct {
+	c    chan struct{}
+	once sync.Once
+}
+
+func newSignal() *signal { return &signal{c: make(chan struct{})} }
+
+func (s *signal) give() { s.once.Do(func() { close(s.c) }) }
+
+func (s *signal) wait(t *testing.T) {
+	select {
+	case <-s.c:
+	case <-time.After(time.Minute):
+		t.Error("nothing happened")
+	}
+}
