@@ -254,6 +254,26 @@ func TestAuditProbeFails(t *testing.T) {
 	}
 }
 
+// A deadline that a wrong clock has set is told: until then nothing fires.
+func TestAuditFarAhead(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	for id, due := range map[string]time.Time{"p1": start.AddDate(10, 0, 0), "p2": start.AddDate(1, 0, 0)} {
+		p := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in(id))))
+		must(t)(m.Apply(t.Context(), p, storetest.Hold(meta(""), "a", due)))
+	}
+	var got []string
+	for f, err := range audit.Run(t.Context(), m) {
+		if err != nil || f.Must {
+			t.Errorf("%v, %v", f, err)
+		}
+		got = append(got, f.String())
+	}
+	if len(got) != 1 || !strings.HasPrefix(got[0], `far: "p1" at revision 2: due is 20`) {
+		t.Errorf("got %q", got)
+	}
+}
+
 // Audits are made again and again. The observer is told of each, with the number of
 // findings of every check.
 func TestAuditEvery(t *testing.T) {

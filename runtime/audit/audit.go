@@ -174,7 +174,9 @@ func (m *machine[R]) auditRecord(ctx context.Context, id string, probes []Probe[
 		if err := x.Log(r); err != nil {
 			return err
 		}
-		rec, decoded = x.Row(&row)
+		if rec, decoded = x.Row(&row); decoded {
+			x.Found = append(x.Found, m.far(&row)...)
+		}
 		return nil
 	})
 	if err != nil || !decoded {

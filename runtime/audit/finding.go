@@ -34,6 +34,7 @@ const (
 	CheckIndex    = inspect.CheckIndex    // the store finds each record under what it says, and under nothing else
 	CheckProbe    = inspect.CheckProbe    // what a probe of the world says
 
+	CheckFar        = inspect.CheckFar        // no deadline is more than five years ahead
 	CheckProjection = inspect.CheckProjection // each step moves the projection of its group as the machine allows
 )
 

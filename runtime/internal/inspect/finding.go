@@ -28,11 +28,12 @@ const (
 	CheckIndex    = "index"    // the store finds each record under what it says, and under nothing else
 	CheckProbe    = "probe"    // what a probe of the world says
 
+	CheckFar        = "far"        // no deadline is more than five years ahead
 	CheckProjection = "projection" // each step moves the projection of its group as the machine allows
 )
 
 // Checks are all checks.
 var Checks = []string{
 	CheckDecode, CheckRule, CheckUnique, CheckRevision, CheckNumber, CheckChain, CheckEdge, CheckSum, CheckHistory,
-	CheckRequest, CheckFold, CheckBeyond, CheckOrphan, CheckIndex, CheckProbe, CheckProjection,
+	CheckRequest, CheckFold, CheckBeyond, CheckOrphan, CheckIndex, CheckProbe, CheckFar, CheckProjection,
 }
