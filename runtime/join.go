@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // Joined is a transaction of the caller's own, in the store of a machine: what
@@ -34,6 +35,7 @@ var ErrJoined = errors.New("not within a transaction of the caller's own")
 // joined is the transaction that a machine works in.
 type joined struct {
 	tx   driver.Tx
+	now  *call.Now
 	left left // for others, once it is committed
 }
 
@@ -78,17 +80,20 @@ func (m *Machine[R]) In(ctx context.Context, tx Joined) (*Machine[R], error) {
 				m.schema.Machine, op.Effect.Name, op.Name)
 		}
 	}
-	adopted, err := tx.Adopt(ctx, m.schema)
+	now := &call.Now{Context: ctx}
+	adopted, err := tx.Adopt(now, m.schema)
 	if err != nil {
 		return nil, err
 	}
+	now.Context = context.WithoutCancel(ctx)
 	in := m.shared()
-	in.table, in.joined = joinedTable{m.table, adopted}, &joined{tx: adopted}
+	in.table, in.joined = joinedTable{m.table, adopted, now}, &joined{tx: adopted, now: now}
 	return in, nil
 }
 
 // runJoined does the work once, in the caller's transaction.
 func (m *Machine[R]) runJoined(ctx context.Context, u unit) error {
+	defer m.joined.now.During(ctx)()
 	if u.joins && u.fast != nil {
 		if slow, err := u.fast(); !slow {
 			return err
@@ -120,7 +125,8 @@ func (m *Machine[R]) alone(what string) error {
 // joinedTable is a table within one transaction.
 type joinedTable struct {
 	driver.Table
-	tx driver.Tx
+	tx  driver.Tx
+	now *call.Now
 }
 
 // Commit makes a write part of the transaction.
@@ -131,6 +137,7 @@ func (t joinedTable) View(ctx context.Context, f func(driver.Reader) error) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	defer t.now.During(ctx)()
 	return f(t.tx)
 }
 
@@ -159,5 +166,6 @@ func (t joinedTable) Update(ctx context.Context, f func(driver.Tx) error) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	defer t.now.During(ctx)()
 	return f(t.tx)
 }

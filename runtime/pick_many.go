@@ -87,7 +87,13 @@ func (p *picking[R]) take(j *pick[R]) error {
 		if p.leave(j) {
 			return j.ctx.Err()
 		}
-		<-j.done
+		late := time.NewTimer(parting)
+		defer late.Stop()
+		select {
+		case <-j.done:
+		case <-late.C: // the others stay
+			return &AmbiguousError{Operation: j.q.op.Name, RequestID: j.q.RequestID, Err: j.ctx.Err()}
+		}
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ const (
 	maxTries    = 12 // of one call: after a moved record, a busy store or a lost answer
 	maxLookups  = 5  // of one lost answer, each with a fresh context
 	lookupLimit = 5 * time.Second
+	parting     = 100 * time.Millisecond // that an answer is waited for when the caller's context has ended
 )
 
 // unit is one transaction's worth of work.
@@ -190,12 +191,16 @@ func ambiguous(err error) bool {
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, driver.ErrClosed)
 }
 
-// resolve looks for the work of a try whose answer was lost. The caller's
-// context is usually what ended, so it has one of its own.
+// resolve looks for the work of a try whose answer was lost. It has a context of its
+// own, and a short one when the caller's has ended.
 func (m *Machine[R]) resolve(ctx context.Context, find func(driver.Reader) (bool, error)) (found bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupLimit)
+	limit := lookupLimit
+	if ctx.Err() != nil {
+		limit = parting
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	ctx = call.Begin(ctx, lookupLimit)
+	ctx = call.Begin(ctx, limit)
 	for n := range maxLookups {
 		if n > 0 {
 			if err := pause(ctx, n+2); err != nil {

@@ -16,6 +16,10 @@
 // the request id up, and when it cannot, the call returns *fsm.AmbiguousError.
 // The same call again, with the same request id, tells.
 //
+// Calls that wait for a lock of somebody else hold up no others: those that wait for one
+// record, group or place use one session, and all of them at most half of the sessions. An
+// atomic effect that waits for a lock may therefore run again.
+//
 // A server that does not answer is not waited for longer than the deadline: a
 // call that had not come to its commit is refused with fsm.ErrBusy, and so is
 // one for which no connection was to be had.

@@ -16,6 +16,9 @@ import (
 func (t *table) commitAlone(ctx context.Context, w *driver.Write) error {
 	for i := 1; ; i++ {
 		err := t.onceAlone(ctx, w)
+		if t.dialect.blocked(err) {
+			return t.commitInLine(ctx, w)
+		}
 		if i == attempts || !errors.Is(err, fsm.ErrBusy) {
 			return err
 		}
@@ -38,7 +41,10 @@ func (t *table) onceAlone(ctx context.Context, w *driver.Write) error {
 	}
 	broken := true
 	defer func() { t.store.writers.give(s, broken) }()
-	broken, err = t.commitSingle(context.WithoutCancel(ctx), s, w)
+	longer, done := outlasting(ctx)
+	defer done()
+	broken, err = t.commitSingle(longer, s, w)
+	s.cut = longer.Err() != nil
 	return err
 }
 

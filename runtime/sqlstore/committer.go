@@ -33,6 +33,10 @@ type job struct {
 	err  error // with answered
 	keys []string
 	wake chan fate
+	sent bool // it is in a batch that is being committed
+
+	panicked any // of the batch that its caller leads
+
 	self [1]*job   // see only
 	some [2]string // room for keys
 }
@@ -108,8 +112,19 @@ func (c *committer) commit(ctx context.Context, t *table, w *driver.Write) error
 	if c.led == 0 {
 		c.led++
 		c.mu.Unlock()
-		c.lead(j)
-		return j.outcome()
+		if c.win != nil || ctx.Done() == nil {
+			c.lead(j)
+			return j.outcome()
+		}
+		j.wake = make(chan fate, 1)
+		go func() { // its caller may leave
+			defer func() {
+				j.panicked = recover()
+				j.wake <- j.fate
+			}()
+			c.lead(j)
+		}()
+		return c.await(ctx, j)
 	}
 	c.mu.Unlock()
 	j.wake, j.keys = make(chan fate, 1), j.touches()
@@ -117,6 +132,12 @@ func (c *committer) commit(ctx context.Context, t *table, w *driver.Write) error
 	c.queue = append(c.queue, j)
 	c.call() // all may have gone meanwhile
 	c.mu.Unlock()
+	return c.await(ctx, j)
+}
+
+// await waits for what becomes of a job. Whose context ends leaves, and is told that nobody
+// knows where the write is on its way; the others of its batch stay.
+func (c *committer) await(ctx context.Context, j *job) error {
 	for waits := true; waits; {
 		select {
 		case <-j.wake:
@@ -128,10 +149,26 @@ func (c *committer) commit(ctx context.Context, t *table, w *driver.Write) error
 		}
 	}
 	if c.leave(j) {
-		return t.unopened(ctx, call.ErrOver)
+		return j.t.unopened(ctx, call.ErrOver)
+	}
+	if err := ctx.Err(); err != nil && c.isSent(j) {
+		late := time.NewTimer(grace)
+		defer late.Stop()
+		select {
+		case <-j.wake:
+			return j.outcome()
+		case <-late.C:
+			return j.lost(err)
+		}
 	}
 	<-j.wake
 	return j.outcome()
+}
+
+func (c *committer) isSent(j *job) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return j.sent
 }
 
 // enter waits until there is room in the queue.
@@ -148,6 +185,12 @@ func (c *committer) enter(ctx context.Context) error {
 
 // outcome is what Commit answers.
 func (j *job) outcome() error {
+	if j.panicked != nil {
+		panic(j.panicked)
+	}
+	if j.fate == alone && j.t.dialect.blocked(j.err) {
+		return j.t.commitInLine(j.ctx, j.w)
+	}
 	if j.fate == alone {
 		return j.t.commitAlone(j.ctx, j.w)
 	}
@@ -315,8 +358,7 @@ func (j *job) refuse(code fsm.Code, err error) error {
 // gather returns a batch: first, if there is one, and who waits, in the order of
 // their coming, one write per record, request and place at most. A job whose
 // context has ended comes along as answered.
-func (c *committer) gather(first *job, mates func(first, j *job) bool) []*job {
-	var batch []*job
+func (c *committer) gather(first *job, mates func(first, j *job) bool) (batch []*job) {
 	if first != nil {
 		batch = first.only()
 		if err := first.ctx.Err(); err != nil {
@@ -325,6 +367,11 @@ func (c *committer) gather(first *job, mates func(first, j *job) bool) []*job {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer func() {
+		for _, j := range batch {
+			j.sent = j.fate == pending
+		}
+	}()
 	if len(c.queue) == 0 {
 		return batch
 	}

@@ -130,6 +130,9 @@ type Dialect interface {
 	// plan asks for the plan of a query, for tests of indexes.
 	plan(ctx context.Context, q querier, free bool, text string, args []any) (string, error)
 
+	// blocked reports whether an error says that a statement has waited for a lock as long
+	// as it may, and did nothing.
+	blocked(err error) bool
 	// failure says what an error of the database means.
 	failure(err error) failure
 	// aborted reports whether an error of a statement that is a transaction of

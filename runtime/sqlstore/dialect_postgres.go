@@ -29,9 +29,10 @@ func WithLogger(l *slog.Logger) PostgresOption { return func(p *postgres) { p.lo
 // statement, a commit included, and for a connection. The default is 30 s. A
 // call whose commit was not answered by then is resolved by its request id, or
 // returns *fsm.AmbiguousError; one that had not come to its commit returns a
-// refusal with fsm.ErrBusy. Where statement_timeout and lock_timeout are not
-// set, the store's sessions set them to a part of it, so that a server that works
-// speaks first, and idle_in_transaction_session_timeout to twice of it.
+// refusal with fsm.ErrBusy. Where statement_timeout is not set, the store's sessions
+// set it to a part of it, so that a server that works speaks first, and
+// idle_in_transaction_session_timeout to twice of it. The store sets lock_timeout for its
+// writes by itself.
 func WithDeadline(d time.Duration) PostgresOption {
 	return func(p *postgres) { p.deadline = max(d, 10*time.Millisecond) }
 }
@@ -44,7 +45,7 @@ func WithDeadline(d time.Duration) PostgresOption {
 // transitions in a power cut, raises synchronous_commit where it is off or
 // local, never lowers it, and refuses a standby.
 func Postgres(opts ...PostgresOption) Dialect {
-	p := &postgres{log: slog.Default(), deadline: 30 * time.Second}
+	p := &postgres{log: slog.Default(), deadline: 30 * time.Second, moment: moment}
 	for _, opt := range opts {
 		opt(p)
 	}
@@ -54,6 +55,7 @@ func Postgres(opts ...PostgresOption) Dialect {
 type postgres struct {
 	log             *slog.Logger
 	deadline        time.Duration
+	moment          time.Duration // of a write: see lines
 	warned          sync.Once
 	met             atomic.Bool // the server has said that it is PostgreSQL
 	place           place
@@ -151,10 +153,14 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 		change("synchronous_commit", "on")
 	}
 	if !p.pool && u != forTransaction {
-		for i, limit := range []time.Duration{p.deadline * 5 / 6, p.deadline / 3, 2 * p.deadline} {
-			if v[10+i] == "0" {
-				change([]string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"}[i], strconv.FormatInt(limit.Milliseconds(), 10))
-			}
+		if v[10] == "0" {
+			change("statement_timeout", milliseconds(p.deadline*5/6))
+		}
+		if u == forStore { // for writes: what reads has its transaction set the one of the address again
+			change("lock_timeout", milliseconds(p.unseated()))
+		}
+		if v[12] == "0" {
+			change("idle_in_transaction_session_timeout", milliseconds(2*p.deadline))
 		}
 		if want := strings.ToLower(p.isolation(false).String()); strings.ReplaceAll(v[13], "-", " ") != want { // of the statements that are transactions of their own
 			change("default_transaction_isolation", want)
@@ -177,11 +183,20 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 	return nil
 }
 
+// unseated is how long a statement of a write waits for a lock at first: see lines.
+func (p *postgres) unseated() time.Duration { return min(p.moment, p.deadline/3) }
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
 // file: a server has none that this process could lock.
 func (*postgres) file(context.Context, querier) (string, error) { return "", nil }
 
-func (*postgres) snapshot() string {
-	return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+func (p *postgres) snapshot() string {
+	text := "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+	if !p.pool { // where nothing is set
+		text += "; SET LOCAL lock_timeout TO DEFAULT" // it waits for a table as long as its other limits say
+	}
+	return text
 }
 
 func (*postgres) claim() string { return "" }

@@ -19,8 +19,9 @@
 //   - Writes of several callers are committed together where they wait for each
 //     other. Each has its own answer: one that is refused leaves the others alone.
 //   - Cancelling a context ends waiting, and ends a transaction before its commit
-//     as a whole. A commit that has begun is not cut off, but for the deadline that
-//     a server's answer has.
+//     as a whole, on a server the statement that runs as well. After a commit has begun,
+//     its caller waits a moment longer, and then gets an *fsm.AmbiguousError; the other
+//     callers of the same batch get their answers.
 //   - Processes that write one SQLite file take turns, a transaction each, by a lock
 //     on a file beside it (name + ".lock"), first come first served. What a store
 //     remembers of the file it forgets when another has written. On a system that
@@ -28,6 +29,9 @@
 //     writes most gets most turns.
 //   - A call waits for all of that together as long as WithWait says from its
 //     beginning on, or until its context ends, and no wait begins after that.
+//   - On a server, calls that wait for locks of others leave sessions to the rest. Of those
+//     that wait for one record, group or place, one has a session; all of them together
+//     have half of the sessions at most.
 //   - A database whose settings would break these promises is refused, never
 //     changed (but for PostgreSQL's synchronous_commit, raised for the store's own
 //     sessions where it is off or local): every connection is asked what its settings are before its first use.

@@ -155,6 +155,10 @@ func (*postgres) failure(err error) failure {
 	return failDenied
 }
 
+func (*postgres) blocked(err error) bool { return err != nil && sqlState(err) == "55P03" }
+
+func (sqlite) blocked(error) bool { return false } // see session.met
+
 // aborted: what the server says of a statement it says of the whole transaction.
 func (p *postgres) aborted(err error) bool { return p.failure(err).class() != ambiguous }
 

@@ -464,6 +464,7 @@ func TestOrderOfLocks(t *testing.T) {
 				o := &order{crossing: &crossing{t: t}, dsn: pgtest.DSN(t), schema: storetest.Schema()}
 				o.schema.SQL = map[string]string{"postgres": string(text)}
 				o.dialect = loose{postgres: Postgres(WithLogger(slog.New(slog.DiscardHandler))).(*postgres), met: new(atomic.Int64)}
+				o.dialect.moment = time.Minute // so that the server speaks first
 				if lifted && scene.lift != nil {
 					scene.lift(&o.dialect)
 				}

@@ -46,8 +46,12 @@ func (x *txn) writeSome(ws []*driver.Write) error {
 	if i := slices.IndexFunc(ws, func(w *driver.Write) bool { return x.t.sound(w) != nil }); i >= 0 {
 		return x.t.sound(ws[i])
 	}
-	if x.err != nil {
-		return x.err
+	var things []string
+	for _, w := range ws {
+		things = append(things, x.t.thingsOf(w)...)
+	}
+	if err := x.asks(things...); err != nil {
+		return err
 	}
 	if _, err := x.save(); err != nil {
 		return err

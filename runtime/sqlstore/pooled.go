@@ -32,7 +32,7 @@ func (p *postgres) first() string {
 		limit time.Duration
 	}{
 		{"statement_timeout", cmp.Or(p.statement, p.deadline*5/6)},
-		{"lock_timeout", p.deadline / 3},
+		{"lock_timeout", p.unseated()},
 		{"idle_in_transaction_session_timeout", cmp.Or(p.idle, 2*p.deadline)},
 	} {
 		b.WriteString(", set_config('" + s.name + "', '" + strconv.FormatInt(s.limit.Milliseconds(), 10) + "', true)")

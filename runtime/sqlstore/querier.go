@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // Rows are what a query returns, such as Rows. Scan must take whatever
@@ -50,7 +51,11 @@ func (s *Store) adoption(ctx context.Context, schema *driver.Schema) (*txn, erro
 	if err := s.poisoned(schema.Machine); err != nil {
 		return nil, err
 	}
-	return &txn{reader: reader{ctx: context.WithoutCancel(ctx), t: t}, mode: mode{strict: true, careful: true, places: true}}, nil
+	lasting := context.WithoutCancel(ctx)
+	if now, ok := ctx.(*call.Now); ok && s.dialect.writers() != 1 { // each call in it ends with its own context
+		lasting = now
+	}
+	return &txn{reader: reader{ctx: lasting, t: t}, mode: mode{strict: true, careful: true, places: true}}, nil
 }
 
 // adopt makes sure that a caller's transaction is one in which the store's

@@ -149,7 +149,7 @@ func (x *txn) formerly(w *driver.Write) (*driver.Row, error) {
 	case x.was != nil && x.was.ID == w.Prev.ID && x.was.Rev == w.Prev.Rev:
 		return x.was, nil
 	}
-	row, err := x.one(x.t.sql.holdRow, w.Prev.ID)
+	row, err := x.hold(w.Prev.ID)
 	if errors.Is(err, driver.ErrNotFound) {
 		return nil, nil
 	}
@@ -159,9 +159,15 @@ func (x *txn) formerly(w *driver.Write) (*driver.Row, error) {
 // lockPlaces locks places, or ends the transaction where they are tried and another
 // one has them. One of the caller's goes on: its order is the caller's.
 func (x *txn) lockPlaces(numbers []int, try bool) error {
+	things := x.t.numbered(numbers)
+	if !try {
+		if err := x.asks(things...); err != nil {
+			return err
+		}
+	}
 	n, _, err := x.integer(x.t.dialect.lockPlaces(x.t.name, try), arrayOf(numbers))
 	if err == nil && n < int64(len(numbers)) && !x.adopted {
-		x.err = &met{"places of unique rules", func(x *txn) error { return x.lockPlaces(numbers, false) }}
+		x.err = &met{what: "places of unique rules", things: things, wait: func(x *txn) error { return x.lockPlaces(numbers, false) }}
 		return x.err
 	}
 	return err

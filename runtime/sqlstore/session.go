@@ -50,6 +50,7 @@ type session struct {
 	waited string // how long the connection was opened to wait by itself
 	turns  *turns // nil: it is not its turn
 	lost   bool   // it is in a transaction that could not be taken back
+	cut    bool   // its caller has ended it, and the server did not
 }
 
 // maxStatements bounds what one session keeps prepared; the number of texts
@@ -275,7 +276,7 @@ func (p *pool) give(s *session, broken bool) {
 	switch {
 	case !broken:
 		p.free, bad = append(p.free, s), nil
-	case p.dialect.writers() == 0: // a server that ended one session mostly ended the others too
+	case p.dialect.writers() == 0 && !s.cut: // a server that ended one session mostly ended the others too
 		bad = append(bad, p.free...)
 		p.free = nil
 	}

@@ -20,6 +20,7 @@ type Store struct {
 	writers  *pool
 	readers  *pool // may be the same as writers
 	commits  *committer
+	lines    *lines // of those who wait for locks of a server
 	enforce  string
 	reading  bool          // see WithReadOnly
 	file     string        // of the database; empty with a server
@@ -117,6 +118,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	s.reading = o.readOnly
 	s.writers = newPool(db, d, writers)
 	s.writers.reading = o.readOnly
+	s.lines = newLines(writers)
 	if d.writers() == 1 {
 		s.commits = newCommitter(s.writers, 1, func(_, _ *job) bool { return true }, s.commitTogether)
 		s.commits.win = s.win

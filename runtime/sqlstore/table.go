@@ -116,7 +116,23 @@ func (t *table) Commit(ctx context.Context, w *driver.Write) error {
 			return tx.Write(w)
 		})
 	}
-	return t.store.commits.commit(call.Within(ctx, t.store.wait), t, w)
+	ctx = call.Within(ctx, t.store.wait)
+	if t.dialect.writers() != 1 && t.store.lines.any() {
+		if at := (&spot{lines: t.store.lines}); at.behind(t.thingsOf(w)) {
+			return t.commitInLine(ctx, w)
+		}
+	}
+	return t.store.commits.commit(ctx, t, w)
+}
+
+// commitInLine commits one write in its turn in the lines of what it may wait for.
+func (t *table) commitInLine(ctx context.Context, w *driver.Write) error {
+	at := &spot{lines: t.store.lines}
+	defer at.leave()
+	if err := at.join(ctx, t.thingsOf(w)); err != nil {
+		return t.unopened(ctx, err)
+	}
+	return t.transactAt(ctx, at, mode{seated: true}, "", func(x *txn) error { return x.Write(w) })
 }
 
 // toRead takes a session for reading.
@@ -142,6 +158,9 @@ func (t *table) Look(ctx context.Context, f func(driver.Reader) error) error {
 	ctx = call.Within(ctx, t.store.wait)
 	for again := false; ; again = true {
 		lost, err := t.look(ctx, f)
+		if t.dialect.blocked(err) { // by whoever has locked the table: it waits there
+			return t.View(ctx, f)
+		}
 		if again || !lost || call.Err(ctx) != nil {
 			return err
 		}
@@ -156,7 +175,10 @@ func (t *table) look(ctx context.Context, f func(driver.Reader) error) (lost boo
 	}
 	r := &reader{ctx: ctx, t: t, q: s}
 	broken := true // a panic
-	defer func() { t.store.readers.give(s, broken) }()
+	defer func() {
+		s.cut = broken && s.limit > 0 && ctx.Err() != nil
+		t.store.readers.give(s, broken)
+	}()
 	err = f(r)
 	lost = r.err != nil && t.dialect.failure(r.cause) == failLost
 	broken = lost || err != nil && ctx.Err() != nil && t.dialect.writers() != 1 // a driver of a server hangs up then
@@ -173,6 +195,7 @@ func (t *table) View(ctx context.Context, f func(driver.Reader) error) error {
 	broken := true // unless the transaction ends well, panics included
 	defer func() {
 		if s != nil {
+			s.cut = broken && s.limit > 0 && ctx.Err() != nil
 			t.store.readers.give(s, broken)
 		}
 	}()
@@ -214,6 +237,7 @@ type mode struct {
 	careful bool // a savepoint before each write: for who must hear why one was refused
 	places  bool // it locks the places of unique rules before it takes them
 	tables  bool // it changes tables
+	seated  bool // it waits for locks: see lines
 }
 
 // anew says that the transaction is to be run again in a mode that does more.
@@ -230,16 +254,20 @@ type metOther struct{ err error }
 func (m *metOther) Error() string { return m.err.Error() }
 func (m *metOther) Unwrap() error { return m.err }
 
-// met ends a transaction that needs what another one has, beside what it holds. It
-// is run again when that one has ended, which is waited for with empty hands.
+// met ends a transaction that needs what another one has. It is run again in its turn in the
+// lines of what it has met. What it needs beside what it holds, it waits for before that, with
+// empty hands.
 type met struct {
-	what string
-	wait func(x *txn) error
+	what   string
+	things []string
+	wait   func(x *txn) error // nil: the transaction itself waits
+	err    error              // of the statement that has waited
 }
 
 func (m *met) Error() string {
 	return "sqlstore: another transaction has " + m.what + "; the transaction has to be run again from its beginning; return this error"
 }
+func (m *met) Unwrap() error { return m.err }
 
 // transact runs f in one transaction. Where several may write, one that met
 // another is run again.
@@ -248,15 +276,20 @@ func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) 
 }
 
 func (t *table) transactAs(ctx context.Context, how mode, claim string, f func(*txn) error) error {
-	ctx = call.Within(ctx, t.store.wait)
+	at := &spot{lines: t.store.lines}
+	defer at.leave()
+	return t.transactAt(call.Within(ctx, t.store.wait), at, how, claim, f)
+}
+
+func (t *table) transactAt(ctx context.Context, at *spot, how mode, claim string, f func(*txn) error) error {
 	for i := 1; ; i++ {
-		err := t.once(ctx, claim, how, f)
+		err := t.once(ctx, at, claim, how, f)
 		if t.dialect.writers() == 1 {
 			return err
 		}
 		var more *anew
 		if errors.As(err, &more) && more.mode != how {
-			more.mode.tables = how.tables
+			more.mode.tables, more.mode.seated = how.tables, how.seated
 			how = more.mode
 			continue
 		}
@@ -264,15 +297,21 @@ func (t *table) transactAs(ctx context.Context, how mode, claim string, f func(*
 		again := errors.Is(err, fsm.ErrBusy)
 		var held *met
 		if errors.As(err, &held) {
-			err = t.once(ctx, "", mode{}, held.wait)
+			if err := at.join(ctx, held.things); err != nil {
+				return t.unopened(ctx, err)
+			}
+			if err, how.seated = nil, true; held.wait != nil {
+				err = t.once(ctx, at, "", mode{seated: true}, held.wait)
+			}
 			if again = err == nil || errors.Is(err, fsm.ErrBusy); err == nil {
 				err = &fsm.Refusal{Code: fsm.ErrBusy, Machine: t.schema.Machine, Cause: held}
 			}
 		}
+		how.seated = how.seated || t.dialect.blocked(err)
 		if errors.As(err, &other) {
 			again, err = true, other.err
 		}
-		if !again || i >= attempts {
+		if !again || i >= attempts && held == nil { // who waits in line is bounded by the time of the call
 			return err
 		}
 		if !linger(ctx, i) {
@@ -282,33 +321,45 @@ func (t *table) transactAs(ctx context.Context, how mode, claim string, f func(*
 }
 
 // once runs f in one transaction.
-func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) error) (err error) {
+func (t *table) once(ctx context.Context, at *spot, claim string, how mode, f func(*txn) error) (err error) {
 	if err := driver.Inside(ctx, t.store); err != nil {
 		return fmt.Errorf("sqlstore: %w", err)
 	}
 	if err := t.store.poisoned(t.schema.Machine); err != nil {
 		return err
 	}
+	if how.seated {
+		if err := at.lines.sit(ctx); err != nil {
+			return t.unopened(ctx, err)
+		}
+		defer at.lines.rise()
+	}
 	s, err := t.store.writers.take(ctx)
 	if err != nil {
 		return t.unopened(ctx, err)
 	}
 	broken := false
-	defer func() { t.store.writers.give(s, broken) }()
+	defer func() {
+		s.cut = broken && s.limit > 0 && ctx.Err() != nil
+		t.store.writers.give(s, broken)
+	}()
 	if err := t.store.poisoned(t.schema.Machine); err != nil {
 		return err
 	}
 	if err := s.turn(ctx, t.store.writers.turns); err != nil {
 		return t.unopened(ctx, err)
 	}
-	// From here the context is only asked, never handed down: a statement that
-	// is cut off would leave open how much of it happened. What bounds them is the
-	// session's limit. BEGIN and COMMIT run under the context of the
-	// transaction, which must not end in between.
+	// From here a file's context is only asked, never handed down: a statement that
+	// is cut off would leave open how much of it happened. With a server the end of the
+	// connection is that of the transaction, so all statements end with the context, and the
+	// commit a grace later. BEGIN and COMMIT run under the context of the transaction.
 	steady, cut := context.WithoutCancel(ctx), func() {}
+	inside, stop := steady, func() bool { return true }
 	if s.limit > 0 {
 		steady, cut = context.WithCancel(steady)
 		defer cut()
+		inside, stop = ctx, context.AfterFunc(ctx, cut)
+		defer func() { stop() }()
 	}
 	loosen := s.limit.leash(cut)
 	if how.tables {
@@ -325,14 +376,17 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 	})
 	loosen()
 	if err != nil {
-		if ctx.Err() != nil && t.dialect.failure(err) == failBusy {
-			return ctx.Err()
-		}
 		meaning := t.dialect.failure(err)
 		broken = meaning == failOpen || meaning == failLost || meaning == failStop
+		if ctx.Err() != nil && (meaning == failBusy || s.limit > 0) {
+			return ctx.Err()
+		}
 		return t.fault("begin a transaction", err)
 	}
-	x := &txn{reader: reader{ctx: context.WithoutCancel(ctx), t: t, q: s.within(tx)}, tx: tx, mode: how}
+	x := &txn{reader: reader{ctx: inside, t: t, q: s.within(tx)}, tx: tx, mode: how}
+	if t.dialect.writers() != 1 {
+		x.spot = at
+	}
 	t.store.track(tx, x)
 	done := false
 	defer func() { // an error of f, a panic
@@ -344,10 +398,8 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 			}
 		}
 	}()
-	if t.dialect.pooled() {
-		if err := t.dialect.settings(x.ctx, x.q, forBegun); err != nil {
-			return t.unopened(ctx, err)
-		}
+	if err := x.begin(); err != nil {
+		return t.unopened(ctx, err)
 	}
 	if claim != "" {
 		if err := s.patiently(ctx, func() error { _, err := s.tryExec(x.ctx, claim); return err }); err != nil {
@@ -369,6 +421,9 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 		if errors.As(x.err, &held) {
 			return held
 		}
+		if t.dialect.blocked(err) {
+			return &met{what: "a lock", things: x.things, err: err}
+		}
 		if t.dialect.failure(err) == failBusy { // failSlow may be the effect's own time limit
 			return &metOther{err}
 		}
@@ -377,10 +432,13 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 	if x.err != nil {
 		return x.err
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	if !stop() || ctx.Err() != nil {
+		return ctx.Err()
 	}
 	done = true
+	if s.limit > 0 {
+		stop = after(ctx, cut)
+	}
 	loosen = s.limit.leash(cut)
 	err = tx.Commit()
 	loosen()

@@ -28,6 +28,8 @@ type txn struct {
 	grouped bool        // it has locked a group
 	placed  bool        // it has written a record that has a place of a unique rule
 	was     *driver.Row // the row that was locked last
+	spot    *spot       // of its call; nil: it waits for locks as long as its caller says
+	things  []string    // what the last statement may have waited for
 	foreign Querier     // where tx is nil: the transaction
 }
 
@@ -113,13 +115,27 @@ func (x *txn) strict() error {
 		return x.fail(err)
 	}
 	if pooled {
-		if err := x.t.dialect.settings(x.ctx, x.q, forBegun); err != nil {
+		if err := x.begin(); err != nil {
 			x.err = x.t.unopened(x.ctx, err)
 			return x.err
 		}
 	}
 	x.mode.strict = true
 	return nil
+}
+
+// begin sets what holds for this transaction alone.
+func (x *txn) begin() error {
+	if x.t.dialect.pooled() {
+		if err := x.t.dialect.settings(x.ctx, x.q, forBegun); err != nil {
+			return err
+		}
+	}
+	if !x.mode.seated {
+		return nil
+	}
+	_, err := x.q.exec(x.ctx, "SET LOCAL lock_timeout = "+milliseconds(min(sitting, x.t.dialect.patience()/3)))
+	return err
 }
 
 // again ends the transaction, for it to be run in another mode.
@@ -137,7 +153,7 @@ func (x *txn) Row(id string) (driver.Row, error) {
 		x.kept = nil
 		return row, nil
 	}
-	row, err := x.one(x.t.sql.holdRow, id)
+	row, err := x.hold(id)
 	if err == nil && len(x.t.schema.Uniques) > 0 {
 		if x.was != nil && x.was.ID != id && !x.changed {
 			x.mode.places = true // it locks several records before it writes: a batch, which would have to begin again
@@ -147,12 +163,20 @@ func (x *txn) Row(id string) (driver.Row, error) {
 	return row, err
 }
 
+// hold locks a row and returns it, or ErrNotFound.
+func (x *txn) hold(id string) (driver.Row, error) {
+	if err := x.asks(x.t.record(id)); err != nil {
+		return driver.Row{}, err
+	}
+	return x.one(x.t.sql.holdRow, id)
+}
+
 // Request returns the events that carry the request id. Where the request is of
 // a record, that is locked before: an earlier try of the request whose commit is
 // on its way is waited for, and found.
 func (x *txn) Request(id, requestID string) ([]driver.Event, error) {
 	if id != "" && requestID != "" && x.t.dialect.hold() != "" && (x.kept == nil || x.kept.ID != id) {
-		row, err := x.one(x.t.sql.holdRow, id)
+		row, err := x.hold(id)
 		if err == nil {
 			x.kept, x.was = &row, &row
 		} else if !errors.Is(err, driver.ErrNotFound) {
@@ -203,6 +227,9 @@ func (x *txn) write(w *driver.Write) error {
 
 // whole makes the write in one statement.
 func (x *txn) whole(w *driver.Write) error {
+	if err := x.asks(x.t.thingsOf(w)...); err != nil {
+		return err
+	}
 	text, args := x.t.compose(x.extent(), w)
 	if n, err := x.change(text, args...); err != nil || n != 1 {
 		return x.explain(w, err, false)
@@ -228,7 +255,7 @@ func (x *txn) record(w *driver.Write) error {
 	}
 	id, rev := w.Prev.ID, w.Prev.Rev
 	if x.t.dialect.hold() != "" { // its numbers are counted one after the other
-		if _, err := x.one(x.t.sql.holdRow, id); err != nil && !errors.Is(err, driver.ErrNotFound) {
+		if _, err := x.hold(id); err != nil && !errors.Is(err, driver.ErrNotFound) {
 			return err
 		}
 	}
@@ -375,6 +402,12 @@ func (x *txn) group(q *driver.PeerQuery) (key string, whole bool, err error) {
 	if !q.Sequence {
 		lock = place16(key)
 	}
+	thing := x.t.name + "\x00group\x00" + q.Name + "\x00" + lock
+	if !try {
+		if err := x.asks(thing); err != nil {
+			return key, whole, err
+		}
+	}
 	n, _, err := x.integer(text, q.Name, lock)
 	switch {
 	case err != nil:
@@ -385,7 +418,7 @@ func (x *txn) group(q *driver.PeerQuery) (key string, whole bool, err error) {
 	case q.Try:
 		return key, whole, driver.ErrHeld
 	}
-	x.err = &met{"a group of " + q.Name, func(x *txn) error { _, _, err := x.group(q); return err }}
+	x.err = &met{what: "a group of " + q.Name, things: []string{thing}, wait: func(x *txn) error { _, _, err := x.group(q); return err }}
 	return key, whole, x.err
 }
 

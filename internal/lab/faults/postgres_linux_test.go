@@ -296,7 +296,7 @@ func TestHostileSessions(t *testing.T) {
 		t.Parallel() // it waits more than it works
 	}
 	began, rounds := time.Now(), faults.Size(40, 500)
-	server := pgtest.Start(t, "deadlock_timeout=50ms", "lock_timeout=150ms", "idle_in_transaction_session_timeout=500ms", "default_transaction_isolation=serializable")
+	server := pgtest.Start(t, "deadlock_timeout=10ms", "lock_timeout=150ms", "idle_in_transaction_session_timeout=500ms", "default_transaction_isolation=serializable")
 	a, b := openPostgres(t, server.DSN()), openPostgres(t, server.DSN())
 	db, err := sql.Open("pgx", server.DSN())
 	if err != nil {

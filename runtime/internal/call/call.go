@@ -121,6 +121,16 @@ func Nap(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// Now is the context of whatever call is made in a transaction that several calls share.
+type Now struct{ context.Context }
+
+// During makes it that of a call until done.
+func (n *Now) During(ctx context.Context) (done func()) {
+	was := n.Context
+	n.Context = ctx
+	return func() { n.Context = was }
+}
+
 // Ended returns why a wait of the call is over.
 func Ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
