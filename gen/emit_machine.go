@@ -297,7 +297,7 @@ func (s *store) running(f *jen.File) {
 	}
 	f.Line()
 	f.Add(doc(s.method("In")+" returns the machine within a transaction of the caller, which fsm.Join names. Its methods work in that transaction; the caller commits what they write.",
-		"The caller has three duties. Look at Outcome.Replayed before doing anything beside a call. Roll back after an error of a call. After an error of the commit, repeat the transaction with the same request ids. See [fsm.Machine.In].")).
+		"The caller has three duties. Look at Outcome.Replayed before doing anything beside a call. An error takes back what its call wrote; roll back after any but a refusal. After an error of the commit, repeat the transaction with the same request ids. See [fsm.Machine.In].")).
 		Func().Params(raw("m *Machine")).Id(s.method("In")).Params(ctx(), raw("tx fsm.Joined")).Params(raw("*Machine"), raw("error")).Block(
 		raw("core, err := m.core.In(ctx, tx)"),
 		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),

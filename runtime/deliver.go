@@ -43,6 +43,7 @@ func (m *Machine[R]) Deliver(ctx context.Context) (int, error) {
 	if err := m.alone("Deliver"); err != nil {
 		return 0, err
 	}
+	m.compare(ctx)
 	if m.recovers && m.started.Load() != started {
 		return 0, fmt.Errorf("deliver %s: call Startup first: recovery runs before delivery", m.schema.Machine)
 	}
@@ -55,6 +56,12 @@ func (m *Machine[R]) Deliver(ctx context.Context) (int, error) {
 	err := r.run(ctx)
 	if ctx.Err() != nil {
 		err = errors.Join(err, r.rest())
+		for other := m.rounds.take(); other != nil; other = m.rounds.take() {
+			other.call, other.performed, other.failed = other.call+1, 0, nil
+			err = errors.Join(err, other.rest())
+			r.performed += other.performed
+			r.failed = append(r.failed, other.failed...)
+		}
 	}
 	if r.running > 0 {
 		m.rounds.put(r)
@@ -72,8 +79,8 @@ type resting[R any] struct {
 func (s *resting[R]) take() (r *round[R]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(s.list); n > 0 {
-		r, s.list = s.list[n-1], s.list[:n-1]
+	if len(s.list) > 0 { // the one that has rested longest
+		r, s.list = s.list[0], s.list[1:]
 	}
 	return r
 }
@@ -253,11 +260,13 @@ func (r *round[R]) note(d delivered) error {
 	if d.performed {
 		r.performed++
 	}
-	if d.own != r.call && (errors.Is(d.err, context.Canceled) || errors.Is(d.err, context.DeadlineExceeded)) {
-		return nil // the context of an earlier call ended; this one's is looked at in fill
-	}
 	var failed *EffectError
-	if d.err != nil && !errors.As(d.err, &failed) {
+	var refused *Refusal
+	switch {
+	case d.err == nil, errors.As(d.err, &failed):
+	case d.own != r.call && !errors.As(d.err, &refused) && (errors.Is(d.err, context.Canceled) || errors.Is(d.err, context.DeadlineExceeded)):
+		return nil // the context of an earlier call ended; this one's is looked at in fill
+	default:
 		return d.err
 	}
 	if d.err != nil {

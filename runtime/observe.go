@@ -33,7 +33,7 @@ type Observation struct {
 	// returned and nothing written.
 	Replayed int
 	// Findings are how many findings of each check an audit had: of all checks, with 0
-	// where nothing was found. It is nil for anything else.
+	// where nothing was found. It is nil for anything else, and for an audit that was ended early.
 	Findings map[string]int64
 	// Skew is how far the database's clock is ahead of the process's, where they were
 	// compared: below zero it is behind, 0 where it is close enough.

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // How often a process that claims compares its clock with the store's, and by how much
@@ -29,30 +31,32 @@ type skew struct {
 // WithMaxSkew sets by how much the clock of the process may differ from that of the
 // database, which is PostgreSQL's; the default is a second. Where it differs by more, the
 // machine uses the time of the database, warns with both times, and tells health and the
-// observer. They are compared at Open, and with claims, every ten seconds at most. A program
-// with WithClock or WithCallerTime has a time of its own, and nothing is compared.
+// observer. They are compared at Open, and with claims, sweeps and deliveries, every ten
+// seconds at most; where that fails, again a second later. A program with WithClock or
+// WithCallerTime has a time of its own, and nothing is compared.
 func WithMaxSkew(d time.Duration) Option { return func(o *options) { o.skew = d } }
 
 // compare compares the clocks, unless that was done a short while ago.
 func (m *Machine[R]) compare(ctx context.Context) {
-	if m.skew == nil {
-		return
+	if m.skew == nil || m.joined != nil || driver.Inside(ctx, m.store) != nil {
+		return // a transaction is open, which must not wait for another session
 	}
 	since := int64(time.Since(processStart))
 	due := m.skew.next.Load()
 	if since < due || !m.skew.next.CompareAndSwap(due, since+int64(skewEvery)) {
 		return
 	}
-	began := m.options.process()
-	at, err := m.store.Now(ctx)
-	if err != nil || at.IsZero() {
-		return // what the call does next meets the same error
+	at, took, err := m.store.Now(ctx)
+	if err == nil && at.IsZero() {
+		return
 	}
-	ended := m.options.process()
-	half := ended.Sub(began) / 2
-	own := began.Add(half)
+	if err != nil || took/2 > m.options.skew { // it says nothing; what was known stands
+		m.skew.next.Store(since + int64(time.Second))
+		return
+	}
+	own := m.options.process().Add(-took / 2)
 	ahead := at.Sub(own)
-	if ahead.Abs()-half <= m.options.skew {
+	if ahead.Abs()-took/2 <= m.options.skew {
 		ahead = 0
 	}
 	before := time.Duration(m.skew.ahead.Swap(int64(ahead)))

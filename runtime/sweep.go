@@ -139,7 +139,13 @@ func kindOf(err error) any {
 		return r.Code
 	}
 	if effect := (*EffectError)(nil); errors.As(err, &effect) {
+		if r := (*Refusal)(nil); errors.As(effect.Err, &r) {
+			return "effect " + effect.Effect + " " + string(r.Code)
+		}
 		return "effect " + effect.Effect
+	}
+	if r := (*Refusal)(nil); errors.As(err, &r) {
+		return fmt.Sprintf("%T %s", err, r.Code)
 	}
 	return fmt.Sprintf("%T", err)
 }

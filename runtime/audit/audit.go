@@ -60,7 +60,14 @@ func RunWith[R any](ctx context.Context, m *fsm.Machine[R], o Options[R]) iter.S
 			run.Found(&f)
 			return yield(Finding(f), nil)
 		})
-		observed(run.End(err, engine.Now()), err)
+		switch found := run.End(err, engine.Now()); {
+		case err == nil:
+			observed(found, nil)
+		case err == errBrokenOff: //nolint:errorlint // it is not wrapped
+			observed(nil, nil)
+		default:
+			observed(nil, err)
+		}
 		if err != nil && err != errBrokenOff { //nolint:errorlint // it is not wrapped
 			yield(Finding{}, err)
 		}

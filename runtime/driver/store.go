@@ -19,9 +19,9 @@ type Store interface {
 	// locks of others, between its tries. No wait of the call begins later, and the engine
 	// does not try again then. 0: no limit.
 	Patience() time.Duration
-	// Now returns the time of the clock that all processes of the store share, a server's;
-	// zero where there is none.
-	Now(ctx context.Context) (time.Time, error)
+	// Now returns the time of the clock that all processes of the store share, a server's,
+	// and how long the question took; zero where there is none.
+	Now(ctx context.Context) (at time.Time, took time.Duration, err error)
 	// Failed says why the store takes no more writes, since its database failed; nil
 	// while it takes them.
 	Failed() error
@@ -231,7 +231,7 @@ type Tx interface {
 	Redact(w *Write, edited []Event) (waiting bool, err error)
 	// Part runs f, whose error it returns. What f wrote is taken back then, and the transaction goes
 	// on, unless the error is one after which it cannot. Within f, another Part runs its
-	// function alone. A store that is not Transactional runs f alone: nobody joins its transactions.
+	// function alone.
 	Part(f func() error) error
 	// Ended reports whether somebody else has committed the transaction or rolled it
 	// back, as an atomic effect can do that has the transaction of the database.

@@ -187,7 +187,7 @@ func (s *Store) enter() (leave func(), err error) {
 const patience = 10 * time.Second
 
 // Now returns the zero time: etcd does not tell the time of its clock.
-func (s *Store) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
+func (s *Store) Now(context.Context) (at time.Time, took time.Duration, err error) { return at, 0, nil }
 
 // Patience is how long a call waits.
 func (s *Store) Patience() time.Duration { return patience }

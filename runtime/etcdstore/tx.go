@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -36,8 +37,16 @@ var _ driver.Tx = (*txn)(nil)
 // Ended reports whether the transaction was committed or given up.
 func (x *txn) Ended() bool { return x.ended }
 
-// Part runs f.
-func (x *txn) Part(f func() error) error { return f() }
+// Part runs f and takes back what it wrote when it fails. What it decided on stays: the
+// commit still asks for it.
+func (x *txn) Part(f func() error) error {
+	over, gone, left := maps.Clone(x.over), len(x.gone), len(x.left)
+	err := f()
+	if err != nil {
+		x.over, x.gone, x.left = over, x.gone[:gone], x.left[:left]
+	}
+	return err
+}
 
 // claim takes a record or a request among the transactions of this process.
 // Where another one has it, this one is given up and begins anew after it.

@@ -70,7 +70,9 @@ func (f *Faults) order(do func()) {
 func (f *Faults) Close() error { return f.store.Close() }
 
 // Now is that of the store inside.
-func (f *Faults) Now(ctx context.Context) (time.Time, error) { return f.store.Now(ctx) }
+func (f *Faults) Now(ctx context.Context) (at time.Time, took time.Duration, err error) {
+	return f.store.Now(ctx)
+}
 
 // Patience is that of the store inside.
 func (f *Faults) Patience() time.Duration { return f.store.Patience() }

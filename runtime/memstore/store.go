@@ -79,7 +79,7 @@ func (s *Store) Table(schema *driver.Schema) (driver.Table, error) {
 const patience = 10 * time.Second
 
 // Now returns the zero time: all callers have the clock of the process.
-func (s *Store) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
+func (s *Store) Now(context.Context) (at time.Time, took time.Duration, err error) { return at, 0, nil }
 
 // Patience is how long a call waits.
 func (s *Store) Patience() time.Duration { return patience }

@@ -182,7 +182,7 @@ func TestContextEndsLockWaits(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					defer tx.Rollback()
+					t.Cleanup(func() { _ = tx.Rollback() })
 					if err := lock(q, tx, id); err != nil {
 						t.Fatal(err)
 					}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
@@ -238,6 +239,9 @@ func TestWaitersLeaveRoom(t *testing.T) {
 				t.Parallel()
 				q := newQueue(t, pgtest.DSN(t))
 				for k := 1; k <= 64 && !t.Failed(); k *= 2 {
+					if k != 1 && k != 8 && k != 64 && !campaign.On() {
+						continue
+					}
 					q.crowd(&l, name, k, one)
 				}
 				for f, err := range audit.Run(t.Context(), q.m) {

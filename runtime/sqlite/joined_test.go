@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -45,4 +47,64 @@ func TestJoined(t *testing.T) {
 func callersDSN(path string) string {
 	return "file:" + path + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" +
 		"&_pragma=recursive_triggers(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_txlock=immediate"
+}
+
+// A trigger of the user's refuses the row when its event is written already: nothing of
+// the call stays, and the transaction goes on.
+func TestJoinedCallIsTakenBack(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("sqlite", callersDSN(filepath.Join(t.TempDir(), "x.db")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	store, err := sqlstore.New(db, sqlstore.SQLite())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	if err := lifecycle.Migrate(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	m, err := lifecycle.Open(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "b"} {
+		if _, err := m.Enqueue(t.Context(), id, lifecycle.EnqueueInput{}, fsm.Call{RequestID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := db.Exec(`CREATE TRIGGER mine BEFORE UPDATE ON lifecycle WHEN NEW.id = 'a' BEGIN SELECT RAISE(ABORT, 'not today'); END`); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := m.In(t.Context(), fsm.Join(store, tx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := func(id string) error {
+		_, err := in.ClaimNextOf(t.Context(), fsm.Ref{ID: id, Rev: 1}, lifecycle.ClaimNextInput{Lease: time.Now().Add(time.Hour)}, fsm.Call{RequestID: "claim", Actor: "w"})
+		return err
+	}
+	if err := claim("a"); err == nil {
+		t.Fatal("the trigger let it pass")
+	}
+	if err := claim("b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]int64{"a": 1, "b": 2} {
+		if r, err := m.Record(t.Context(), id); err != nil || r.Rev != want {
+			t.Errorf("%s is at revision %d, %v; want %d", id, r.Rev, err, want)
+		}
+	}
+	for f, err := range m.Audit(t.Context()) {
+		t.Errorf("audit: %v, %v", f, err)
+	}
 }

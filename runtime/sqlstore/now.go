@@ -2,24 +2,41 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// Now returns the time of the server's clock; zero for SQLite, whose processes have
-// that of their machine.
-func (s *Store) Now(ctx context.Context) (at time.Time, err error) {
+// Now returns the time of the server's clock, and how long the question took; zero for
+// SQLite, whose processes have the clock of their machine.
+func (s *Store) Now(ctx context.Context) (at time.Time, took time.Duration, err error) {
 	if s.dialect.writers() == 1 {
-		return at, nil
+		return at, 0, nil
+	}
+	if err := driver.Inside(ctx, s); err != nil {
+		return at, 0, fmt.Errorf("sqlstore: %w", err)
 	}
 	x, err := s.readers.take(ctx)
 	if err != nil {
-		return at, fmt.Errorf("sqlstore: ask for the time: %w", err)
+		return at, 0, fmt.Errorf("sqlstore: ask for the time: %w", err)
 	}
-	err = x.conn.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&at)
-	s.readers.give(x, err != nil)
+	defer func() {
+		x.cut = err != nil && ctx.Err() != nil
+		s.readers.give(x, err != nil)
+	}()
+	began := time.Now()
+	answer, err := x.query(ctx, "SELECT clock_timestamp()")
 	if err != nil {
-		return at, fmt.Errorf("sqlstore: ask for the time: %w", err)
+		return at, 0, fmt.Errorf("sqlstore: ask for the time: %w", err)
 	}
-	return at, nil
+	if answer.Next() {
+		err = answer.Scan(&at)
+	}
+	took = time.Since(began)
+	if err = errors.Join(err, answer.Err(), answer.Close()); err != nil {
+		return at, 0, fmt.Errorf("sqlstore: ask for the time: %w", err)
+	}
+	return at, took, nil
 }

@@ -1,6 +1,11 @@
 package sqlstore
 
-import "errors"
+import (
+	"context"
+	"errors"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
 
 // part is how far a Part of a transaction is.
 type part int
@@ -22,9 +27,12 @@ func (x *txn) Part(f func() error) error {
 	}
 	x.part = begun
 	err := f()
+	if err == nil {
+		err = x.err // f has passed over it
+	}
 	was := x.part
 	x.part, x.kept = noPart, nil
-	if was != saved || x.err != nil {
+	if was != saved {
 		return err
 	}
 	end := "RELEASE SAVEPOINT " + partName
@@ -32,8 +40,14 @@ func (x *txn) Part(f func() error) error {
 		end = "ROLLBACK TO SAVEPOINT " + partName + "; " + end
 	}
 	x.nested = false
-	if _, failed := x.q.exec(x.ctx, end); failed != nil {
-		return errors.Join(err, x.fail(failed))
+	_, failed := x.q.exec(context.WithoutCancel(x.ctx), end) // half a call must not stay because its context has ended
+	switch {
+	case failed != nil && err == nil:
+		return x.fail(failed)
+	case failed != nil && x.err == nil:
+		_ = x.fail(failed)
+	case failed == nil && !errors.Is(x.err, fsm.ErrBusy) && !errors.As(x.err, new(*anew)) && !errors.As(x.err, new(*met)):
+		x.err = nil // what it was about has been taken back
 	}
 	return err
 }

@@ -102,6 +102,9 @@ func (j *job[R]) work(ctx context.Context) {
 	j.letGo = w.bell.Hold(w.queue, j.id, func() { w.hear(j) })
 	j.mu.Unlock()
 	defer j.letGo() // what follows the work is the worker's own
+	if w.do.Beat == nil {
+		w.hear(j) // it may have been moved since the claim, and no heartbeat would find that
+	}
 	w.observe(Event{Kind: Claimed, ID: j.id})
 
 	back := make(chan struct{})

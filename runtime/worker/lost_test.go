@@ -54,11 +54,11 @@ type place struct {
 var places = map[string]func(t *testing.T, wrap func(fsm.Store) fsm.Store) *place{"memstore": inMemory, "sqlite": inSQLite, "postgres": inPostgres}
 
 // eachPlace runs a test in each store.
-func eachPlace(t *testing.T, test func(t *testing.T, make func(t *testing.T, wrap func(fsm.Store) fsm.Store) *place)) {
-	for name, make := range places {
+func eachPlace(t *testing.T, test func(t *testing.T, opened func(t *testing.T, wrap func(fsm.Store) fsm.Store) *place)) {
+	for name, opened := range places {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, make)
+			test(t, opened)
 		})
 	}
 }
@@ -338,13 +338,13 @@ func taken(ctx context.Context, p *place) error {
 // none twice.
 func TestLossIsToldAtOnce(t *testing.T) {
 	t.Parallel()
-	eachPlace(t, func(t *testing.T, make func(*testing.T, func(fsm.Store) fsm.Store) *place) {
+	eachPlace(t, func(t *testing.T, opened func(*testing.T, func(fsm.Store) fsm.Store) *place) {
 		for _, c := range losses {
 			for _, heeds := range []bool{true, false} {
 				for _, beats := range []bool{true, false} {
 					t.Run(fmt.Sprintf("%s/heeds %v/beats %v", c.name, heeds, beats), func(t *testing.T) {
 						t.Parallel()
-						p, l := make(t, plain), newTold()
+						p, l := opened(t, plain), newTold()
 						begun, let, cause := newSignal(), newSignal(), error(nil)
 						do := funcs(p.m, func(ctx context.Context, _ *handle) error {
 							begun.give()
@@ -404,12 +404,12 @@ func TestLossIsToldAtOnce(t *testing.T) {
 // the record. Failed is not called.
 func TestRefusedFinish(t *testing.T) {
 	t.Parallel()
-	eachPlace(t, func(t *testing.T, make func(*testing.T, func(fsm.Store) fsm.Store) *place) {
+	eachPlace(t, func(t *testing.T, opened func(*testing.T, func(fsm.Store) fsm.Store) *place) {
 		for _, c := range losses[:2] {
 			for _, says := range []string{"its refusal", "nothing", "another error"} {
 				t.Run(c.name+"/the work returns "+says, func(t *testing.T) {
 					t.Parallel()
-					p, l := make(t, plain), newTold()
+					p, l := opened(t, plain), newTold()
 					stop := run(t, p.m, l, beating(funcs(p.m, func(ctx context.Context, h *handle) error {
 						if err := c.do(context.WithoutCancel(ctx), p); err != nil {
 							t.Error(err)
@@ -440,12 +440,12 @@ func TestRefusedFinish(t *testing.T) {
 // is said of it. What it does afterwards goes on.
 func TestFinishInATransaction(t *testing.T) {
 	t.Parallel()
-	eachPlace(t, func(t *testing.T, make func(*testing.T, func(fsm.Store) fsm.Store) *place) {
+	eachPlace(t, func(t *testing.T, opened func(*testing.T, func(fsm.Store) fsm.Store) *place) {
 		for _, kind := range []string{"memstore", "database/sql", "pgx"} {
 			for _, beats := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/beats %v", kind, beats), func(t *testing.T) {
 					t.Parallel()
-					p, l := make(t, plain), newTold()
+					p, l := opened(t, plain), newTold()
 					in := p.joints[kind]
 					if in == nil {
 						t.Skip("this store has no such transactions")
@@ -577,13 +577,13 @@ func (t *lossyTable) Look(ctx context.Context, f func(driver.Reader) error) erro
 // long as the store does not answer.
 func TestFinishWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
-	eachPlace(t, func(t *testing.T, make func(*testing.T, func(fsm.Store) fsm.Store) *place) {
+	eachPlace(t, func(t *testing.T, opened func(*testing.T, func(fsm.Store) fsm.Store) *place) {
 		for _, lands := range []bool{true, false} {
 			for _, more := range []int64{0, 3} { // questions of the worker that have no answer either
 				t.Run(fmt.Sprintf("landed %v/%d questions more", lands, more), func(t *testing.T) {
 					t.Parallel()
 					store, l := &lossy{lands: lands}, newTold()
-					p := make(t, func(s fsm.Store) fsm.Store {
+					p := opened(t, func(s fsm.Store) fsm.Store {
 						store.Store = s
 						return store
 					})

@@ -141,10 +141,10 @@ func check(ctx context.Context, u Upkeep, log *slog.Logger) error {
 // deliver performs effects until ctx ends or it would fail for ever.
 func deliver[R any](ctx context.Context, m *fsm.Machine[R], every time.Duration, log *slog.Logger) error {
 	bell, queue := m.Engine().Store.Bell(), m.Engine().Outbox
+	ctx, end := context.WithCancel(ctx)
 	defer func() {
-		ended, end := context.WithCancel(ctx)
 		end()
-		_, _ = m.Deliver(ended) // it waits for what still runs
+		_, _ = m.Deliver(ctx) // it waits for what still runs
 	}()
 	for ctx.Err() == nil {
 		mark := bell.Mark(queue)

@@ -320,6 +320,7 @@ func (w *Worker[R]) claimSome(ctx context.Context, n int) ([]fsm.Outcome[R], err
 		ctx, cancel = context.WithTimeout(ctx, w.opt.Lease/2)
 		defer cancel()
 	}
+	w.machine.Engine().Compare(ctx) // before the lease is counted from now
 	return w.do.Claim(call.Worker(ctx), n, w.now().Add(w.opt.Lease))
 }
 

@@ -235,9 +235,9 @@ func (m *Machine) Sweep(ctx context.Context) (int, error) {
 // write.
 //
 // The caller has three duties. Look at Outcome.Replayed before doing anything
-// beside a call. Roll back after an error of a call. After an error of the
-// commit, repeat the transaction with the same request ids. See
-// [fsm.Machine.In].
+// beside a call. An error takes back what its call wrote; roll back after any
+// but a refusal. After an error of the commit, repeat the transaction with the
+// same request ids. See [fsm.Machine.In].
 func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
 	core, err := m.core.In(ctx, tx)
 	if err != nil {

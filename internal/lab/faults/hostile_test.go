@@ -203,4 +203,4 @@ func TestOversized(t *testing.T) {
 	}
 }
 
-var lease = time.Date(2900, 1, 1, 0, 0, 0, 0, time.UTC)
+var lease = time.Date(time.Now().Year()+4, 1, 1, 0, 0, 0, 0, time.UTC)

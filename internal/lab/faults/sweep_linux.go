@@ -3,6 +3,7 @@ package faults
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/fm001/execution"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // SweeperKills kills sweepers with SIGKILL in the midst of their batches, while
@@ -154,9 +156,16 @@ func (d Driver) lease(t *testing.T, place string, w waves) map[string]int {
 	if _, err := s.db.ExecContext(ctx, `CREATE TABLE taken (id TEXT PRIMARY KEY)`); err != nil {
 		t.Fatal(err)
 	}
+	// Leases that are over when they are taken are refused: these are taken before the first ends,
+	// however long that takes.
+	before := fsm.WithClock(func() time.Time { return w.first.Add(-time.Second) })
+	leasing, err := execution.Open(ctx, s.M.Core().Engine().Store.(driver.Transactional[*sql.Tx]), bookEffect{}, before)
+	if err != nil {
+		t.Fatal(err)
+	}
 	acked := map[string]int{}
 	for n := range w.number {
-		_, err := s.M.Batch(ctx, func(m *execution.Machine) error {
+		_, err := leasing.Batch(ctx, func(m *execution.Machine) error {
 			for i := range w.each {
 				id := fmt.Sprintf("x%d-%06d", i%7, n*w.each+i)
 				acked[id] = 2

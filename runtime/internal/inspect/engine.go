@@ -22,6 +22,9 @@ type Engine[R any] struct {
 	Outbox     string           // the queue of the store's bell on which effects are rung for
 	Health     *State
 	Quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open
+	// Compare compares the clocks of the process and of the store, unless that was done a
+	// short while ago.
+	Compare func(ctx context.Context)
 	// Skew is how far the store's clock is ahead of the process's; 0: it is close enough.
 	Skew func() time.Duration
 	// Observe tells the machine's observer that an audit begins; what it returns tells
