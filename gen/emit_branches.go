@@ -1,0 +1,219 @@
+package gen
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// effects adds effects to what is about to change, and before it what refuses a
+// value that its field cannot hold. It reports whether every call is refused.
+func (e *operationEmitter) effects(x *spec.Effects, facts []*spec.Fact) (ends bool, err error) {
+	for _, o := range e.s.overflows(e.o, x, facts) {
+		refusal := e.fail("refuseRule", ", fsm.ErrOverflow, %q", o.field.Name)
+		if o.when == nil {
+			e.add(refusal)
+			return true, nil
+		}
+		e.add(jen.If(o.when).Block(refusal))
+	}
+	return false, e.s.apply(x, e.looked)
+}
+
+// looked reports whether a fact of the operation, after its effects, looks at
+// the field: in a branch, or in an invariant of a state it can lead to.
+func (e *operationEmitter) looked(f *spec.Field) bool {
+	facts := slices.Clone(e.m.Invariant)
+	for _, b := range e.o.Choose {
+		facts = append(facts, b.When...)
+	}
+	for _, s := range targets(e.o) {
+		facts = append(facts, s.Invariant...)
+		for _, r := range slices.Concat(s.Present, s.Absent) {
+			if r.Field == f {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(facts, func(x *spec.Fact) bool { return x.Left.Field == f || x.Right.Field == f })
+}
+
+// targets lists the states that an operation can lead to, each once.
+func targets(o *spec.Operation) []*spec.State {
+	var list []*spec.State
+	for _, v := range movesOf(o) {
+		list = append(list, v.to)
+	}
+	return distinct(list)
+}
+
+// choose adds the branches. Each one ends by itself.
+func (e *operationEmitter) choose() error {
+	if e.byState() {
+		return e.chooseByState()
+	}
+	for _, x := range e.s.changes.list {
+		if e.looked(x.field) {
+			e.add(x.before...)
+			x.before = nil
+		}
+	}
+	outer, base, known := e.code, e.s.changes, e.s.known
+	defer func() { e.s.changes, e.s.known = base, known }()
+	var conds []cond
+	var bodies [][]jen.Code
+	var last []jen.Code // of the branch that has no condition
+	rest := states(e.o.From)
+	for _, b := range e.o.Choose {
+		e.s.changes, e.s.known = base, maps.Clone(known)
+		c := and(e.inStates(b.From), e.s.facts(b.When))
+		if e.n.alone && len(b.When) == 0 { // the branches above and this one have all states
+			rest = slices.DeleteFunc(rest, func(s *spec.State) bool { return slices.Contains(states(b.From), s) })
+			if len(rest) == 0 && !creates(e.o) {
+				c = always
+			}
+		}
+		if c.kind == condFalse {
+			continue
+		}
+		e.s.learn(b.When)
+		e.code, e.s.changes = nil, base.clone()
+		if err := e.branch(b); err != nil {
+			return err
+		}
+		if c.kind == condTrue {
+			last = e.code
+			break
+		}
+		conds, bodies = append(conds, c), append(bodies, e.code)
+	}
+	if last == nil {
+		last = []jen.Code{e.fail("refuseRule", `, fsm.ErrInvariant, "choose"`)}
+	}
+	if conds == nil {
+		e.code = append(outer, last...)
+		return nil
+	}
+	tag, texts := tagged(conds)
+	if e.n.alone {
+		tag, texts = taggedOr(conds)
+	}
+	var cases []jen.Code
+	for i, body := range bodies {
+		cases = append(cases, jen.Case(raw(texts[i])).Block(body...))
+	}
+	cases = append(cases, jen.Default().Block(last...))
+	e.code = append(outer, jen.Switch(raw(tag)).Block(cases...))
+	return nil
+}
+
+// tagged returns what a switch looks at and its cases: one value when all
+// conditions compare it, else nothing and the conditions.
+func tagged(conds []cond) (tag string, cases []string) {
+	var whole []string
+	for i, c := range conds {
+		whole = append(whole, c.String())
+		left, right, ok := strings.Cut(c.pos, " == ")
+		if i == 0 {
+			tag = left
+		}
+		if c.kind != condAtom || !ok || left != tag {
+			tag = "\x00"
+		}
+		cases = append(cases, right)
+	}
+	if tag == "\x00" || len(conds) < 2 {
+		return "", whole
+	}
+	return tag, cases
+}
+
+// taggedOr is tagged, where one case may have several values.
+func taggedOr(conds []cond) (tag string, cases []string) {
+	for _, c := range conds {
+		parts := []cond{c}
+		if c.kind == condOr {
+			parts = c.parts
+		}
+		var values []string
+		for _, p := range parts {
+			left, right, ok := strings.Cut(p.pos, " == ")
+			if p.kind != condAtom || !ok || tag != "" && left != tag || strings.ContainsAny(right, "&|") {
+				return tagged(conds)
+			}
+			tag, values = left, append(values, right)
+		}
+		cases = append(cases, strings.Join(values, ", "))
+	}
+	if len(conds) == 1 && !strings.Contains(cases[0], ",") {
+		return tagged(conds)
+	}
+	return tag, cases
+}
+
+// inStates is the condition that the record is in one of the states; nil means
+// any that the operation starts from.
+func (e *operationEmitter) inStates(refs []spec.StateRef) cond {
+	if refs == nil || len(refs) >= len(e.o.From) {
+		return always
+	}
+	var parts []cond
+	for _, s := range states(refs) {
+		parts = append(parts, atom("j.State == "+e.n.state(s), "j.State != "+e.n.state(s)))
+	}
+	return or(parts...)
+}
+
+// branch adds what happens when a branch is taken.
+func (e *operationEmitter) branch(b *spec.Branch) error {
+	switch {
+	case b.Reject != "":
+		e.add(e.guardRefusal(b.Reject, b.Reject, "", ""))
+		return nil
+	case b.RecordOnly:
+		e.add(jen.Return(e.note("")).Op(",").Nil())
+		return nil
+	}
+	if ends, err := e.effects(&b.Effects, b.When); ends || err != nil {
+		return err
+	}
+	if b.Same {
+		e.finish(nil)
+		return nil
+	}
+	e.finish(b.To.State)
+	return nil
+}
+
+// finish decides the step on a copy, and takes it unless the copy breaks a rule.
+// Without a target the record stays in its state.
+func (e *operationEmitter) finish(to *spec.State) {
+	e.add(e.s.changes.locals()...)
+	target := "j.State"
+	if to != nil {
+		target = e.n.state(to)
+	}
+	if e.n.alone {
+		e.finishAlone(target)
+		return
+	}
+	copied := "next := *j"
+	if creates(e.o) {
+		copied = "next := j"
+	}
+	e.add(raw(copied))
+	e.add(e.s.changes.writes(e.n)...)
+	step := raw("j.step(%q, %s, &next, %s, now)", e.o.Name, e.c.Event, target)
+	if !creates(e.o) {
+		e.add(jen.Return(step))
+		return
+	}
+	e.add(
+		jen.List(raw("e"), raw("err")).Op(":=").Add(step),
+		jen.If(raw("err != nil")).Block(jen.Return(raw("%s{}, Event{}, err", e.n.Record))),
+		jen.Return(raw("j, e, nil")),
+	)
+}
