@@ -99,7 +99,7 @@ func run(server, statement string) error {
 		return err
 	}
 	defer db.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // for thousands of tables, on a busy disk
 	defer cancel()
 	if _, err := db.ExecContext(ctx, statement); err != nil {
 		return fmt.Errorf("%s: %w", statement, err)
