@@ -37,7 +37,7 @@ func (t *enumType) renamed() bool {
 	return false
 }
 
-// tableOf returns the variable that holds the names.
+// table is the variable that holds the names.
 func (t *enumType) table(suffix string) string { return lowerFirst(t.name) + suffix }
 
 // integer is the integer behind the type: a byte, where one is left besides the

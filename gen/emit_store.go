@@ -178,7 +178,7 @@ func (s *store) outcome(f *jen.File) {
 		Type().Id(s.n.outcome()).Op("=").Add(raw("fsm.Outcome[%s]", s.n.Record))
 }
 
-// effectOf lists the effects of a machine, each name once.
+// effectList lists the effects of a machine, each name once.
 func (s *store) effectList() []*spec.Operation {
 	var list []*spec.Operation
 	for _, o := range s.m.Operations {

@@ -235,7 +235,7 @@ func (c *CLI) Load(path string) (*Source, error) {
 // is above its own, lower limit, with its size.
 const MaxInput = 8 << 20
 
-// ReadSpec reads at most maxInput bytes and one more.
+// ReadSpec reads at most MaxInput bytes and one more.
 func ReadSpec(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

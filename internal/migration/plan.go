@@ -233,8 +233,8 @@ func (p *plan) meta() {
 	}
 }
 
-// versions writes the note of which other versions may be open; see fsm.Retirer
-// of the runtime. Those that were open beside the old one are retired.
+// versions writes the note of which other versions may be open; see Retire of
+// driver.Table. Those that were open beside the old one are retired.
 func (p *plan) versions() {
 	text, integer, end := "TEXT", "INTEGER", " STRICT"
 	if p.dialect == Postgres {

@@ -95,7 +95,7 @@ func TestDatabaseOnPostgres(t *testing.T) {
 	showsJobs(t, h, shown)
 }
 
-// showsFindings for rows that no operation made.
+// The page shows findings for rows that no operation made.
 func TestDatabaseFindingsOnPostgres(t *testing.T) {
 	t.Parallel()
 	address, _, raw := postgresJobs(t)

@@ -37,7 +37,7 @@ type Schema struct {
 	Entity      string
 	Version     int
 	Hash        string   // of the specification's meaning
-	Beside      []SpecID // earlier specifications whose programs may work on these tables meanwhile; see Retirer
+	Beside      []SpecID // earlier specifications whose programs may work on these tables meanwhile; see Table.Retire
 	Table       string   // base name of the tables: T, T_events, T_outbox, T_groups
 	Enforce     string   // "none", "checks" or "full"
 	RequestID   Demand

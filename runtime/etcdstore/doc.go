@@ -34,7 +34,7 @@
 //
 // Purge leaves two events of a record, emptied, and their request ids; Repair
 // reads all index keys of the machine, since nobody knows what a hand did there.
-// The audit compares the index keys with the rows (fsm.CheckIndex), and Repair
+// The audit compares the index keys with the rows (audit.CheckIndex), and Repair
 // makes those of a record anew; a key that names no record at all is told by its
 // name, and deleted by hand.
 //
@@ -75,7 +75,7 @@
 // A transaction takes 1.5 MiB (--max-request-bytes), payloads and, for a caller
 // who holds the record, the row before it included, and 128 operations at a
 // level (--max-txn-ops); the store nests levels, so that about 300 records fit
-// into one batch. What is larger is refused with fsm.CodeTooLarge. A batch that
+// into one batch. What is larger is refused with fsm.ErrTooLarge. A batch that
 // reads more than about 50 records compares the whole table: under a steady load
 // of other writers it may end with fsm.ErrBusy.
 //

@@ -10,12 +10,12 @@
 //   - Commit and Update answer nil only when the transaction is durable. An error
 //     of the commit itself is an *fsm.AmbiguousError unless the database surely
 //     took the transaction back; after an input/output error at a commit to a
-//     file the store refuses all writes (fsm.CodePoisoned) until it is opened
+//     file the store refuses all writes (fsm.ErrPoisoned) until it is opened
 //     again. A server's lost connection is replaced by a new one.
 //   - A database that says that it is damaged, at a read too, gets no more writes of
-//     this store (fsm.CodePoisoned, ErrCorrupt; Failed and fsm.Health tell).
+//     this store (fsm.ErrPoisoned, ErrCorrupt; Failed and fsm.Health tell).
 //   - An error that the database gives for a statement and would give again is a
-//     refusal with fsm.CodeDenied, and a *DatabaseError holds its code and words.
+//     refusal with fsm.ErrDenied, and a *DatabaseError holds its code and words.
 //   - Writes of several callers are committed together where they wait for each
 //     other. Each has its own answer: one that is refused leaves the others alone.
 //   - Cancelling a context ends waiting, and ends a transaction before its commit

@@ -99,7 +99,7 @@ var sqliteWords = []struct {
 }
 
 // DatabaseError is what the database said when it refused a statement: the cause of a
-// *fsm.Refusal with fsm.CodeDenied or fsm.CodePoisoned.
+// *fsm.Refusal with fsm.ErrDenied or fsm.ErrPoisoned.
 type DatabaseError struct {
 	Code string // SQLSTATE, or SQLite's result code; empty where the driver does not tell
 	Err  error  // of the driver

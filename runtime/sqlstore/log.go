@@ -27,7 +27,7 @@ type logOrder struct {
 	// column and behind are for an event that is to stand behind the last one of
 	// its record, whose id is the parameter; empty: it stands there anyway.
 	column, behind string
-	// blurred is fsm.Blurred; nil: the order is that in which events were made.
+	// blurred is Blurred of driver.Reader; nil: the order is that in which events were made.
 	blurred func(a, b *driver.Entry) bool
 }
 

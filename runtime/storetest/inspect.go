@@ -11,8 +11,7 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// inspectTests are about what the checks at open look for. A store whose Reader
-// is no fsm.Inspector has nothing to promise here; the engine then reads all.
+// inspectTests are about what the checks at open look for.
 var inspectTests = []test{
 	{"who shares a place is found", func(b *bench) {
 		for id, lane := range map[string]string{"p1": "a", "p2": "a", "p3": "b", "p4": "c", "p5": "c", "p6": "c"} {

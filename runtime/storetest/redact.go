@@ -12,8 +12,7 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
-// redactTests are about what is erased from a record and its log. A store whose Tx
-// is no fsm.Redactor refuses it.
+// redactTests are about what is erased from a record and its log.
 var redactTests = []test{
 	{"what was erased is nowhere, and the log stays whole", func(b *bench) {
 		d := b.open()

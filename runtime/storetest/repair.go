@@ -14,8 +14,7 @@ import (
 )
 
 // repairTests are about what outlives a record's life: the chain over its log, and
-// its removal and repair. A store whose Tx is no fsm.Repairer refuses the latter
-// two and changes nothing.
+// its removal and repair.
 var repairTests = []test{
 	{"each event is chained to the one before it", func(b *bench) {
 		d := b.open()

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/fsmgen/fsmgen/internal/lab/outside"
 )
 
 var update = flag.Bool("update", false, "write the generated blocks of documents")
@@ -35,7 +37,7 @@ func blocks(doc, info string) (bodies []string) {
 }
 
 // TestReadme holds the pieces of the README to what tests run elsewhere: its machine and picture are those of the
-// concepts, its program compiles with a recipe of the cookbook, the tutorial makes its commands.
+// concepts, its program compiles with a recipe of the cookbook.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	doc := read(t, "README.md")
@@ -58,16 +60,22 @@ func TestReadme(t *testing.T) {
 	if text := block(t, doc, "text"); err == nil || damaged == machine || !strings.HasPrefix(string(out), text) {
 		t.Errorf("without `lease`, fsmgen check says\n%s, %v\nthe README says\n%s", out, err, text)
 	}
+}
 
-	commands := blocks(doc, "sh")
-	if len(commands) != 2 {
-		t.Fatalf("expected two blocks of commands, got %d", len(commands))
+// TestTryIt does what the README says under "Try it", and goes on with the machine that stands below.
+func TestTryIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module of its own")
 	}
-	tutorial := read(t, "docs/tutorial.md")
-	for line := range strings.Lines(commands[0]) {
-		if !strings.Contains(tutorial, "\n"+line) {
-			t.Errorf("the tutorial, which a test runs, has no command %s", line)
-		}
+	needShell(t)
+	t.Parallel()
+	doc := read(t, "README.md")
+	w := &walk{page: page{t: t}, module: outside.Empty(t)}
+	steps := w.shell(block(t, doc, "sh"))
+	w.module.Write("job.yaml", []byte(block(t, doc, "yaml")))
+	steps += w.shell("go tool fsmgen gen job.yaml\ngo test ./...\n")
+	if n := strings.Count(steps, "ok  \texample.com/queue/job\t"); n != 2 {
+		t.Errorf("the tests of package job passed %d times, want 2:\n%s", n, steps)
 	}
 }
 
@@ -78,7 +86,7 @@ func TestReadmeIsShort(t *testing.T) {
 	if n := len(strings.Fields(tag.ReplaceAllString(prose(doc), ""))); n > 500 {
 		t.Errorf("%d words of prose, want at most 500", n)
 	}
-	for what, most := range map[string]int{"<picture>": 25, "go get -tool": 40} {
+	for what, most := range map[string]int{"<picture>": 25, "go mod edit -tool": 40} {
 		before, _, found := strings.Cut(doc, what)
 		if line := strings.Count(before, "\n") + 1; !found || line > most {
 			t.Errorf("%s is in line %d, want at most %d", what, line, most)

@@ -53,7 +53,7 @@ func (w *walk) step(kind, arg, body string) *string {
 	return nil
 }
 
-// shell runs a block. What asks registries is a line of its own, since this module is found in its folder.
+// shell runs a block. What asks registries is a line of its own, and the clone is the folder of this module.
 func (w *walk) shell(body string) (printed string) {
 	var rest strings.Builder
 	flush := func() {
@@ -66,12 +66,11 @@ func (w *walk) shell(body string) (printed string) {
 		words := strings.Fields(line)
 		switch {
 		case strings.HasPrefix(line, "mkdir ") || strings.HasPrefix(line, "cd "): // the folder of the module is it
-		case strings.HasPrefix(line, "go mod init "):
-			w.module.Run(words[0], words[1:]...)
-			w.module.Know()
-		case strings.HasPrefix(line, "go get "):
+		case strings.HasPrefix(line, "git clone ") || strings.HasPrefix(line, "go tool fsmgen serve "): // a network, a browser
+		case strings.HasPrefix(line, "go mod init ") || strings.HasPrefix(line, "go mod edit "):
 			flush()
-			w.module.Get(words[2:]...)
+			w.module.Run(words[0], strings.Fields(strings.ReplaceAll(line, "=../fsmgen", "="+outside.Root(w.t)))[1:]...)
+			w.module.Sums()
 		case line == "go mod tidy\n":
 			flush()
 			w.module.Tidy()

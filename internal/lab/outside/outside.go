@@ -108,16 +108,13 @@ func (m Module) modules() []string {
 	return list
 }
 
-// Know makes Go find our modules where they are, and tells it the checksums that are
-// known here.
-func (m Module) Know() {
+// Sums tells Go the checksums that are known here.
+func (m Module) Sums() {
 	m.t.Helper()
-	edit, sums := []string{"mod", "edit"}, ""
+	var sums string
 	for _, module := range m.modules() {
-		edit = append(edit, "-replace", path+module+"="+filepath.Join(Root(m.t), filepath.FromSlash(module)))
 		sums += m.read(filepath.FromSlash(module + "/go.sum"))
 	}
-	m.Run("go", edit...)
 	m.Write("go.sum", []byte(sums))
 }
 
@@ -173,27 +170,5 @@ func (m Module) Tidy() {
 	if out, err := m.Command("go", "mod", "tidy").CombinedOutput(); err != nil {
 		m.t.Logf("go mod tidy: %v; now go mod tidy -e\n%s", err, out)
 		m.Run("go", "mod", "tidy", "-e")
-	}
-}
-
-// Get runs a `go get` of these modules, which a registry would have: it asks one that
-// knows no version of them, and only then the one for all else.
-func (m Module) Get(args ...string) {
-	m.t.Helper()
-	registry := m.t.TempDir()
-	for _, module := range m.modules() {
-		versions := filepath.Join(registry, filepath.FromSlash(path+module), "@v", "list")
-		if err := os.MkdirAll(filepath.Dir(versions), 0o750); err != nil {
-			m.t.Fatal(err)
-		}
-		if err := os.WriteFile(versions, nil, 0o600); err != nil {
-			m.t.Fatal(err)
-		}
-	}
-	cmd := m.Command("go", append([]string{"get"}, args...)...)
-	rest := strings.TrimSpace(m.Run("go", "env", "GOPROXY"))
-	cmd.Env = append(cmd.Env, "GOPROXY=file://"+filepath.ToSlash(registry)+","+rest)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		m.t.Fatalf("go get %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }

@@ -20,7 +20,7 @@ const (
 // Cell is what an operation does in a state.
 type Cell struct {
 	Kind cellKind
-	To   string // cellMove: the state
+	To   string // of CellMove: the state
 }
 
 // NewColumn is the column of the matrix that says what a creation makes.

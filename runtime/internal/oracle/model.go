@@ -64,7 +64,7 @@ type GuardInfo struct {
 type Op struct {
 	Operation
 	StoredName, EventName string
-	Cells                 map[string]Cell // by state name, and newColumn
+	Cells                 map[string]Cell // by state name, and NewColumn
 	InputList             []*InputInfo
 	Guards                []*GuardInfo
 	Always                EffectSet

@@ -57,7 +57,7 @@ func (s *Suite[R]) NewHarness(t *testing.T, st Store, opts ...fsm.Option) *Harne
 	return h
 }
 
-// TracedHarness is newHarness; what is done in it is part of a trace, if there is one.
+// TracedHarness is NewHarness; what is done in it is part of a trace, if there is one.
 func (s *Suite[R]) TracedHarness(t *testing.T, st Store) *Harness[R] {
 	t.Helper()
 	h := s.NewHarness(t, st)

@@ -440,7 +440,7 @@ func (w *World) acceptCall(o *oracle.Op, c *oracle.Call, fired bool) oracle.Verd
 	return oracle.Verdict{}
 }
 
-// AcceptInputs looks at the inputs of a call, after its request.
+// acceptInputs looks at the inputs of a call, after its request.
 func (w *World) acceptInputs(o *oracle.Op, c oracle.Call) oracle.Verdict {
 	if o.Creates && c.ID == "" {
 		c.ID = "the engine makes one"

@@ -12,6 +12,10 @@ import (
 // twice is the program of the README.
 func twice(ctx context.Context, jobs *job.Machine) (first, second job.Outcome, err error) {
 	begin := func() error {
+		_, err := jobs.Submit(ctx, "job-1", fsm.Call{RequestID: "order-17"})
+		if err != nil {
+			return err
+		}
 		running, err := jobs.As("worker-1").Claim(ctx, fsm.Call{})
 		if err != nil {
 			return err
