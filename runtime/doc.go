@@ -25,12 +25,15 @@
 //  10. The database refuses what the specification forbids: states, presence,
 //     invariants, uniqueness and illegal moves are constraints in the generated
 //     schema, so another program or a hand at the SQL prompt cannot corrupt a
-//     record.
+//     record by mistake. Who moves the columns _chain and rev together passes the
+//     triggers of a move, as the engine does; the audit finds what such a hand wrote,
+//     unless it is what the engine would have written.
 //
 // # Clocks
 //
 // A deadline is compared with the clock of whoever looks (WithClock), so workers
-// whose clocks differ by d may disagree about it for as long as d. What may go
+// whose clocks differ by d may disagree about it for as long as d. On PostgreSQL a
+// clock that is wrong by more than WithMaxSkew is replaced by the database's. What may go
 // wrong: a worker whose clock is ahead takes a lease from its holder up to d too
 // early, so two may do the work outside the store at the same time; one whose
 // clock is behind takes it up to d too late; At of events of one record may not
