@@ -100,7 +100,11 @@ func (e *aloneTests) cells(o *spec.Operation) []string {
 		case spec.Transition:
 			list = append(list, s.Name+" -> "+lead(s))
 		case spec.RecordOnly:
-			list = append(list, s.Name+" -> recorded")
+			to := "recorded"
+			if len(strangerGuards(o, []*spec.State{s})) > 0 {
+				to = "?"
+			}
+			list = append(list, s.Name+" -> "+to)
 		}
 	}
 	return list

@@ -66,7 +66,8 @@ func (s *store) derived(f *jen.File) {
 	name, key := p.Entity, list(fieldNames(p.Key), "and")
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s derives the %s from the stored records with this %s, all read at one moment: see [%s]. "+
-		"Without any it returns fsm.ErrNotFound. A record among them that breaks a rule is an error.", name, p.Entity, key, s.n.ours("package", "Project")))).
+		"Without any it returns fsm.ErrNotFound. A record among them that breaks a rule is an error. "+
+		"In a transaction of yours, do not decide on it what you write there: other transactions may change those records meanwhile.", name, p.Entity, key, s.n.ours("package", "Project")))).
 		Func().Params(raw("m *Machine")).Id(name).Params(params...).Params(raw("%s, error", p.Entity)).Block(
 		raw("l := fsmimpl.Lookup{Name: %q, Columns: %s}", "projection", stringsExpr(storedFields(refFields(p.Key)))),
 		raw("records, err := m.core.Group(ctx, &l, []any{%s})", strings.Join(values, ", ")),

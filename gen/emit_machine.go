@@ -241,7 +241,8 @@ func (s *store) reading(f *jen.File) {
 		jen.Return(raw("m.core.Record(ctx, id)")),
 	)
 	f.Line()
-	f.Add(doc(s.method("List")+" returns the records in the given states, or all, by id. It reads them page by page; the machine may be used meanwhile.")).
+	f.Add(doc(s.method("List")+" returns the records in the given states, or all, by id. It reads them page by page; the machine may be used meanwhile. "+
+		"Do not decide on them what you write: another transaction may change them before yours commits.")).
 		Func().Params(raw("m *Machine")).Id(s.method("List")).Params(ctx(), raw("states ...State")).Qual("iter", "Seq2").Index(raw("%s, error", s.n.Record)).Block(
 		jen.Return(raw("m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.%s, states)})", word)),
 	)

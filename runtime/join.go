@@ -34,9 +34,10 @@ var ErrJoined = errors.New("not within a transaction of the caller's own")
 
 // joined is the transaction that a machine works in.
 type joined struct {
-	tx   driver.Tx
-	now  *call.Now
-	left left // for others, once it is committed
+	tx     driver.Tx
+	now    *call.Now
+	around context.Context // of In
+	left   left            // for others, once it is committed
 }
 
 // In returns the machine within a transaction of the caller's own. What it
@@ -58,6 +59,10 @@ type joined struct {
 //
 // The caller may set savepoints, release them and go back to them between calls, in
 // any order: nothing of a call stays open.
+//
+// Do not decide by List, Count or a group what you write: another transaction may change
+// those records before yours commits. Move a counter in one record instead; in an atomic
+// effect such reads are refused (ErrUnlocked).
 //
 // An effect function that runs in the machine's own transaction (atomic: true)
 // has none of these; prefer it where it serves. Nothing is run again here, so
@@ -87,7 +92,7 @@ func (m *Machine[R]) In(ctx context.Context, tx Joined) (*Machine[R], error) {
 	}
 	now.Context = context.WithoutCancel(ctx)
 	in := m.shared()
-	in.table, in.joined = joinedTable{m.table, adopted, now}, &joined{tx: adopted, now: now}
+	in.table, in.joined = joinedTable{m.table, adopted, now}, &joined{tx: adopted, now: now, around: context.WithoutCancel(ctx)}
 	return in, nil
 }
 

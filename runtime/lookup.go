@@ -28,7 +28,7 @@ const usualPage = 100
 
 // Page returns the records of a page that a look-up finds, and the page behind it. A
 // record that breaks a MUST rule is left out; the error then holds a refusal with
-// ErrQuarantined for each, and the page stands all the same.
+// ErrQuarantined for each, and the page stands all the same. In an atomic effect: as Group.
 func (m *Machine[R]) Page(ctx context.Context, l *fsmimpl.Lookup, values []any, p Page) ([]R, Page, error) {
 	if p.Size < 0 {
 		r := m.refusal(ErrInvalidInput, nil, "", "")
@@ -40,6 +40,9 @@ func (m *Machine[R]) Page(ctx context.Context, l *fsmimpl.Lookup, values []any, 
 	}
 	q, err := m.lookup(l, values)
 	if err != nil {
+		return nil, Page{}, err
+	}
+	if err := m.unskewed(ctx, l.Name, q.Where); err != nil {
 		return nil, Page{}, err
 	}
 	if p.After != "" {
@@ -64,10 +67,15 @@ func (m *Machine[R]) Page(ctx context.Context, l *fsmimpl.Lookup, values []any, 
 }
 
 // Group returns all records that a look-up finds, as of one moment, or ErrNotFound. Where
-// one of them breaks a MUST rule there is an error.
+// one of them breaks a MUST rule there is an error. In a transaction of yours, do not decide
+// on a group what you write there: another transaction may change it meanwhile. In an
+// atomic effect a group that the call has not locked is refused with ErrUnlocked.
 func (m *Machine[R]) Group(ctx context.Context, l *fsmimpl.Lookup, values []any) ([]R, error) {
 	q, err := m.lookup(l, values)
 	if err != nil {
+		return nil, err
+	}
+	if err := m.unskewed(ctx, l.Name, q.Where); err != nil {
 		return nil, err
 	}
 	rows, err := m.rows(ctx, q)

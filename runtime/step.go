@@ -144,10 +144,14 @@ func delayed[R any](op *fsmimpl.Operation[R]) bool { return op.Effect != nil && 
 // takeStep decides one step within a transaction, writes it and runs its atomic effect.
 func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Operation[R], c *fsmimpl.Call[R], prev *driver.Row, rec R, id string, o origin) (*step[R], error) {
 	var peers []int64
+	var locked []inside.Group
 	var counts map[string]int64 // by guard, where the program gave limits
 	if c.Peers != nil {
 		peerRec := rec
 		for _, pq := range c.Peers(&peerRec, id) {
+			if op.Effect != nil && op.Effect.Atomic {
+				locked = append(locked, inside.Group{Columns: pq.Columns, Values: pq.Values})
+			}
 			ask := tx.Peers
 			if pq.Sequence {
 				ask = tx.NextNumber
@@ -183,7 +187,7 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 		return s, nil
 	}
 	key := m.effectKey(s)
-	inner := inside.Enter(call.Free(ctx), m.store) // what the effect calls has a time of its own
+	inner := inside.Enter(call.Free(ctx), m.store, m.schema.Machine, locked) // what the effect calls has a time of its own
 	err = m.effect(inner, tx, op, s.rec, key, s.write.Event)
 	if err := verdict(tx, err); err != nil {
 		return s, &EffectError{

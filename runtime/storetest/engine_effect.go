@@ -110,6 +110,78 @@ var effectTests = []test{
 		d.inTx = nil
 		d.fresh(d.must(d.Apply(d.ctx, out, Bill(Meta{RequestID: "r"}))))
 	}},
+	{"an atomic effect reads many records only where its call has locked them", func(b *bench) {
+		d := b.open()
+		d.register("p2", "a")
+		d.register("p3", "b")
+		group := func(m *fsm.Machine[Parcel], lane string) func(context.Context) (int, error) {
+			return func(ctx context.Context) (int, error) {
+				list, err := m.Group(ctx, &InLane, []any{lane})
+				return len(list), err
+			}
+		}
+		reads := func(m *fsm.Machine[Parcel]) map[string]func(context.Context) (int, error) {
+			return map[string]func(context.Context) (int, error){
+				"own group":   group(m, "a"),
+				"other group": group(m, "b"),
+				"other field": func(ctx context.Context) (int, error) {
+					list, err := m.Group(ctx, &OfSize, []any{"small"})
+					return len(list), err
+				},
+				"own page": func(ctx context.Context) (int, error) {
+					list, _, err := m.Page(ctx, &InLane, []any{"a"}, fsm.Page{})
+					return len(list), err
+				},
+				"own list": func(ctx context.Context) (n int, err error) {
+					for _, e := range m.List(ctx, driver.Query{Where: []driver.Cond{{Column: "lane", Op: driver.OpEq, Value: "a"}}}) {
+						if e != nil {
+							return n, e
+						}
+						n++
+					}
+					return n, nil
+				},
+				"list": func(ctx context.Context) (n int, err error) {
+					for _, err = range m.List(ctx, driver.Query{States: []string{"waiting"}}) {
+						n++
+					}
+					return n, err
+				},
+				"count": func(ctx context.Context) (int, error) {
+					_, err := m.Count(ctx)
+					return 0, err
+				},
+			}
+		}
+		out := d.register("p1", "a")
+		for name := range reads(d.Machine) {
+			for _, locks := range []bool{false, true} {
+				for _, joined := range []bool{false, true} {
+					call := Bill(Meta{})
+					if locks {
+						call.Peers = Shelve(Meta{}, "", "").Peers
+					}
+					d.inTx = func(ctx context.Context, tx fsm.Tx, _ Parcel) error {
+						m := d.Machine
+						if joined {
+							m = d.in(tx)
+						}
+						n, err := reads(m)[name](ctx)
+						if allowed := locks && joined && strings.HasPrefix(name, "own"); !allowed && !errors.Is(err, fsm.ErrUnlocked) {
+							d.Errorf("%s, locked %t, joined %t: got %v, want ErrUnlocked", name, locks, joined, err)
+						} else if allowed && (n != 2 || err != nil) {
+							d.Errorf("%s: read %d records, %v; want 2", name, n, err)
+						}
+						return nil
+					}
+					out = d.must(d.Apply(d.ctx, out, call))
+				}
+			}
+		}
+		if _, err := d.Group(d.ctx, &InLane, []any{"a"}); err != nil {
+			d.Errorf("outside of an effect: %v", err)
+		}
+	}},
 	{"a call beside the transaction is refused within an atomic effect", func(b *bench) {
 		d := b.open()
 		out := d.register("p1", "a")
