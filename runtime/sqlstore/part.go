@@ -35,12 +35,8 @@ func (x *txn) Part(f func() error) error {
 	if was != saved {
 		return err
 	}
-	end := "RELEASE SAVEPOINT " + partName
-	if err != nil {
-		end = "ROLLBACK TO SAVEPOINT " + partName + "; " + end
-	}
 	x.nested = false
-	_, failed := x.q.exec(context.WithoutCancel(x.ctx), end) // half a call must not stay because its context has ended
+	failed := x.leave(err != nil)
 	switch {
 	case failed != nil && err == nil:
 		return x.fail(failed)
@@ -49,6 +45,19 @@ func (x *txn) Part(f func() error) error {
 	case failed == nil && !errors.Is(x.err, fsm.ErrBusy) && !errors.As(x.err, new(*anew)) && !errors.As(x.err, new(*met)):
 		x.err = nil // what it was about has been taken back
 	}
+	return err
+}
+
+// leave ends the savepoint of the part, also where its context has ended: half a call must
+// not stay.
+func (x *txn) leave(back bool) error {
+	ctx := context.WithoutCancel(x.ctx)
+	if back {
+		if _, err := x.q.exec(ctx, "ROLLBACK TO SAVEPOINT "+partName); err != nil { // some drivers take one statement at a time
+			return err
+		}
+	}
+	_, err := x.q.exec(ctx, "RELEASE SAVEPOINT "+partName)
 	return err
 }
 
