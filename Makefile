@@ -130,7 +130,7 @@ faults: ## break processes, disks, servers and connections; print the figures, i
 
 .PHONY: migrations
 migrations: ## N (1000) random evolutions of a machine among tables of users, in SQLite and half as many in PostgreSQL, kills, and writers of old versions beside; prints the figures
-	FSMGEN_CAMPAIGNS=1 $(GO) test ./internal/migration -run '^(TestUsersData|TestMigrateIsKilled|TestMigrateUnderFire)$$' -count=1 -v -timeout 60m -args -evolutions $(if $(filter-out 200,$(N)),$(N),1000) | grep -v ' seed '
+	FSMGEN_CAMPAIGNS=1 $(GO) test ./internal/migration -run '^(TestUsersData|TestPrintedScriptsRunInShells|TestOldProgramsGoOn|TestMigrateIsKilled|TestMigrateUnderFire)$$' -count=1 -v -timeout 60m -args -evolutions $(if $(filter-out 200,$(N)),$(N),1000) | grep -v ' seed '
 
 .PHONY: mutation
 mutation: ## change the generated code, the schemas and the engine in every way; the tests must notice (ONLY=name)

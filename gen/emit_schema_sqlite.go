@@ -13,9 +13,10 @@ func sqliteDialect() sqlDialect {
 	return sqlDialect{
 		name: "sqlite", text: "TEXT", integer: "INTEGER", boolean: "INTEGER", time: "INTEGER", document: "TEXT",
 		yes: "1", no: "0", tableEnd: ") STRICT, WITHOUT ROWID;", recordEnd: ") STRICT, WITHOUT ROWID;",
-		present:    func(c string) string { return "(json_array_length(" + c + ") > 0)" },
-		has:        func(set, item string) string { return item + " IN (SELECT value FROM json_each(" + set + "))" },
-		isDocument: func(c string) string { return "json_valid(" + c + ")" },
+		present: func(c string) string { return "(json_array_length(" + c + ") > 0)" },
+		has:     func(set, item string) string { return item + " IN (SELECT value FROM json_each(" + set + "))" },
+		// json_valid(NULL) is 0 in older versions (3.40), and a CHECK refuses that.
+		isDocument: func(c string) string { return "json_valid(coalesce(" + c + ", 'null'))" },
 		isSet:      func(c string) string { return "(json_valid(" + c + ") AND json_type(" + c + ") = 'array')" },
 		covers: func(set, part string) string {
 			return "NOT EXISTS (SELECT 1 FROM json_each(" + part + ") WHERE value NOT IN (SELECT value FROM json_each(" + set + ")))"

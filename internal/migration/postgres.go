@@ -34,6 +34,7 @@ func (p *plan) postgres() {
 	}
 	p.line("END")
 	p.line("$fsm$;")
+	p.endBeside()
 	p.postgresNames()
 	p.postgresOthers()
 	p.line("")
@@ -50,7 +51,11 @@ func (p *plan) postgres() {
 		}
 	}
 	for _, x := range p.old.indexes {
-		if !slices.ContainsFunc(p.next.indexes, func(n index) bool { return n.text == x.text }) {
+		switch same := slices.ContainsFunc(p.next.indexes, func(n index) bool { return n.text == x.text }); {
+		case same:
+		case !x.unique && slices.ContainsFunc(p.kept(), func(c column) bool { return strings.Contains(x.text, quoteName(c.name)) }):
+			p.line("ALTER INDEX IF EXISTS %s RENAME TO %s; -- it goes with its column", quoteName(x.name), quoteName(besideName(x.name)))
+		default:
 			p.line("DROP INDEX IF EXISTS %s;", quoteName(x.name))
 		}
 	}
@@ -77,6 +82,7 @@ func (p *plan) postgres() {
 	added := p.alterations()
 	p.line("")
 	p.line("%s", p.uncommented())
+	p.beside()
 	p.meta()
 	p.line("COMMIT;")
 	if len(added) > 0 {
@@ -281,6 +287,7 @@ func (p *plan) alterations() []string {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	for _, c := range p.old.columns {
 		switch n := p.next.column(c.name); {
+		case c.computed() && n == nil && len(p.alone) == 0: // programs of the old version name it: see beside
 		case c.computed() && n == nil: // tables of before lack it
 			add("DROP COLUMN IF EXISTS %s", quoteName(c.name))
 		case n == nil:

@@ -130,22 +130,38 @@ func (t *table) blame(w *driver.Write, cause error) error {
 
 // conflict returns the unique rule that the new row would break. Two partial
 // indexes may be over the same columns, so the database's message does not say.
+// Tables of a later version may have the rule in states that this one does not know.
 func (x *txn) conflict(w *driver.Write) (string, error) {
-	for i := range x.t.schema.Uniques {
-		u := &x.t.schema.Uniques[i]
-		if u.States != nil && !slices.Contains(u.States, w.Row.State) {
-			continue
-		}
-		q := driver.Query{States: u.States}
-		for _, name := range u.Columns {
-			q.Where = append(q.Where, driver.Cond{Column: name, Op: driver.OpEq, Value: w.Row.Values[x.t.schema.Column(name)]})
-		}
-		n, err := x.others(q, w.Row.ID)
-		if err != nil {
-			return "", err
-		}
-		if n > 0 {
-			return u.Name, nil
+	var known []string
+	for _, s := range x.t.schema.States {
+		known = append(known, s.Stored)
+	}
+	for _, later := range []bool{false, true} {
+		for i := range x.t.schema.Uniques {
+			u := &x.t.schema.Uniques[i]
+			if u.States != nil && !slices.Contains(u.States, w.Row.State) || later && u.States == nil {
+				continue
+			}
+			var q driver.Query
+			for _, name := range u.Columns {
+				q.Where = append(q.Where, driver.Cond{Column: name, Op: driver.OpEq, Value: w.Row.Values[x.t.schema.Column(name)]})
+			}
+			if !later {
+				q.States = u.States
+			}
+			n, err := x.others(q, w.Row.ID)
+			if later && n > 0 && err == nil {
+				q.States = known
+				var own int64
+				own, err = x.others(q, w.Row.ID)
+				n -= own
+			}
+			if err != nil {
+				return "", err
+			}
+			if n > 0 {
+				return u.Name, nil
+			}
 		}
 	}
 	return "", nil

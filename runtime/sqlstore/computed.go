@@ -50,16 +50,21 @@ func computedColumns(schema string, have []string) map[string]string {
 }
 
 // among is the condition that a row, whose columns begin with prefix, is in some states, in
-// the words by which an index is found.
+// the words by which an index is found. What is open says a later version, too, which may
+// have more states, while programs of this one still run.
 func (t *table) among(prefix string, words []string) string {
 	states := t.states(words)
-	if c := t.computed[states]; c != "" {
-		return prefix + c
-	}
+	c := t.computed[states]
 	if strings.HasPrefix(states, `"state"`) {
-		return prefix + states
+		states = prefix + states
 	}
-	return states
+	switch c {
+	case "":
+		return states
+	case `"_open"`:
+		return prefix + c + " AND " + states
+	}
+	return prefix + c
 }
 
 // open is the condition that a row is in no terminal state, where an index has those rows and

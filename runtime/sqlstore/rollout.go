@@ -146,6 +146,32 @@ func (t *table) Retire(ctx context.Context) error {
 		if _, err := q.exec(x.ctx, t.statement(`UPDATE %s SET "standing" = 'retired' WHERE "machine" = ?`, t.dialect.qualified(versionsTable)), t.schema.Machine); err != nil {
 			return t.fault("retire the other specifications", err)
 		}
+		if err := t.endBeside(x.ctx, q); err != nil {
+			return t.fault("remove the columns of the retired specifications", err)
+		}
 		return nil
 	})
+}
+
+// endBeside removes the columns for indexes that a migration kept for programs of the version
+// before: the function of a trigger says which they are. A program that does not own the
+// tables leaves that to the next migration.
+func (t *table) endBeside(ctx context.Context, q querier) error {
+	if t.dialect.patience() == 0 {
+		return nil // SQLite has no such columns
+	}
+	function, table := t.dialect.qualified(t.schema.Table+"_beside"), t.dialect.qualified(t.schema.Table)
+	body, err := column(ctx, q, `SELECT prosrc FROM pg_proc WHERE oid = to_regproc(`+literal(function)+`) AND pg_has_role(proowner, 'USAGE')`)
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	var drops []string
+	for _, m := range computedLine.FindAllStringSubmatch(body[0], -1) {
+		drops = append(drops, "DROP COLUMN IF EXISTS "+quote(m[1]))
+	}
+	if _, err := q.exec(ctx, "DROP FUNCTION "+function+"() CASCADE"); err != nil {
+		return err
+	}
+	_, err = q.exec(ctx, "ALTER TABLE "+table+" "+strings.Join(drops, ", "))
+	return err
 }

@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS "job" (
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('submitted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
-    CONSTRAINT "payload is JSON" CHECK (json_valid("payload"))
+    CONSTRAINT "payload is JSON" CHECK (json_valid(coalesce("payload", 'null')))
 ) STRICT, WITHOUT ROWID;
 
 -- The log, append-only: one event per revision (n = 0), and the calls that

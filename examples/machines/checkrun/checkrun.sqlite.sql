@@ -51,7 +51,7 @@ CREATE TABLE IF NOT EXISTS "checkrun" (
     CONSTRAINT "state is known" CHECK ("state" IN ('requested', 'waiting', 'pending', 'queued', 'in_progress', 'completed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "is_actions is true or false" CHECK ("is_actions" IN (0, 1)),
-    CONSTRAINT "output is JSON" CHECK (json_valid("output")),
+    CONSTRAINT "output is JSON" CHECK (json_valid(coalesce("output", 'null'))),
     CONSTRAINT "conclusion is a known word" CHECK ("conclusion" IN ('action_required', 'cancelled', 'failure', 'neutral', 'success', 'skipped', 'stale', 'startup_failure', 'timed_out')),
     CONSTRAINT "requested: conclusion is absent" CHECK ("state" <> 'requested' OR "conclusion" IS NULL),
     CONSTRAINT "requested: completed_at is absent" CHECK ("state" <> 'requested' OR "completed_at" IS NULL),

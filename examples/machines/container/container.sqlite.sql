@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS "container" (
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('creating', 'created', 'running', 'stopped', 'deleted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
-    CONSTRAINT "annotations is JSON" CHECK (json_valid("annotations")),
+    CONSTRAINT "annotations is JSON" CHECK (json_valid(coalesce("annotations", 'null'))),
     CONSTRAINT "pid is at least 1" CHECK ("pid" >= 1),
     CONSTRAINT "creating: pid is absent" CHECK ("state" <> 'creating' OR "pid" IS NULL),
     CONSTRAINT "creating: exit_code is absent" CHECK ("state" <> 'creating' OR "exit_code" IS NULL),

@@ -62,7 +62,7 @@ CREATE TABLE IF NOT EXISTS "paymentintent" (
     CONSTRAINT "amount is at least 1" CHECK ("amount" >= 1),
     CONSTRAINT "capture_method is a known word" CHECK ("capture_method" IN ('automatic', 'manual')),
     CONSTRAINT "confirmation_method is a known word" CHECK ("confirmation_method" IN ('automatic', 'manual')),
-    CONSTRAINT "next_action is JSON" CHECK (json_valid("next_action")),
+    CONSTRAINT "next_action is JSON" CHECK (json_valid(coalesce("next_action", 'null'))),
     CONSTRAINT "amount_capturable is at least 0" CHECK ("amount_capturable" >= 0),
     CONSTRAINT "amount_received is at least 0" CHECK ("amount_received" >= 0),
     CONSTRAINT "confirmations is a count" CHECK ("confirmations" >= 0),

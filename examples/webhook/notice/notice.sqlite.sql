@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS "notice" (
     CONSTRAINT "state is known" CHECK ("state" IN ('due', 'delivered', 'dead', 'dropped')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "number is a number of a sequence" CHECK ("number" >= 1),
-    CONSTRAINT "body is JSON" CHECK (json_valid("body")),
+    CONSTRAINT "body is JSON" CHECK (json_valid(coalesce("body", 'null'))),
     CONSTRAINT "due: give_up_at is present" CHECK ("state" <> 'due' OR "give_up_at" IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 

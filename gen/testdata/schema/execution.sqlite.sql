@@ -49,7 +49,7 @@ CREATE TABLE IF NOT EXISTS "execution" (
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('leased', 'in_progress', 'committed', 'done', 'aborted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
-    CONSTRAINT "output is JSON" CHECK (json_valid("output")),
+    CONSTRAINT "output is JSON" CHECK (json_valid(coalesce("output", 'null'))),
     CONSTRAINT "attempt is a number of a sequence" CHECK ("attempt" >= 1),
     CONSTRAINT "leased: started_at is absent" CHECK ("state" <> 'leased' OR "started_at" IS NULL),
     CONSTRAINT "leased: finished_at is absent" CHECK ("state" <> 'leased' OR "finished_at" IS NULL),

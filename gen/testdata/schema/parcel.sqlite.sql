@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     CONSTRAINT "state is known" CHECK ("state" IN ('waiting', 'held', 'shelved', 'sent')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "fragile is true or false" CHECK ("fragile" IN (0, 1)),
-    CONSTRAINT "note is JSON" CHECK (json_valid("note")),
+    CONSTRAINT "note is JSON" CHECK (json_valid(coalesce("note", 'null'))),
     CONSTRAINT "size is a known word" CHECK ("size" IN ('small', 'large')),
     CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = 'array')),
     CONSTRAINT "moves is a count" CHECK ("moves" >= 0),

@@ -119,6 +119,19 @@ BEGIN
     END IF;
 END
 $fsm$;
+
+-- What an earlier migration kept for programs that are retired now.
+DO $fsm$
+DECLARE
+    which text;
+BEGIN
+    DROP TRIGGER IF EXISTS "ticket_beside" ON "ticket";
+    FOR which IN SELECT (regexp_matches(prosrc, '    NEW\.("[^"]+") := ', 'g'))[1] FROM pg_proc WHERE oid = to_regproc('"ticket_beside"') LOOP
+        EXECUTE 'ALTER TABLE "ticket" DROP COLUMN IF EXISTS ' || which;
+    END LOOP;
+    DROP FUNCTION IF EXISTS "ticket_beside"();
+END
+$fsm$;
 DO $fsm$
 DECLARE
     which text;

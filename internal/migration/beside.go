@@ -1,0 +1,70 @@
+package migration
+
+import (
+	"slices"
+	"strings"
+)
+
+// kept returns the columns for indexes that programs of the old version name, and the new
+// version does not have. They stay until the roll-out ends.
+func (p *plan) kept() []column {
+	if len(p.alone) > 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.old.computed), func(c column) bool { return p.next.column(c.name) != nil })
+}
+
+// besideName is the name of an index that stays with such a column.
+func besideName(name string) string {
+	const most, suffix = 63, "_beside" // bytes of a name on PostgreSQL
+	return name[:min(len(name), most-len(suffix))] + suffix
+}
+
+// beside writes the trigger that keeps those columns right: programs of the new version
+// do not know them. Its function says which they are. EndRollOut of the runtime removes
+// all of it, or else the next migration.
+func (p *plan) beside() {
+	kept := p.kept()
+	if len(kept) == 0 {
+		return
+	}
+	name, t := p.table("_beside"), p.table("")
+	var set, wrong []string
+	for _, c := range kept {
+		value := strings.NewReplacer(`"state"`, `NEW."state"`, `date_trunc('minute', `, `date_trunc('minute', NEW.`).Replace(c.def)
+		set = append(set, "    NEW."+quoteName(c.name)+" := "+value+";")
+		wrong = append(wrong, "NEW."+quoteName(c.name)+" IS DISTINCT FROM ("+value+")")
+	}
+	p.line("-- Columns that programs of version %d name, until they are retired.", p.old.m.Version)
+	p.line("CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql AS $fsm$", name)
+	p.line("BEGIN")
+	p.line("%s", strings.Join(set, "\n"))
+	p.line("    RETURN NEW;")
+	p.line("END")
+	p.line("$fsm$;")
+	p.line("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s", name, t)
+	p.line("    FOR EACH ROW WHEN (%s) EXECUTE FUNCTION %s();", strings.Join(wrong, " OR "), name)
+	p.line("")
+}
+
+// endBeside writes what removes the columns that an earlier migration kept, as EndRollOut
+// of the runtime does.
+func (p *plan) endBeside() {
+	if p.next.m.Version <= p.old.m.Version {
+		return
+	}
+	name, t := p.table("_beside"), p.table("")
+	p.line("")
+	p.line("-- What an earlier migration kept for programs that are retired now.")
+	p.line("DO $fsm$")
+	p.line("DECLARE")
+	p.line("    which text;")
+	p.line("BEGIN")
+	p.line("    DROP TRIGGER IF EXISTS %s ON %s;", name, t)
+	p.line("    FOR which IN SELECT (regexp_matches(prosrc, '    NEW\\.(\"[^\"]+\") := ', 'g'))[1] FROM pg_proc WHERE oid = to_regproc(%s) LOOP", quoteText(name))
+	p.line("        EXECUTE 'ALTER TABLE %s DROP COLUMN IF EXISTS ' || which;", strings.ReplaceAll(t, "'", "''"))
+	p.line("    END LOOP;")
+	p.line("    DROP FUNCTION IF EXISTS %s();", name)
+	p.line("END")
+	p.line("$fsm$;")
+}
