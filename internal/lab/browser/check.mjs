@@ -76,7 +76,7 @@ const tests = {
     await run1(page, "start", { "f-actor": "worker-2" });
     await eventually(async () => assert.equal(await outcome(page), "refused"));
     const why = await text(page, "#result .refusal");
-    for (const want of [/Refused by a guard/, /not_owner/, /owner == actor/, /actor would have to be "worker-1", not "worker-2"/, /specs\/lifecycle\.yaml:78:3/, /owner_only/]) assert.match(why, want);
+    for (const want of [/Refused by a guard/, /not_owner/, /owner == actor/, /actor would have to be "worker-1", not "worker-2"/, /specs\/lifecycle\.yaml:\d+:3/, /owner_only/]) assert.match(why, want);
     await shot(page, "light-refused");
     await page.click("#result .place");
     await eventually(async () => assert.equal(await page.locator("#tab-source").getAttribute("aria-selected"), "true"));
@@ -115,9 +115,6 @@ const tests = {
     await eventually(async () => assert.equal(await outcome(page), "replayed"));
     await run1(page, "claim_next");
     await eventually(async () => assert.match(await text(page, "#result .refusal"), /nothing_to_do[\s\S]*r1: it is running/));
-    await run1(page, "stall");
-    await eventually(async () => assert.match(await text(page, "#result .refusal"), /lease_over/), "the lease is not over yet");
-    await page.click("text=Cancel");
     await page.click("#cnext");
     await announced(page, /The clock shows 2026-01-01 09:01:01/);
     await eventually(async () => assert.match(await text(page, ".clock .due"), /stall for r1/));
