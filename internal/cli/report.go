@@ -219,5 +219,4 @@ type FileReport struct {
 	Path    string `json:"path"`
 	Status  string `json:"status"` // before the run
 	Written bool   `json:"written"`
-	Problem string `json:"problem,omitempty"` // why fmt leaves it as it is
 }
