@@ -63,6 +63,9 @@ func change(name, old, next string) string {
 	case name == "package":
 		return "the package is " + next + ", it was " + old
 	}
+	if was, is := strings.CutPrefix(old, "*func"); is && strings.HasPrefix(next, "*func") { // both change their record
+		old, next = "func"+was, strings.TrimPrefix(next, "*")
+	}
 	return name + " is " + next + ", it was " + old
 }
 
