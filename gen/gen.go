@@ -51,6 +51,17 @@ type File struct {
 // bytes depend on m and opt alone. It refuses a machine that has findings of
 // severity error; the error is then a spec.Diagnostics.
 func Generate(m *spec.Machine, opt Options) ([]File, error) {
+	return produce(m, opt, func(alone bool) []emitter {
+		if alone {
+			return aloneEmitters
+		}
+		return emitters
+	})
+}
+
+// produce runs those emitters that are chosen for a package, or for one of the
+// pure layer alone.
+func produce(m *spec.Machine, opt Options, choose func(alone bool) []emitter) ([]File, error) {
 	opt, err := opt.complete(m)
 	if err != nil {
 		return nil, err
@@ -68,10 +79,7 @@ func Generate(m *spec.Machine, opt Options) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := emitters
-	if alone {
-		chosen = aloneEmitters
-	}
+	chosen := choose(alone)
 	// The emitters read m and n and share nothing else, so they run side by side.
 	files := make([]File, len(chosen))
 	failed := make([]error, len(chosen))

@@ -67,6 +67,9 @@ func scan(text string) []lexeme {
 
 var comparisons = map[string]FactOp{"==": Eq, "!=": Ne, "<": Lt, "<=": Le, ">": Gt, ">=": Ge}
 
+// meant are comparisons of other languages, and what they are here.
+var meant = map[string]string{"=": "==", "===": "==", "=>": ">=", "=<": "<=", "<>": "!="}
+
 // parseFact reads one fact; nil when it cannot be read (FSM005).
 func (p *parser) parseFact(w word) *astFact {
 	fail := func(t lexeme, hint, format string, args ...any) *astFact {
@@ -77,7 +80,7 @@ func (p *parser) parseFact(w word) *astFact {
 		if hint == "" {
 			hint = factHint
 		}
-		p.at(codeFact, at, hint, "cannot read the fact %q: %s", fold(w.text), fmt.Sprintf(format, args...))
+		p.at(codeFact, at, hint, "cannot read the fact %q: %s", fold(w.text), fmt.Sprintf(format, args...)).fix(at, meant[t.text])
 		return nil
 	}
 	ts := scan(w.text)
@@ -89,7 +92,7 @@ func (p *parser) parseFact(w word) *astFact {
 		case "and", "&&", "or", "||":
 			hint := "write each fact as an item of its own: a list of facts means all of them"
 			if t.text == "or" || t.text == "||" {
-				hint = "write two branches, one for each fact; a list of facts, and guards under `require`, must all hold"
+				hint = "only `choose` says or, with a branch for each fact; guards under `require` and facts under `invariant` must all hold"
 			}
 			return fail(t, hint, "a fact holds no %q", t.text)
 		case "=", "=>", "=<", "<>", "===":
@@ -370,7 +373,12 @@ func (p *parser) parseType(w word) astType {
 		if near == "" {
 			near = p.nearest(text, typeNames)
 		}
-		p.at(codeUnknownType, w, didYouMean(near, "types", append(typeNames[:len(typeNames):len(typeNames)], "int 1..5", "two or more words divided by |")), "unknown type %q", text)
+		d := p.at(codeUnknownType, w, didYouMean(near, "types", append(typeNames[:len(typeNames):len(typeNames)], "int 1..5", "two or more words divided by |")), "unknown type %q", text)
+		if near != "" && t.optional {
+			d.fix(w, "optional "+near)
+		} else {
+			d.fix(w, near)
+		}
 		if near != "" {
 			t.kind = typeWords[near]
 		}

@@ -15,10 +15,10 @@ const formatWidth = 110
 // section, comments at the end of lines in one column. The order of keys, and
 // whether a mapping stands in brackets, are the author's.
 //
-// It keeps the comments that the YAML library hands out, which are all but
-// some inside of brackets. The result means the same (its Hash is the same)
-// and does not change when it is printed again. A file that cannot be read is
-// not printed: the findings say why; names are not looked up.
+// Comments stay with their keys; brackets with comments inside are opened. The
+// result means the same (its Hash is the same) and does not change when it is
+// printed again. A file that cannot be read is not printed: the findings say
+// why; names are not looked up.
 func Format(file string, src []byte) ([]byte, Diagnostics) {
 	r := &reporter{file: file}
 	text, ok := cleanText(r, src)
@@ -35,23 +35,22 @@ func Format(file string, src []byte) ([]byte, Diagnostics) {
 	if r.finish(); r.found.HasErrors() {
 		return nil, r.found
 	}
-	out := printTree(root, text)
-	if again := readYAML(&reporter{file: file}, out); again == nil || !sameTree(root, again, nil) {
-		return text, r.found // the library moved a comment into the way; better untouched than changed
+	if out, ok := printTree(root, text); ok {
+		return out, r.found
 	}
-	return out, r.found
+	return text, r.found // better untouched than changed
 }
 
-// printTree prints the tree of the text src.
-func printTree(root *node, src []byte) []byte {
-	p := &printer{lines: splitLines(src)}
+// printTree prints the tree of the text src. It is false when the result would
+// not mean the same or not have all comments.
+func printTree(root *node, src []byte) ([]byte, bool) {
+	said := readComments(root, src)
+	p := &printer{}
 	p.comment(0, root.head)
-	if root.head != "" && len(root.pairs) > 0 && p.blankAbove(root.pairs[0].key) {
-		p.blank()
-	}
 	p.mapping(root, 0, nil)
-	p.comment(0, root.foot)
-	return p.bytes()
+	out := p.bytes()
+	again := readYAML(&reporter{}, out)
+	return out, again != nil && sameTree(root, again, nil) && sameWords(said, readComments(again, out))
 }
 
 // sameTree reports whether two trees hold the same keys and values in the same
@@ -98,9 +97,8 @@ func canonical(text string, path []string) string {
 type outLine struct{ text, comment string }
 
 type printer struct {
-	lines []string // of the source
-	out   []outLine
-	lead  bool // the next line starts an item of a list
+	out  []outLine
+	lead bool // the next line starts an item of a list
 }
 
 // put adds a line.
@@ -119,15 +117,12 @@ func (p *printer) blank() {
 }
 
 // comment adds comment lines of their own.
-func (p *printer) comment(indent int, text string) {
-	if text == "" {
-		return
-	}
+func (p *printer) comment(indent int, lines []string) {
 	if p.lead {
 		indent -= 2
 	}
-	for line := range strings.SplitSeq(text, "\n") {
-		if line = strings.TrimSpace(line); line == "" {
+	for _, line := range lines {
+		if line == "" {
 			p.blank()
 		} else {
 			p.out = append(p.out, outLine{text: strings.Repeat(" ", indent) + line})
@@ -135,23 +130,13 @@ func (p *printer) comment(indent int, text string) {
 	}
 }
 
-// blankAbove reports whether an empty line stands above n in the source; the
-// comment lines between are passed over.
-func (p *printer) blankAbove(n *node) bool {
-	for i := n.pos.Line - 2; i >= 0 && i < len(p.lines); i-- {
-		switch line := strings.TrimSpace(p.lines[i]); {
-		case line == "":
-			return i > 0
-		case !strings.HasPrefix(line, "#"):
-			return false
-		}
+// above adds what stands above entry i: the first one has no empty line above.
+func (p *printer) above(i, indent int, lines []string) {
+	for i == 0 && len(lines) > 0 && lines[0] == "" {
+		lines = lines[1:]
 	}
-	return false
+	p.comment(indent, lines)
 }
-
-// blankBetween reports whether an empty line parts two neighbours. Those in one
-// pair of brackets may stand on one line.
-func (p *printer) blankBetween(a, b *node) bool { return b.pos.Line > a.pos.Line && p.blankAbove(b) }
 
 // mapping prints the entries of a mapping, one under the other.
 func (p *printer) mapping(n *node, indent int, path []string) {
@@ -159,14 +144,14 @@ func (p *printer) mapping(n *node, indent int, path []string) {
 	for i, e := range n.pairs {
 		inner := append(path[:len(path):len(path)], e.key.text)
 		section := len(path) == 0 && (e.value.kind == mapNode || e.value.kind == listNode && p.inline(e.value, inner, 0) == "")
-		if i > 0 && (after || section || p.blankBetween(n.pairs[i-1].key, e.key)) {
+		if i > 0 && (after || section) {
 			p.blank()
 		}
 		after = section
-		p.comment(indent, e.key.head)
+		p.above(i, indent, e.key.head)
 		p.value(scalar(e.key.text, !e.key.plain, true)+":", e.value, indent, inner, joinLines(e.key.line, e.value.line))
-		p.comment(indent, e.key.foot)
 	}
+	p.comment(indent, n.foot)
 }
 
 // value prints `key: value` in one line, or the value under the key.
@@ -178,7 +163,6 @@ func (p *printer) value(key string, v *node, indent int, path []string, comment 
 	}
 	if text != "" || v.kind == nullNode {
 		p.put(indent, strings.TrimRight(key+" "+text, " "), comment)
-		p.comment(indent, v.foot)
 		return
 	}
 	switch v.kind {
@@ -191,27 +175,25 @@ func (p *printer) value(key string, v *node, indent int, path []string, comment 
 	default:
 		p.text(key, v, indent, comment)
 	}
-	p.comment(indent, v.foot)
 }
 
 // list prints the items of a list, one under the other.
 func (p *printer) list(n *node, indent int, path []string) {
 	for i, item := range n.items {
-		if i > 0 && p.blankBetween(n.items[i-1], item) {
-			p.blank()
-		}
-		p.comment(indent, item.head)
+		p.above(i, indent, item.head)
 		p.lead = true
 		if text := p.inline(item, path, indent+2); text != "" {
 			p.put(indent+2, text, item.line)
 		} else if item.kind == mapNode {
-			p.comment(indent+2, item.line)
+			if item.line != "" {
+				p.comment(indent+2, []string{item.line})
+			}
 			p.mapping(item, indent+2, path)
 		} else {
 			p.text("", item, indent+2, item.line)
 		}
-		p.comment(indent, item.foot)
 	}
+	p.comment(indent, n.foot)
 }
 
 // inline returns the value in one line that starts at column col, "" when it
@@ -242,10 +224,14 @@ func (p *printer) inline(n *node, path []string, col int) string {
 	return text
 }
 
-// commented reports whether a node inside of n has a comment.
+// commented reports whether n ends with a comment or a node inside of it has one.
 func commented(n *node) bool {
-	has := func(c *node) bool { return c.head != "" || c.line != "" || c.foot != "" || commented(c) }
-	return slices.ContainsFunc(n.items, has) || slices.ContainsFunc(n.pairs, func(e pair) bool { return has(e.key) || has(e.value) })
+	said := func(lines []string) bool {
+		return slices.ContainsFunc(lines, func(s string) bool { return s != "" })
+	}
+	has := func(c *node) bool { return c.line != "" || said(c.head) || commented(c) }
+	return said(n.foot) || slices.ContainsFunc(n.items, has) ||
+		slices.ContainsFunc(n.pairs, func(e pair) bool { return has(e.key) || has(e.value) })
 }
 
 // brackets writes a value in brackets. A list of mappings is not written so.

@@ -83,8 +83,9 @@ func (p *parser) object(n *node, what string, allowed ...string) *object {
 			hint = didYouMean(near, "", nil) + " " + hint
 		}
 		o.foreign = true
-		p.at(codeUnknownKey, e.key.word(), hint, "%s: unknown key %q", what, e.key.text)
+		d := p.at(codeUnknownKey, e.key.word(), hint, "%s: unknown key %q", what, e.key.text)
 		if _, taken := o.values[near]; near != "" && !taken {
+			d.fix(e.key.word(), near)
 			o.values[near], o.keys[near] = e, e.key.pos
 		}
 	}
@@ -262,7 +263,7 @@ func (o *object) choice(key string, allowed ...string) word {
 	if near := o.p.nearest(w.text, allowed); near != "" {
 		hint = didYouMean(near, "", nil) + " " + hint
 	}
-	o.p.at(codeValue, w, hint, "%s: %q is not allowed", o.at(key), w.text)
+	o.p.at(codeValue, w, hint, "%s: %q is not allowed", o.at(key), w.text).fix(w, o.p.nearest(w.text, allowed))
 	return word{}
 }
 

@@ -17,6 +17,7 @@ func Parse(file string, src []byte) (*Machine, Diagnostics) {
 	r := &reporter{file: file}
 	m := r.parse(src)
 	r.finish()
+	r.keepFixes(src)
 	if m == nil || r.found.HasErrors() {
 		return nil, r.found
 	}
@@ -111,7 +112,7 @@ func (p *parser) layers(o *object) list {
 			if near := p.nearest(w.text, layerNames()); near != "" {
 				hint = didYouMean(near, "", nil) + " " + hint
 			}
-			p.at(codeValue, w, hint, "layers: %q is no layer", w.text)
+			p.at(codeValue, w, hint, "layers: %q is no layer", w.text).fix(w, p.nearest(w.text, layerNames()))
 			return l
 		}
 		has[Layer(w.text)] = true

@@ -61,7 +61,7 @@ func lookup[T any](r *resolver, t *table[T], w word) (T, bool) {
 	if hint == "" {
 		hint = fmt.Sprintf("declare the %s, or remove the name", t.what)
 	}
-	r.at(codeUndeclared, w, hint, "%s %q is not declared", t.what, w.text)
+	r.at(codeUndeclared, w, hint, "%s %q is not declared", t.what, w.text).fix(w, near)
 	v, ok := t.byName[near]
 	return v, ok
 }

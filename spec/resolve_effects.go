@@ -281,7 +281,7 @@ func (r *resolver) named(o *Operation, f *Field, t Type, v astValue, out Value, 
 		if near != "" {
 			hint = didYouMean(near, "", nil) + " " + hint
 		}
-		r.at(codeValue, v.text, hint, "%q is not a value that field %s can take", v.name, f.Name)
+		r.at(codeValue, v.text, hint, "%q is not a value that field %s can take", v.name, f.Name).fix(v.text, near)
 		return out, false
 	}
 	if t.Kind == KindEnum && r.clashes[v.name] && src.Type.Kind != KindEnum {

@@ -109,7 +109,10 @@ func (r *resolver) bindInput(t *Term, a astTerm, sc scope) bool {
 		r.at(codeUndeclared, sc.require, hint, "operation %s has no input %q, which guard %s reads", sc.op.Name, a.name, sc.require.text).
 			related(a.text.pos, "read here")
 	} else {
-		r.at(codeUndeclared, a.text, hint, "input %q of operation %s is not declared", a.name, sc.op.Name)
+		d := r.at(codeUndeclared, a.text, hint, "input %q of operation %s is not declared", a.name, sc.op.Name)
+		if near != "" {
+			d.fix(a.text, "input."+near)
+		}
 	}
 	return false
 }
@@ -137,7 +140,11 @@ func (r *resolver) undeclaredTerm(a astTerm) {
 	if near == "" && r.inputs[a.name] {
 		hint = fmt.Sprintf("write input.%s for the input", a.name)
 	}
-	r.at(codeUndeclared, a.text, hint, "field %q is not declared", a.name)
+	d := r.at(codeUndeclared, a.text, hint, "field %q is not declared", a.name)
+	if near == "" && r.inputs[a.name] {
+		near = "input." + a.name
+	}
+	d.fix(a.text, near)
 }
 
 // bindWords binds the names that are no fields: a word of the enum on the other
@@ -183,7 +190,11 @@ func (r *resolver) bindWord(to **EnumValue, w word, name string, typ Type, of st
 			names = append(names, v.Name)
 		}
 	}
-	r.at(codeUndeclared, w, didYouMean(r.nearest(name, names), "values", names), "%q is not a value of %s", name, of)
+	near := r.nearest(name, names)
+	d := r.at(codeUndeclared, w, didYouMean(near, "values", names), "%q is not a value of %s", name, of)
+	if w.text == name {
+		d.fix(w, near)
+	}
 	return false
 }
 

@@ -35,7 +35,8 @@ type node struct {
 	items []*node
 	pairs []pair
 
-	head, line, foot string // comments
+	head, foot []string // comments above, and at the end of a mapping or list, "" for an empty line
+	line       string   // the comment at the end of the line
 }
 
 // pair is one entry of a mapping.
@@ -92,8 +93,6 @@ func readYAML(r *reporter, src []byte) *node {
 	if b.deep {
 		return nil // what is read of such a file says nothing
 	}
-	root.head = joinComments(doc.HeadComment, root.head)
-	root.foot = joinComments(root.foot, doc.FootComment)
 	var next yaml.Node
 	err, pos := decode(dec, &next), secondDocument(b.lines)
 	switch {
@@ -155,7 +154,6 @@ type treeBuilder struct {
 func (b *treeBuilder) build(y *yaml.Node, depth int) *node {
 	n := &node{
 		pos:  Pos{y.Line, y.Column},
-		head: y.HeadComment, line: y.LineComment, foot: y.FootComment,
 		flow: y.Style&yaml.FlowStyle != 0,
 	}
 	if last := len(b.lines); n.pos.Line > last { // nothing behind the last key
@@ -290,13 +288,6 @@ func secondDocument(lines []string) Pos {
 		content = content || t != "" && !isMark && !strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "%")
 	}
 	return Pos{1, 1}
-}
-
-func joinComments(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "\n\n" + b
 }
 
 // libraryError splits "yaml: line 7: did not find expected key".

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/diff"
 	"github.com/fsmgen/fsmgen/internal/migration"
@@ -90,6 +91,11 @@ func (c *tool) diff(args []string, o diffOptions) error {
 		return err
 	}
 	report := diff.Machines(old.Machine, next.Machine)
+	was, notOld := gen.Symbols(old.Machine)
+	is, notNew := gen.Symbols(next.Machine)
+	if notOld == nil && notNew == nil { // else a version has errors, and so no package
+		report.Symbols(was, is)
+	}
 	switch {
 	case o.sql != "" || o.rows != "":
 		if err := c.migration(old, next, o); err != nil {

@@ -7,12 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/internal/cli"
+	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
 // fmtFlags are the flags of `fmt`.
 type fmtFlags struct {
 	check  bool
+	fix    bool
 	asJSON bool
 }
 
@@ -27,9 +29,14 @@ The order of keys is yours, comments are kept, and the meaning does not change.
 Formatting is idempotent. Files that have the form already are not touched; "-"
 prints the standard input to the standard output.
 
-A file that cannot be read is reported and left alone, and so is a file whose
-comments inside brackets would be lost.`,
+Brackets with comments inside are opened. A file that cannot be read is reported
+and left alone.
+
+With --fix it also makes the edits that findings of "fsmgen check" offer: of a
+name that is nearly one of the file, or of a sign of another language. Each edit
+takes its finding away and leads to no other error.`,
 		Example: `  fsmgen fmt specs/*.yaml
+  fsmgen fmt --fix job.yaml               # also correct what has one correction
   fsmgen fmt --check specs/*.yaml         # in CI: fail when a file would change
   fsmgen fmt - < job.yaml | diff job.yaml -   # show what would change`,
 		Args:              cobra.MinimumNArgs(1),
@@ -38,6 +45,7 @@ comments inside brackets would be lost.`,
 	}
 	c.JSONFlag(cmd, &f.asJSON, "files; output (format and text) for the standard input.")
 	c.QuietFlag(cmd)
+	cmd.Flags().BoolVar(&f.fix, "fix", false, "make the edits that findings offer")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file would change")
 	return cmd
 }
@@ -55,18 +63,14 @@ func (c *tool) fmt(paths []string, f fmtFlags) error {
 	report := cli.Report{Files: []cli.FileReport{}}
 	for _, s := range sources {
 		c.Current = s.Name
+		text := s.Text
+		if f.fix {
+			text = fixed(s)
+		}
 		var out []byte
-		out, s.Found = spec.Format(s.Name, s.Text)
+		out, s.Found = spec.Format(s.Name, text)
 		switch {
 		case s.Found.HasErrors():
-			failed = true
-			continue
-		case losesComment(s.Text, out):
-			const why = "a comment would be lost, so the file is left as it is; move comments out of brackets, onto lines of their own"
-			report.Files = append(report.Files, cli.FileReport{Path: s.Name, Status: statusUnchanged, Problem: why})
-			if !f.asJSON {
-				c.Errorf("%s: %s\n", s.Name, why)
-			}
 			failed = true
 			continue
 		case s.Path == "-" && !f.check && f.asJSON:
@@ -122,9 +126,18 @@ func (c *tool) fmt(paths []string, f fmtFlags) error {
 	return nil
 }
 
-// losesComment reports whether the printed form lacks a comment. The YAML
-// library drops some inside of brackets. Texts hold the same signs in both, so
-// a number sign that is missing is the one of a comment.
-func losesComment(src, out []byte) bool {
-	return bytes.Count(out, []byte("#")) < bytes.Count(src, []byte("#"))
+// fixed returns the text of a specification with the edits that its findings
+// offer, and then those of what is found behind them.
+func fixed(s *cli.Source) []byte {
+	const rounds = 10
+	text := s.Text
+	for range rounds {
+		_, found := validate.Source(s.Name, text)
+		next, n := found.Fixed(text)
+		if n == 0 {
+			break
+		}
+		text = next
+	}
+	return text
 }

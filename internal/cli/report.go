@@ -76,6 +76,15 @@ type findingReport struct {
 	Before   string          `json:"before,omitempty"`
 	After    string          `json:"after,omitempty"`
 	Related  []relatedReport `json:"related,omitempty"`
+	Fix      []editReport    `json:"fix,omitempty"`
+}
+
+// editReport is an edit of the file that makes a finding go.
+type editReport struct {
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Length int    `json:"length"`
+	Text   string `json:"text"`
 }
 
 type relatedReport struct {
@@ -109,6 +118,9 @@ func newFindingReport(d spec.Diagnostic) findingReport {
 	}
 	for _, r := range d.Related {
 		f.Related = append(f.Related, relatedReport{Line: r.Pos.Line, Column: r.Pos.Col, Message: r.Message})
+	}
+	for _, e := range d.Fix {
+		f.Fix = append(f.Fix, editReport{Line: e.Pos.Line, Column: e.Pos.Col, Length: e.Len, Text: e.Text})
 	}
 	return f
 }
@@ -219,5 +231,4 @@ type FileReport struct {
 	Path    string `json:"path"`
 	Status  string `json:"status"` // before the run
 	Written bool   `json:"written"`
-	Problem string `json:"problem,omitempty"` // why fmt leaves it as it is
 }

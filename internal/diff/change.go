@@ -85,10 +85,17 @@ func Machines(old, next *spec.Machine) *Report {
 	c.guards()
 	c.declarations()
 	c.projection()
-	slices.SortStableFunc(c.changes, func(a, b Change) int {
+	r := &Report{Old: old, New: next, Changes: c.changes}
+	r.sort()
+	return r
+}
+
+// sort brings the changes into their order and drops repetitions.
+func (r *Report) sort() {
+	slices.SortStableFunc(r.Changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), place(a, b), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 	})
-	return &Report{Old: old, New: next, Changes: slices.Compact(c.changes)}
+	r.Changes = slices.Compact(r.Changes)
 }
 
 // rank is the order of classes; among the compatible changes those for which

@@ -229,6 +229,9 @@ func (e *Example) before(m *spec.Machine) string {
 	if len(call) > 0 {
 		text += " with " + strings.Join(call, ", ")
 	}
+	if e.From != nil { // no search says that a record gets there
+		text += " (by induction: " + e.From.Name + " allows it)"
+	}
 	return text
 }
 

@@ -114,7 +114,8 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 	case g.code == "FSM302" && s.from == nil:
 		return fmt.Sprintf("let %s set fields so that `%s` holds, or require a guard on its inputs", op.Name, g.fact.Text)
 	case g.code == "FSM302":
-		return fmt.Sprintf("require a guard that makes `%s` true after `%s` of %s, or weaken the invariant", g.fact.Text, key, at.Field.Name)
+		return fmt.Sprintf("require a guard that makes `%s` true after `%s` of %s, or promise in `invariant` of %s what rules this record out, or weaken the invariant",
+			g.fact.Text, key, at.Field.Name, s.from.Name)
 	case g.present && at.Value.Kind == spec.ValueInputOrAbsent:
 		return fmt.Sprintf("write `%s: input`, or require a guard with `when: input.%s is present`", f.Name, at.Value.Input.Name)
 	case g.present && key == "clear":
@@ -129,6 +130,10 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 		return fmt.Sprintf("set %s in %s, or put a branch above it for the case in which %[1]s is absent", f.Name, where)
 	case g.present && branch != nil:
 		return fmt.Sprintf("set %s in %s, or add `%[1]s is present` to its `when`", f.Name, where)
+	case g.present && s.from != nil && promises(s.from.Absent, f):
+		return fmt.Sprintf("set %s in %s: a guard would never pass, because %s promises it absent", f.Name, where, s.from.Name)
+	case g.present && s.from != nil:
+		return fmt.Sprintf("set %s in %s, or require a guard with `when: %[1]s is present`, or promise it before: add %[1]s to `present` of %[3]s", f.Name, where, s.from.Name)
 	case g.present:
 		return fmt.Sprintf("set %s in %s, or require a guard with `when: %[1]s is present`", f.Name, where)
 	case key != "":
@@ -137,6 +142,10 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 		return fmt.Sprintf("add %s to `clear:` of %s", f.Name, where)
 	}
 	return fmt.Sprintf("a set never shrinks: require a guard with `when: %s is absent`, or take it out of `absent` of %s", f.Name, to.Name)
+}
+
+func promises(refs []spec.FieldRef, f *spec.Field) bool {
+	return slices.ContainsFunc(refs, func(r spec.FieldRef) bool { return r.Field == f })
 }
 
 // fields0 is the field that a goal of presence or bounds is about.

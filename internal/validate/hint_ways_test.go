@@ -156,6 +156,13 @@ var ways = []way{
 	says("remove the branch").by(here),
 	says("remove the edge").by(here),
 	says("remove the change").by(here),
+	says("remove the change and take <> out of `changed_by`").by(func(e *edit, a []string) []string {
+		list := here(e, nil)
+		for i := range list {
+			list[i] = strings.NewReplacer(", "+a[1]+"]", "]", a[1]+", ", "").Replace(list[i])
+		}
+		return list
+	}),
 	{says: regexp.MustCompile("^remove the state( with the moves that lead to it)?$"), edit: unstated},
 	says("remove the line under `forbidden`").weaker().by(func(e *edit, _ []string) []string {
 		return e.tree(e.d.Related[0].Pos, func(_ *yaml.Node, chain []*yaml.Node) bool { return drop(chain[:len(chain)-1]) })
@@ -397,7 +404,7 @@ var advice = regexp.MustCompile("^(" + strings.Join([]string{
 	"keep `terminal` when", "keep [a-z_]+ (out of|from)", "lead to", "let [a-z_]+ set fields",
 	"let an operation lead", "let it change", "let the operation be run", "make an operation of its own",
 	"make the input optional", "move the (`set`|rule)", "name a", "put a ", "read it",
-	"require a guard (on|that)", "require it there", "say with", "set ", "the field that says", "use the same",
+	"require a guard (on|that)", "promise (it before|in)", "require it there", "say with", "set ", "the field that says", "use the same",
 	"weaken the", "widen them", "write `(key|set|startup|x is)", "write (input|the character|the value where)",
 }, "|") + ")")
 

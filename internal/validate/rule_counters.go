@@ -32,12 +32,31 @@ Name the operations that may raise it.`,
 	},
 }
 
+// incremented reports whether an operation increments a field.
+func incremented(m *spec.Machine, f *spec.Field) bool {
+	for _, op := range m.Operations {
+		for _, e := range effects(op) {
+			if slices.ContainsFunc(e.effects.Increment, func(r spec.FieldRef) bool { return r.Field == f }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func wrongChange(p *Pass) {
 	for _, op := range p.Machine.Operations {
 		for _, e := range effects(op) {
 			for _, a := range e.effects.Set {
 				if a.Field.Type.Kind == spec.KindCounter && len(op.Creates) == 0 {
-					p.report(finding{pos: a.Pos, mark: a.Field.Name, hint: fmt.Sprintf("write `increment: [%s]`, or declare the field `int`", a.Field.Name)},
+					hint := fmt.Sprintf("write `increment: [%s]`, or declare the field `int`", a.Field.Name)
+					if incremented(p.Machine, a.Field) {
+						hint = fmt.Sprintf("write `increment: [%s]`, or remove the change", a.Field.Name)
+						if slices.ContainsFunc(a.Field.ChangedBy, func(r *spec.OperationRef) bool { return r.Operation == op }) {
+							hint += fmt.Sprintf(" and take %s out of `changed_by`", op.Name)
+						}
+					}
+					p.report(finding{pos: a.Pos, mark: a.Field.Name, hint: hint},
 						"%s is a counter: only `increment` can change it", a.Field.Name)
 				}
 			}

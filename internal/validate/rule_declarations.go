@@ -102,7 +102,10 @@ func actorInSystem(p *Pass) {
 			continue
 		}
 		report := func(pos spec.Pos, mark string, related []spec.Related, out string) {
-			p.report(finding{pos: pos, mark: mark, related: related, hint: out + ", or let the operation be run `by: caller` or `by: operator`"},
+			if len(op.Triggers) == 0 { // a trigger has no actor, whoever else may call
+				out += ", or let the operation be run `by: caller` or `by: operator`"
+			}
+			p.report(finding{pos: pos, mark: mark, related: related, hint: out},
 				"%s runs by the system and has no `actor`", op.Name)
 		}
 		for _, r := range op.Require {

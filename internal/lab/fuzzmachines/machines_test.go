@@ -215,22 +215,30 @@ func (l loaded) Import(path string) (*types.Package, error) {
 
 func load(t *testing.T) loaded {
 	t.Helper()
+	l, err := loadOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+var loadOnce = sync.OnceValues(func() (loaded, error) {
 	const runtime = "github.com/fsmgen/fsmgen/runtime"
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
 		runtime, runtime+"/audit", runtime+"/driver", runtime+"/fsmimpl", runtime+"/worker", runtime+"/enginetest", runtime+"/fsmtest", runtime+"/memstore", runtime+"/sqlite", "context", "database/sql", "database/sql/driver", "embed",
 		"cmp", "encoding", "encoding/json", "errors", "fmt", "iter", "math", "path/filepath", "slices", "strconv", "strings", "testing", "time")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	l := loaded{}
 	for _, p := range list {
 		for _, e := range p.Errors {
-			t.Fatal(e)
+			return nil, e
 		}
 		l[p.PkgPath] = p.Types
 	}
-	return l
-}
+	return l, nil
+})
 
 // typeCheck type-checks a package with its tests in this process.
 func typeCheck(m sound, imports loaded) error {
