@@ -177,7 +177,7 @@ func (r *resolver) value(o *Operation, a *astOperation, f *Field, t Type, v astV
 		if got.family() == t.Kind.family() {
 			return true
 		}
-		r.at(codeValue, v.text, expected(t), "%s is %s and does not fit field %s, %s", what, article(got.String()), f.Name, article(f.Type.Kind.String()))
+		r.at(codeValue, v.text, expected(t, o), "%s is %s and does not fit field %s, %s", what, article(got.String()), f.Name, article(f.Type.Kind.String()))
 		return false
 	}
 	switch v.kind {
@@ -211,9 +211,12 @@ func (r *resolver) value(o *Operation, a *astOperation, f *Field, t Type, v astV
 }
 
 // expected says what can be written for a value of type t.
-func expected(t Type) string {
+func expected(t Type, o *Operation) string {
 	switch t.Kind {
 	case KindString:
+		if o.By == BySystem {
+			return "write input or a string field"
+		}
 		return "write input, actor or a string field"
 	case KindTime:
 		return "write input, now, now + 60s or a time field"
@@ -277,7 +280,10 @@ func (r *resolver) named(o *Operation, f *Field, t Type, v astValue, out Value, 
 			return out, false
 		}
 		near := r.nearest(v.name, append(r.fields.names[:len(r.fields.names):len(r.fields.names)], "input", "actor", "now"))
-		hint := expected(t)
+		hint := expected(t, o)
+		if f.Type.Kind == KindString {
+			hint += "; a field of known words is an enum, such as `late|lost`"
+		}
 		if near != "" {
 			hint = didYouMean(near, "", nil) + " " + hint
 		}
