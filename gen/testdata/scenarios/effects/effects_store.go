@@ -25,7 +25,7 @@ var schema = &driver.Schema{
 	Machine:     "effects",
 	Entity:      "Thing",
 	Version:     1,
-	Hash:        "0ddbc7de70825d6be31367a560baaeb833b487ec28e69d5195909ab25cf662b8",
+	Hash:        "e90e15fac4b2577f3b881dc1d30193d57722f417f9d6dce77a09664c89d970fe",
 	Table:       "effects",
 	Enforce:     "full",
 	RequestID:   driver.Optionally,
@@ -173,7 +173,8 @@ func (m *Machine) Record(ctx context.Context, id string) (Thing, error) {
 }
 
 // List returns the records in the given states, or all, by id. It reads them
-// page by page; the machine may be used meanwhile.
+// page by page; the machine may be used meanwhile. Do not decide on them what
+// you write: another transaction may change them before yours commits.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Thing, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
