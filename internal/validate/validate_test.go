@@ -274,8 +274,8 @@ func TestReservedMachineNames(t *testing.T) {
 		reserved bool
 	}{
 		{"func", true}, {"string", true}, {"any", true}, {"main", true}, {"internal", true}, {"vendor", true}, {"testdata", true},
-		{"documentation", true}, {"door_test", true}, {"fsm", true}, {"fsm_meta", true}, {"fsm_made", true}, {"sqlite_door", true},
-		{"door", false}, {"test", false}, {"fsm_door", false}, {"time", false}, {"errors", false}, {"sqlite", false},
+		{"documentation", true}, {"door_test", true}, {"fsm", true}, {"fsm_meta", true}, {"fsm_made", true}, {"sqlite_door", true}, {"pg_door", true}, {"pg_class", true},
+		{"door", false}, {"test", false}, {"fsm_door", false}, {"time", false}, {"errors", false}, {"sqlite", false}, {"pg", false}, {"pgdoor", false},
 	}
 	good, _ := validate.Explain("FSM018")
 	for _, tt := range tests {
