@@ -42,7 +42,8 @@ func knownMachine(t *testing.T, name, what string) *spec.Machine {
 			n += "_it"
 		}
 		fmt.Fprintf(&fields, "  %s: {type: string, default: v%d}\n", field, i)
-		fmt.Fprintf(&ops, "  %s: {from: ready, to: same%s%s}\n", n, []string{"", ", set: {" + field + ": input}", ", set: {n: input}"}[i%3], effect)
+		set := []string{"", ", set: {" + field + ": input}", ", set: {n: input}"}[i%3]
+		fmt.Fprintf(&ops, "  %s: {from: ready, to: same%s%s}\n", n, set, effect)
 	}
 	layers, on, heading := "", "{final: true}", ""
 	switch what {
@@ -54,8 +55,8 @@ func knownMachine(t *testing.T, name, what string) *spec.Machine {
 	case "lookups":
 		heading = "lookup:\n"
 	}
-	src := fmt.Sprintf("fsm: 1\nmachine: %s\nentity: Known\n%sotherwise: reject\nfields:\n  n: {type: int, default: 7}\n%sstates:\n  ready: %s\n%s%soperations:\n  make: {creates: ready}\n%s",
-		name, layers, &fields, on, heading, &rest, &ops)
+	src := "fsm: 1\nmachine: " + name + "\nentity: Known\n" + layers + "otherwise: reject\nfields:\n  n: {type: int, default: 7}\n" + fields.String() +
+		"states:\n  ready: " + on + "\n" + heading + rest.String() + "operations:\n  make: {creates: ready}\n" + ops.String()
 	m, found := validate.Source(name+".yaml", []byte(src))
 	if m == nil || found.HasErrors() {
 		t.Fatalf("%v\n%s", found, src)

@@ -39,9 +39,9 @@ func TestCounterRisesByOne(t *testing.T) {
 			sets += c + ": 5, "
 		}
 		var b strings.Builder
-		b.WriteString("fsm: 1\nmachine: thing\nentity: Thing\notherwise: reject\nfields: {x: counter, y: counter, z: counter}\nstates: {here: {final: true}}\n")
-		fmt.Fprintf(&b, "operations:\n  make: {creates: here}\n  step:\n    %s\n    input: {way: a|b|c}\n    set: {%s}\n    increment: [%s]\n    choose:\n",
-			head, strings.TrimSuffix(sets, ", "), strings.Join(always, ", "))
+		b.WriteString("fsm: 1\nmachine: thing\nentity: Thing\notherwise: reject\nfields: {x: counter, y: counter, z: counter}\n")
+		b.WriteString("states: {here: {final: true}}\noperations:\n  make: {creates: here}\n  step:\n    input: {way: a|b|c}\n")
+		fmt.Fprintf(&b, "    %s\n    set: {%s}\n    increment: [%s]\n    choose:\n", head, strings.TrimSuffix(sets, ", "), strings.Join(always, ", "))
 		for i, list := range branches {
 			fmt.Fprintf(&b, "      - {when: input.way == %c, to: here, increment: [%s]}\n", 'a'+i, strings.Join(list, ", "))
 			clash = clash || slices.ContainsFunc(list, func(c string) bool { return slices.Contains(always, c) || slices.Contains(given, c) })

@@ -23,7 +23,8 @@ func TestGroupGuardCanRefuse(t *testing.T) {
 		keys := []string{"f", "[f, g]", "g"}[rnd.IntN(3)]
 		var from []string
 		var b strings.Builder
-		b.WriteString("fsm: 1\nmachine: thing\nentity: Thing\notherwise: reject\nfields: {f: optional string, g: optional string}\nstates:\n  full: {final: true}\n")
+		b.WriteString("fsm: 1\nmachine: thing\nentity: Thing\notherwise: reject\n")
+		b.WriteString("fields: {f: optional string, g: optional string}\nstates:\n  full: {final: true}\n")
 		for i := range 3 {
 			says := map[string][]string{}
 			for _, f := range []string{"f", "g"} {
@@ -42,7 +43,8 @@ func TestGroupGuardCanRefuse(t *testing.T) {
 		if creates {
 			step = "{creates: full, require: [few]" + []string{"}", ", set: {f: input}}", ", set: {f: input, g: input or absent}}"}[rnd.IntN(3)]
 		}
-		fmt.Fprintf(&b, "guards:\n  few: {%ssame: %s, in: [full]}, error: too_many}\noperations:\n  make: {creates: full}\n  step: %s\n", guard, keys, step)
+		fmt.Fprintf(&b, "guards:\n  few: {%ssame: %s, in: [full]}, error: too_many}\n", guard, keys)
+		fmt.Fprintf(&b, "operations:\n  make: {creates: full}\n  step: %s\n", step)
 
 		m, ds := spec.Parse("thing.yaml", []byte(b.String()))
 		if m == nil {

@@ -12,15 +12,15 @@ import (
 var againRules = []Rule{
 	{
 		Code: "FSM208", Name: "effect key that repeats", Severity: spec.Warning, Run: repeatedKey, Allow: true,
-		Doc: `The step can come again, and nothing in between surely changes a part of the key. Receivers of an effect tell a retry by its key,
-so the second mail, charge or check is taken for a repeat of the first and never happens. Put ` + "`rev`" + ` or a counter into the key
+		Doc: `The step can come again, and nothing in between surely changes a part of the key. Receivers of an effect tell a retry by its key.
+So the second mail, charge or check is taken for a repeat of the first, and never happens. Put ` + "`rev`" + ` or a counter into the key
 that the step or each way back raises, or leave the key out: the default has the revision. Where one effect for all steps is
 meant, write ` + "`allow: {FSM208: one mail for all}`" + `.`,
 	},
 	{
 		Code: "FSM209", Name: "deadline that nothing watches", Severity: spec.Warning, Run: unwatched, Allow: true,
-		Doc: `An operation sets the time to ` + "`now + ...`" + `, and no trigger, fact or order reads it, neither where that leads nor later while
-it keeps this value. So the hour passes and nothing happens: the worker that died keeps its job. Add a ` + "`by: system`" + ` operation
+		Doc: `An operation sets the time to ` + "`now + ...`" + `, and no trigger, fact or order reads it: neither in the next state nor later.
+So the hour passes and nothing happens: the worker that died keeps its job. Add a ` + "`by: system`" + ` operation
 with ` + "`trigger: [after <field>]`" + `, or a guard that compares the time with ` + "`now`" + `. A time that is only shown to people may be allowed.`,
 	},
 }
@@ -61,7 +61,8 @@ func repeatedKey(p *Pass) {
 	m := p.Machine
 	for _, op := range m.Operations {
 		e := op.Effect
-		if e == nil || e.Atomic || len(e.Key) == 0 || len(op.From) == 0 || slices.ContainsFunc(e.Key, func(r spec.FieldRef) bool { return r.Field == m.Rev }) {
+		hasRev := func(r spec.FieldRef) bool { return r.Field == m.Rev }
+		if e == nil || e.Atomic || len(e.Key) == 0 || len(op.From) == 0 || slices.ContainsFunc(e.Key, hasRev) {
 			continue
 		}
 		kept := func(v spec.Move) bool {
@@ -74,7 +75,8 @@ func repeatedKey(p *Pass) {
 			back := func(s *spec.State) bool { return listed(s, op.From) }
 			if state := follow(m, v.To, kept, back); state != nil {
 				p.report(finding{pos: op.Pos, mark: op.Name, related: also(v.Pos, "the record goes to %s here", v.To.Name),
-					hint: fmt.Sprintf("add `rev` to the key, or add a counter to the key that %s raises; where one %s for all is meant, write `allow: {FSM208: <why>}` on %s", op.Name, e.Name, op.Name)},
+					hint: fmt.Sprintf("add `rev` to the key, or add a counter to the key that %s raises; "+
+						"where one %s for all is meant, write `allow: {FSM208: <why>}` on %s", op.Name, e.Name, op.Name)},
 					"%s can come again from %s with the same key of %s: its receiver takes the second for a retry", op.Name, state.Name, e.Name)
 				break
 			}
@@ -87,7 +89,8 @@ func repeatedKey(p *Pass) {
 func onlyOnce(m *spec.Machine, v spec.Move) bool {
 	return slices.ContainsFunc(needed(v.Operation), func(x *spec.Fact) bool {
 		f := x.Left.Field
-		if f == nil || x.Op != spec.Absent && (x.Op != spec.Eq || x.Right.Kind != spec.TermBool && x.Right.Kind != spec.TermWord && x.Right.Kind != spec.TermInt) {
+		constant := x.Right.Kind == spec.TermBool || x.Right.Kind == spec.TermWord || x.Right.Kind == spec.TermInt
+		if f == nil || x.Op != spec.Absent && (x.Op != spec.Eq || !constant) {
 			return false
 		}
 		if _, any := changed(v, f); !any {
@@ -149,8 +152,10 @@ func unwatched(p *Pass) {
 				continue
 			}
 			p.report(finding{pos: x.Pos, mark: x.Text, related: also(v.To.Pos, "%s is declared here", v.To.Name),
-				hint: fmt.Sprintf("add a `by: system` operation with `from: %s` and `trigger: [after %s]`, or compare %s with `now` in a guard", v.To.Name, f.Name, f.Name)},
-				"%s sets %s to %s, and nothing watches it: no trigger, fact or order reads it in %s or later", v.Operation.Name, f.Name, x.Text, v.To.Name)
+				hint: fmt.Sprintf("add a `by: system` operation with `from: %s` and `trigger: [after %s]`, or compare %s with `now` in a guard",
+					v.To.Name, f.Name, f.Name)},
+				"%s sets %s to %s, and nothing watches it: no trigger, fact or order reads it in %s or later",
+				v.Operation.Name, f.Name, x.Text, v.To.Name)
 		}
 	}
 }

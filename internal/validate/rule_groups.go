@@ -16,10 +16,10 @@ var groupRules = []Rule{
 	{
 		Code: "FSM510", Name: "group guard that never refuses", Severity: spec.Error, Run: neverRefuses,
 		Doc: "`none` and `fewer` look for other records with the same values as the *stored* record. A record in which a field under `same` is\n" +
-			"absent is in no group. Where the field is absent in every state that the operation starts in, or a creation does not set it, the\n" +
-			"guard lets every call in: the limit of ten loans of a reader never refuses where the copy on the shelf stores no reader. Decide\n" +
-			"which field says whose the record is *before* the step. An operation before it may store that, or the step makes a record of its\n" +
-			"own, since in a creation `same` means the value that is set.",
+			"absent is in no group. Where each source state has such a field, or a creation does not set it, the guard lets every call\n" +
+			"in: a limit of ten loans never refuses where the copy on the shelf stores no reader. Decide which field says whose the record\n" +
+			"is *before* the step. An operation before it may store that. Or the step makes a record of its own: in a creation `same` means\n" +
+			"the value that is set.",
 	},
 	{
 		Code: "FSM505", Name: "how a `unique` is kept", Severity: spec.Info, Run: carriesUnique, Asked: true,
@@ -64,7 +64,8 @@ func neverRefuses(p *Pass) {
 				way = "set it there"
 			}
 			p.report(finding{pos: r.Pos, mark: r.Guard.Name, related: also(r.Guard.Peers.Pos, "the group is named here"),
-				hint: fmt.Sprintf("decide by which stored field the records are counted, and %s; else take %s out of `require` of %s", way, r.Guard.Name, op.Name)},
+				hint: fmt.Sprintf("decide by which stored field the records are counted, and %s; else take %s out of `require` of %s",
+					way, r.Guard.Name, op.Name)},
 				"%s never refuses %s: %s, and a record without it is in no group", r.Guard.Name, op.Name, why)
 		}
 	}
