@@ -73,10 +73,17 @@ func impliedType(f *Field, member bool) Type {
 	return t
 }
 
-// effects binds what an operation or a branch changes.
-func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects) Effects {
+// effects binds what an operation or a branch changes. Of a branch, above is what
+// the operation itself changes: both happen, so a counter may be raised once.
+func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects, above Effects) Effects {
 	var out Effects
-	changed := map[*Field]string{}
+	changed, counted := map[*Field]string{}, map[*Field]string{}
+	for _, s := range above.Set {
+		counted[s.Field] = "set"
+	}
+	for _, i := range above.Increment {
+		counted[i.Field] = "increment"
+	}
 	once := func(w word, f *Field, key string) bool {
 		if f == nil {
 			return false
@@ -87,6 +94,11 @@ func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects) Effects
 		}
 		if before, again := changed[f]; again {
 			r.at(codeTogether, w, "keep one of them", "operation %s changes field %s under `%s` and under `%s`", o.Name, f.Name, before, key)
+			return false
+		}
+		if before := counted[f]; before != "" && (before == "increment" || key == "increment") {
+			r.at(codeTogether, w, "remove it here: the operation changes the field for each of its branches",
+				"operation %s changes field %s under `%s`, and this branch under `%s`: both would count", o.Name, f.Name, before, key)
 			return false
 		}
 		changed[f] = key
