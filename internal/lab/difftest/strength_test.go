@@ -26,6 +26,8 @@ import (
 var sameMachine = map[string]string{
 	"execution: projection: failed before running":                           "no group fits both rules",
 	"jobstate: compensation_event: branch 2 before 1":                        "no call fits both branches",
+	"jobstate: other: also from compensating, where it was recorded only":    "its one branch only records",
+	"jobstate: other: also from created, where it was recorded only":         "its one branch only records",
 	"jobstate: create: compensation_policy: input or same instead of absent": "a new record has no value to keep",
 	"lifecycle: enqueue: dedupe_key: input or same instead of absent":        "a new record has no value to keep",
 	"lifecycle: enqueue: payload: input or same instead of absent":           "a new record has no value to keep",
@@ -34,9 +36,10 @@ var sameMachine = map[string]string{
 // floors are the shares, in percent, that the static checks refuse of the
 // mutants that change behaviour: found and coarse are those of `fsmgen check
 // --strict`, errors that of `fsmgen check`. They are what is reached, and may only
-// rise while the machines stay: guards on leases brought facts that tests alone notice. What only warnings refuse is nothing that every machine must not do: two
+// rise while the machines stay: guards on leases brought facts that tests alone notice, and
+// FSM106 and FSM110 ask less of an owner. What only warnings refuse is nothing that every machine must not do: two
 // operations may share an event (FSM603), and a call may be recorded early (FSM109).
-var floors = struct{ found, errors, coarse float64 }{69.6, 56.7, 73.0}
+var floors = struct{ found, errors, coarse float64 }{68.4, 55.3, 71.9}
 
 // TestStrength makes every mutant of the five specifications and looks at who
 // notices: first the static checks, which get it as text, then the cases of the
@@ -59,6 +62,10 @@ func TestStrength(t *testing.T) {
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for _, name := range five {
 		count := len(specMutants(parsed(t, name)))
+		meant := map[string]bool{} // findings of the machine itself: its file allows them, the printed text does not
+		for _, d := range refusal(parsed(t, name), nil) {
+			meant[d.Code+d.Message] = true
+		}
 		for i := range count {
 			wg.Go(func() {
 				slots <- struct{}{}
@@ -66,7 +73,7 @@ func TestStrength(t *testing.T) {
 				m, original := parsed(t, name), parsed(t, name)
 				mutant := specMutants(m)[i]
 				mutant.apply()
-				found := refusal(m)
+				found := refusal(m, meant)
 				same := sameMachine[mutant.name] != ""
 				byTests := (same || len(found) == 0) && noticed(original, m, asked[name])
 				mu.Lock()
@@ -153,10 +160,10 @@ func parsed(t *testing.T, name string) *spec.Machine {
 }
 
 // refusal returns what the static checks find in the text of the machine,
-// without what is no finding.
-func refusal(m *spec.Machine) spec.Diagnostics {
+// without what is no finding and what is meant.
+func refusal(m *spec.Machine, meant map[string]bool) spec.Diagnostics {
 	_, found := validate.Source(m.File, []byte(printed(m)))
-	return slices.DeleteFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
+	return slices.DeleteFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Info || meant[d.Code+d.Message] })
 }
 
 // noticed reports whether a mutant answers a case of the generated tests
