@@ -120,7 +120,8 @@ func (m *Machine[R]) tellLag(ctx context.Context) {
 		behind = max(m.now().Sub(l.Since), time.Microsecond)
 	}
 	if before := time.Duration(m.lag.last.Swap(int64(behind))); behind > lagBound && before <= lagBound {
-		slog.WarnContext(ctx, "the log holds events back while a transaction is open", "machine", m.schema.Machine, "lag", behind, "held by", l.By)
+		slog.WarnContext(ctx, "the log holds events back while a transaction is open",
+			"machine", m.schema.Machine, "lag", behind, "held by", l.By)
 	}
 	if m.options.observe != nil {
 		if _, end := m.options.observe(ctx, Observed{Machine: m.schema.Machine, Log: true}); end != nil {

@@ -106,7 +106,8 @@ func New(opts ...Option) (*Telemetry, error) {
 	var err error
 	t.skew, err = meter.Float64Gauge("fsm.clock.skew", metric.WithUnit("s"), metric.WithDescription("How far the database's clock is ahead of the process's."))
 	errs = append(errs, err)
-	t.lag, err = meter.Float64Gauge("fsm.log.lag", metric.WithUnit("s"), metric.WithDescription("Age of the oldest committed event that Log and Watch hold back."))
+	t.lag, err = meter.Float64Gauge("fsm.log.lag", metric.WithUnit("s"),
+		metric.WithDescription("Age of the oldest committed event that Log and Watch hold back."))
 	errs = append(errs, err)
 	t.found, err = meter.Int64Gauge("fsm.audit.findings", metric.WithUnit("{finding}"), metric.WithDescription("Findings of the last audit."))
 	if err := errors.Join(append(errs, err)...); err != nil {

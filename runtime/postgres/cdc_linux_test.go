@@ -18,7 +18,9 @@ import (
 )
 
 // published are the tables of a machine, with an order of their rows.
-var published = map[string]string{"fsm_meta": "machine", "parcel": "id", "parcel_events": "id, rev, n", "parcel_outbox": "id, rev", "parcel_groups": "name, key"}
+var published = map[string]string{
+	"fsm_meta": "machine", "parcel": "id", "parcel_events": "id, rev, n", "parcel_outbox": "id, rev", "parcel_groups": "name, key",
+}
 
 // Under a publication with a subscriber that applies it, calls go on, Purge, Redact and Forget work, and
 // Migrate settles the replica identity of a log that an older fsmgen made, without another index. In the
@@ -60,7 +62,8 @@ func TestPublication(t *testing.T) {
 	run(there, `ALTER TABLE parcel_events REPLICA IDENTITY USING INDEX parcel_events_revision; DELETE FROM fsm_meta`)
 	run(d.db, `CREATE PUBLICATION cdc FOR ALL TABLES`)
 	run(d.db, `SELECT pg_create_logical_replication_slot('cdc', 'pgoutput')`)
-	run(there, fmt.Sprintf(`CREATE SUBSCRIPTION cdc CONNECTION 'host=%s user=postgres dbname=postgres' PUBLICATION cdc WITH (create_slot = false)`,
+	run(there, fmt.Sprintf(`CREATE SUBSCRIPTION cdc
+		CONNECTION 'host=%s user=postgres dbname=postgres' PUBLICATION cdc WITH (create_slot = false)`,
 		strings.TrimSuffix(server.Socket(), "/.s.PGSQL.5432")))
 	defer there.Exec(`ALTER SUBSCRIPTION cdc DISABLE; ALTER SUBSCRIPTION cdc SET (slot_name = NONE); DROP SUBSCRIPTION cdc`)
 
@@ -121,7 +124,8 @@ func erase(d *depot, draw *rand.Rand, round int) {
 	d.Helper()
 	steps := []func() error{
 		func() error {
-			_, _, err := audit.Redact(d.Context(), d.m, fmt.Sprintf("p%d_0", round), audit.RedactOptions{Fields: []string{"weight"}, Actor: "root", Reason: "asked"})
+			_, _, err := audit.Redact(d.Context(), d.m, fmt.Sprintf("p%d_0", round),
+				audit.RedactOptions{Fields: []string{"weight"}, Actor: "root", Reason: "asked"})
 			return err
 		},
 		func() error {
