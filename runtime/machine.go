@@ -38,7 +38,8 @@ type Machine[R any] struct {
 	rounds   resting[R]                            // of Deliver
 
 	health     *inspect.State
-	skew       *skew     // nil: the program has a time of its own
+	skew       *skew // nil: the program has a time of its own
+	lag        lag
 	quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open -> why
 }
 

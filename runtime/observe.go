@@ -10,12 +10,13 @@ import (
 )
 
 // Observed is what an Observer is told when a call on a machine begins, a run of an
-// effect, or an audit.
+// effect, an audit, or a look at a clock or at the end of the log.
 type Observed struct {
 	Machine   string
 	Operation string // by its name in the specification
 	Effect    string // of the operation, by its name there: set when it is a run of the effect
 	Audit     bool   // it is an audit of all records, without an operation
+	Log       bool   // it looks at what the log holds back, without an operation
 	Clock     bool   // it compares the clocks of the process and of the database, without an operation
 	ID        string // of the record; empty where the engine picks it, makes it, or there are several
 	RequestID string // of the caller; empty without one, and where there are several. Of an effect: its key
@@ -38,6 +39,10 @@ type Observation struct {
 	// Skew is how far the database's clock is ahead of the process's, where they were
 	// compared: below zero it is behind, 0 where it is close enough.
 	Skew time.Duration
+	// Lag is the age of the oldest event that is committed and that Log and Watch hold back, and
+	// HeldBy who has the transaction that they wait for; 0 and empty where nothing is held back.
+	Lag    time.Duration
+	HeldBy string
 	// Err is the error that the caller gets.
 	Err error
 }
@@ -50,7 +55,8 @@ type Observation struct {
 //
 // Observed are Apply, Create, Pick, their Many and In forms, and so every
 // generated method that makes a transition, each step that Sweep and Startup
-// take, each run of an effect, and each audit.
+// take, each run of an effect, and each audit; also what Log and Watch hold back, where
+// they end, once a second at most.
 type Observer func(ctx context.Context, call Observed) (context.Context, func(Observation))
 
 // WithObserver sets an Observer. With several, the first is the outermost.

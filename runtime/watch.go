@@ -3,6 +3,8 @@ package fsm
 import (
 	"context"
 	"iter"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -23,8 +25,9 @@ const shortestPoll = 5 * time.Millisecond
 // together with what was made of it, and nothing is missed or done twice.
 //
 // An event may come a little after its commit: a store with several writers
-// waits for those that may still put an event before it. An error ends the
-// iteration; go on from the last cursor.
+// waits for those that may still put an event before it. At the end of the log the
+// observer is told how old the oldest one is that waits, and for whom; of more than 10 s
+// there is a warning. An error ends the iteration; go on from the last cursor.
 func (m *Machine[R]) Log(ctx context.Context, after driver.Cursor) iter.Seq2[driver.Entry, error] {
 	return func(yield func(driver.Entry, error) bool) { m.readLog(ctx, &after, yield) }
 }
@@ -76,7 +79,53 @@ func (m *Machine[R]) readLog(ctx context.Context, after *driver.Cursor, yield fu
 			}
 		}
 		if len(page) < inspect.PageSize {
+			m.tellLag(ctx)
 			return true
+		}
+	}
+}
+
+// How often the end of a log is looked at, and what lag is worth a warning.
+const (
+	lagEvery = time.Second
+	lagBound = 10 * time.Second
+)
+
+// lag is what is known of the events that the log holds back.
+type lag struct {
+	next atomic.Int64 // when to look again, in nanoseconds since processStart
+	last atomic.Int64 // what was found, in nanoseconds
+}
+
+// tellLag tells of what the log holds back, unless that was done a short while ago.
+func (m *Machine[R]) tellLag(ctx context.Context) {
+	if m.joined != nil || driver.Inside(ctx, m.store) != nil {
+		return // the caller's own transaction is open
+	}
+	since := int64(time.Since(processStart))
+	due := m.lag.next.Load()
+	if since < due || !m.lag.next.CompareAndSwap(due, since+int64(lagEvery)) {
+		return
+	}
+	var l driver.Lag
+	err := m.table.View(ctx, func(r driver.Reader) (err error) {
+		l, err = r.Lag()
+		return err
+	})
+	if err != nil {
+		return // the next reading meets it
+	}
+	var behind time.Duration
+	if !l.Since.IsZero() {
+		behind = max(m.now().Sub(l.Since), time.Microsecond)
+	}
+	if before := time.Duration(m.lag.last.Swap(int64(behind))); behind > lagBound && before <= lagBound {
+		slog.WarnContext(ctx, "the log holds events back while a transaction is open",
+			"machine", m.schema.Machine, "lag", behind, "held by", l.By)
+	}
+	if m.options.observe != nil {
+		if _, end := m.options.observe(ctx, Observed{Machine: m.schema.Machine, Log: true}); end != nil {
+			end(Observation{Lag: behind, HeldBy: l.By})
 		}
 	}
 }

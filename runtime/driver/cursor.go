@@ -1,6 +1,9 @@
 package driver
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Cursor is a place in the log of all records of a machine: behind one event.
 // A program may keep it as text and go on from it later, in another process
@@ -11,6 +14,13 @@ type Cursor string
 type Entry struct {
 	Event
 	Cursor Cursor
+}
+
+// Lag is what a log holds back: events that are committed, and that an open transaction may
+// still put another event before.
+type Lag struct {
+	Since time.Time // when the first of them was made; zero where none is held back
+	By    string    // who has the transaction, for people; empty where it is not known
 }
 
 // Ref returns the record and the revision at which the event stands.

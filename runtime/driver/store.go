@@ -124,6 +124,8 @@ type Reader interface {
 	// is open that may still do that. A cursor of another log is ErrCursor. In a
 	// Tx the cursors of its own events are worth nothing until it is committed.
 	Log(after Cursor, limit int) ([]Entry, error)
+	// Lag returns what the log holds back now.
+	Lag() (Lag, error)
 	// Outbox returns at most limit deliveries that are due, in the order of (Due, ID,
 	// Rev).
 	Outbox(due time.Time, limit int) ([]Delivery, error)

@@ -34,6 +34,7 @@
 //	fsm.audit.duration   histogram, s   of each audit, by machine and outcome
 //	fsm.audit.findings   gauge          of the findings of the last audit, by machine and check; 0 where there are none
 //	fsm.clock.skew       gauge, s       how far the database's clock is ahead of the process's; 0: close enough
+//	fsm.log.lag          gauge, s       age of the oldest committed event that Log and Watch hold back; 0: none
 //	fsm.worker.events    counter        of what happens to a worker, by machine and kind
 //	fsm.worker.work      up-down counter of the records worked on now, by machine
 //	fsm.worker.stuck     up-down counter of the records whose work still runs though its context has ended, by machine

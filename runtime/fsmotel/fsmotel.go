@@ -45,7 +45,7 @@ type Telemetry struct {
 	calls, effects, worked   metric.Float64Histogram
 	audits                   metric.Float64Histogram
 	found                    metric.Int64Gauge
-	skew                     metric.Float64Gauge
+	skew, lag                metric.Float64Gauge
 	steps, replays, happened metric.Int64Counter
 	working, stuck           metric.Int64UpDownCounter
 }
@@ -106,6 +106,9 @@ func New(opts ...Option) (*Telemetry, error) {
 	var err error
 	t.skew, err = meter.Float64Gauge("fsm.clock.skew", metric.WithUnit("s"), metric.WithDescription("How far the database's clock is ahead of the process's."))
 	errs = append(errs, err)
+	t.lag, err = meter.Float64Gauge("fsm.log.lag", metric.WithUnit("s"),
+		metric.WithDescription("Age of the oldest committed event that Log and Watch hold back."))
+	errs = append(errs, err)
 	t.found, err = meter.Int64Gauge("fsm.audit.findings", metric.WithUnit("{finding}"), metric.WithDescription("Findings of the last audit."))
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, fmt.Errorf("fsmotel: make the instruments: %w", err)
@@ -119,6 +122,11 @@ func (t *Telemetry) Observer() fsm.Observer {
 		if c.Clock {
 			return ctx, func(o fsm.Observation) {
 				t.skew.Record(ctx, o.Skew.Seconds(), metric.WithAttributes(keyMachine.String(c.Machine)))
+			}
+		}
+		if c.Log {
+			return ctx, func(o fsm.Observation) {
+				t.lag.Record(ctx, o.Lag.Seconds(), metric.WithAttributes(keyMachine.String(c.Machine)))
 			}
 		}
 		name := c.Machine + "." + c.Operation

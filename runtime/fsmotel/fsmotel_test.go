@@ -226,6 +226,16 @@ func TestClock(t *testing.T) {
 	equal(t, "metrics", r.counts(t), "fsm.clock.skew{machine=m} -120")
 }
 
+// What the log holds back is a gauge, without a span.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	_, end := r.Observer()(t.Context(), fsm.Observed{Machine: "m", Log: true})
+	end(fsm.Observation{Lag: 2 * time.Minute, HeldBy: "a session"})
+	equal(t, "spans", r.told())
+	equal(t, "metrics", r.counts(t), "fsm.log.lag{machine=m} 120")
+}
+
 // An answer that was lost is an error of its own.
 func TestAmbiguous(t *testing.T) {
 	t.Parallel()

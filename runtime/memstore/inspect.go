@@ -59,5 +59,8 @@ func (v *view) Loose(after string, limit int) ([]string, error) {
 // Blurred reports false: the log is in the order of the commits.
 func (v *view) Blurred(_, _ *driver.Entry) bool { return false }
 
+// Lag finds nothing: one transaction writes at a time.
+func (v *view) Lag() (driver.Lag, error) { return driver.Lag{}, nil }
+
 // Misindexed finds nothing: there are no keys beside the rows that are asked.
 func (v *view) Misindexed(string) ([]driver.Misindexed, string, error) { return nil, "", nil }

@@ -50,13 +50,15 @@
 // # Restoring a log
 //
 // Log and Watch read the events by the number of the transaction that wrote
-// them, below the oldest one that is open anywhere on the server: a long
-// transaction, of another database too, holds back what was committed after it
-// began. A dump that is restored on another server brings numbers which that
-// server has not reached; events written there would stand before them. Log
-// refuses such a log. Put the restored events at its beginning, as the owner of
-// the tables, and let readers begin anew with an empty cursor; each record keeps
-// its order:
+// them, below the oldest one that is open anywhere on the server: a long or a
+// prepared transaction that writes, of another database too, holds back what was
+// committed after it began. Readers, replication slots and standbys do not.
+// docs/queries.md has a query that names it, and fsm.Observation has its Lag.
+//
+// A dump that is restored on another server brings numbers which that server has
+// not reached; events written there would stand before them. Log refuses such a
+// log. Put the restored events at its beginning, as the owner of the tables, and
+// let readers begin anew with an empty cursor; each record keeps its order:
 //
 //	ALTER TABLE "job_events" DISABLE TRIGGER USER;
 //	UPDATE "job_events" SET "xid" = '1';

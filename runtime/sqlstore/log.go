@@ -24,6 +24,8 @@ type logOrder struct {
 	// lost asks, with the cursor's first parameter, for something that the log
 	// cannot hold on this server; empty: nothing can.
 	lost string
+	// lag asks for what is held back, as driver.Lag says it; empty: nothing ever is.
+	lag string
 	// column and behind are for an event that is to stand behind the last one of
 	// its record, whose id is the parameter; empty: it stands there anyway.
 	column, behind string
@@ -59,6 +61,15 @@ func (r *reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 		return list, err
 	}
 	return nil, r.logIsWhole(o, after, args)
+}
+
+// Lag returns what the log holds back, and who has the oldest transaction.
+func (r *reader) Lag() (l driver.Lag, err error) {
+	if r.t.order.lag == "" {
+		return l, nil
+	}
+	err = r.each(r.t.order.lag, nil, func(rows Rows) error { return rows.Scan(&l.Since, &l.By) })
+	return l, err
 }
 
 // logIsWhole looks, where nothing new is found, whether that can be: a log or a
@@ -129,6 +140,13 @@ func (p *postgres) ordered(table string) logOrder {
 		},
 		lost: `SELECT EXISTS (SELECT 1 FROM ` + p.qualified(table) + ` WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),
 			$1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot())`,
+		lag: `WITH oldest AS (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS x)
+			SELECT "occurred_at", coalesce((SELECT format('the session %s of the role %s in the database %s', pid, usename, datname)
+				FROM pg_stat_activity WHERE backend_xid = x::xid LIMIT 1),
+				(SELECT format('the prepared transaction %L of the role %s in the database %s', gid, owner, database)
+				FROM pg_prepared_xacts WHERE transaction = x::xid), '')
+			FROM (SELECT "occurred_at" FROM ` + p.qualified(table) + ` WHERE "xid" >= (SELECT x FROM oldest)
+				ORDER BY "xid", "id", "rev", "n" LIMIT 1) AS held, oldest`,
 		blurred: func(a, b *driver.Entry) bool {
 			first, _, _ := strings.Cut(string(a.Cursor), ".")
 			second, _, _ := strings.Cut(string(b.Cursor), ".")
