@@ -56,7 +56,7 @@ func (m *Machine[R]) apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Cal
 			}
 			err = m.conflict(err, q.op, ref.ID, s.write.PrevState)
 			var refused *Refusal
-			if !ok && errors.As(err, &refused) && refused.Code != ErrBusy && refused.Code != ErrNotUnique {
+			if !ok && errors.As(err, &refused) && refused.Code != ErrBusy && refused.Code != ErrFull && refused.Code != ErrNotUnique {
 				return m.applyStored(ctx, q, ref, nil) // the request may be known, which nobody has asked
 			}
 			return m.applyStored(ctx, q, ref, func() (slow bool, _ error) { return false, err })

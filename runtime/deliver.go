@@ -142,7 +142,7 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 		}
 		var refused *Refusal
 		var effect *EffectError
-		if !errors.As(err, &effect) && (!errors.As(err, &refused) || refused.Code == ErrBusy) {
+		if !errors.As(err, &effect) && (!errors.As(err, &refused) || refused.Code == ErrBusy || refused.Code == ErrFull) {
 			m.release(ctx, d)
 			return false, err
 		}

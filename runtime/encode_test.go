@@ -128,7 +128,7 @@ func TestChecksum(t *testing.T) {
 func TestFoldGivesBackEveryValue(t *testing.T) {
 	t.Parallel()
 	texts := rapid.OneOf(rapid.StringN(0, 8, 30), rapid.SampledFrom([]string{"", "null", `"`, "\u2028<&>", "\u007f\u0001", "{}", "absent"}))
-	jsons := rapid.SampledFrom([]string{"null", "1e400", `{"$json":null}`, `{"$json":{"$json":1}}`, `{"a":1,"a":2}`, `"\u0000\ud800"`, "[]", "-0.0"})
+	jsons := rapid.SampledFrom([]string{"null", "1e400", `{"$json":null}`, `{"$json":{"$json":1}}`, `{"a":1,"a":2}`, `"\ud800"`, "[]", "-0.0"})
 	rapid.Check(t, func(rt *rapid.T) {
 		m := open(t, newStore(), storetest.Schema(), fixed())
 		out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), storetest.RegisterInput{

@@ -39,6 +39,7 @@ const (
 	ErrTooLarge       Code = "too_large"
 	ErrDenied         Code = "denied"
 	ErrPoisoned       Code = "poisoned"
+	ErrFull           Code = "full"
 	ErrBusy           Code = "busy"
 	ErrAmbiguous      Code = "ambiguous"
 )
@@ -77,6 +78,7 @@ var causes = map[Code]cause{
 	ErrTooLarge:       {"the call is too large", GiveUp, 413, 8},
 	ErrDenied:         {"the database refuses the statement; nothing was applied", GiveUp, 500, 13},
 	ErrPoisoned:       {"the store stopped writing because its database failed", GiveUp, 503, 14},
+	ErrFull:           {"the database has no room left; nothing was applied", SameCall, 507, 8},
 	ErrBusy:           {"the store is busy; nothing was applied", SameCall, 503, 14},
 	ErrAmbiguous:      {"the call may or may not have been applied", SameCall, 503, 14},
 }

@@ -38,6 +38,7 @@ var sentinels = []struct {
 	{fsm.ErrTooLarge, fsm.GiveUp},
 	{fsm.ErrDenied, fsm.GiveUp},
 	{fsm.ErrPoisoned, fsm.GiveUp},
+	{fsm.ErrFull, fsm.SameCall},
 	{fsm.ErrBusy, fsm.SameCall},
 	{fsm.ErrAmbiguous, fsm.SameCall},
 }

@@ -127,7 +127,7 @@ func bulkTry(ctx context.Context, bulk driver.Bulk, f func(driver.ManyTx) error)
 	})
 	var refused *Refusal
 	switch {
-	case err == nil, ctx.Err() != nil, errors.Is(err, ErrBusy): // who is busy now is asked again by run, after a while
+	case err == nil, ctx.Err() != nil, errors.Is(err, ErrFull), errors.Is(err, ErrBusy): // who is busy now is asked again by run, after a while
 		return false, err
 	case !begun, ours, errors.As(err, &refused):
 		return true, nil

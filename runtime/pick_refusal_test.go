@@ -64,7 +64,7 @@ func TestPickByRefusal(t *testing.T) {
 	t.Parallel()
 	for want, codes := range map[string][]fsm.Code{
 		"p2": {fsm.ErrWrongState, fsm.ErrTerminal, fsm.ErrGuard, fsm.ErrInvariant, fsm.ErrNotUnique, fsm.ErrQuarantined},
-		"":   {fsm.ErrInvalidInput, fsm.ErrBusy, fsm.ErrPoisoned, fsm.ErrStale},
+		"":   {fsm.ErrInvalidInput, fsm.ErrBusy, fsm.ErrFull, fsm.ErrPoisoned, fsm.ErrStale},
 	} {
 		for _, c := range codes {
 			t.Run(string(c), func(t *testing.T) {

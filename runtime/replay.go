@@ -21,9 +21,7 @@ func (m *Machine[R]) known(r driver.Reader, q *request[R], id, requestID string)
 	var outs []Outcome[R]
 	for i := range events {
 		e := &events[i]
-		// What a request brought cannot be compared after a redaction.
-		same := driver.SameRequest(e.Fingerprint, q.fingerprint) ||
-			e.Redacted() && (e.Operation == q.op.Stored || e.Operation == driver.OpPurged)
+		same := sameRequest(e, q)
 		if e.Operation == driver.OpPurged && same {
 			return nil, m.refusal(ErrPurged, q.op, e.ID, "")
 		}

@@ -61,6 +61,7 @@ func TestDefaultsThatAreNone(t *testing.T) {
 		{"", "time", "tomorrow", `"tomorrow" is not a time [FSM015]`},
 		{"", "time", "0001-01-01T00:00:00Z", "is not a time [FSM015]"},
 		{"", "json", "'{'", `"{" is not JSON [FSM015]`},
+		{"", "json", `'{"a":["\u0000"]}'`, `holds a NUL character [FSM015]`},
 		{"", "json", "'" + strings.Repeat("[", 101) + strings.Repeat("]", 101) + "'", "is not JSON [FSM015]"},
 		{"", "optional int", "1", "`default` does not go with `optional`: the field starts absent [FSM021]"},
 		{"", "counter", "1", "`default` does not go with a counter: it starts at 0 [FSM021]"},

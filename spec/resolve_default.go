@@ -91,10 +91,26 @@ func (v *Value) constant(t Type, n *node) (problem, hint string) {
 		if err := json.Compact(&b, []byte(n.text)); err != nil || depth(b.Bytes()) > maxDefaultDepth {
 			return strconv.Quote(n.text) + " is not JSON", fmt.Sprintf("write JSON of at most %d levels in quotes, e.g. `'{}'`", maxDefaultDepth)
 		}
-		v.Const = b.String()
+		if v.Const = b.String(); escapesNUL(v.Const) {
+			return strconv.Quote(n.text) + " holds a NUL character", `take \u0000 out: no text can hold it`
+		}
 	}
 	v.Text = "'" + v.Const + "'"
 	return "", ""
+}
+
+// escapesNUL reports whether a string or a name in a JSON text holds NUL.
+func escapesNUL(text string) bool {
+	dec := json.NewDecoder(strings.NewReader(text))
+	for dec.UseNumber(); ; { // a number may be greater than any float
+		t, err := dec.Token()
+		if s, ok := t.(string); ok && strings.Contains(s, "\x00") {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+	}
 }
 
 // maxDefaultDepth is how deep a JSON constant may be nested.

@@ -154,6 +154,9 @@ func acceptInput(op *spec.Operation, in *spec.Input, v Value) (Value, string) {
 		if v.Text == "null" {
 			return v, "it is required and null"
 		}
+		if escapesNUL(v.Text) {
+			return v, "it holds NUL"
+		}
 	case KindWord:
 		if !slices.ContainsFunc(in.Type.Values, func(w *spec.EnumValue) bool { return w.Name == v.Text }) {
 			return v, fmt.Sprintf("%q is none of its words", v.Text)
@@ -169,6 +172,20 @@ func acceptInput(op *spec.Operation, in *spec.Input, v Value) (Value, string) {
 		}
 	}
 	return v, ""
+}
+
+// escapesNUL reports whether a string or a name in a JSON text holds NUL.
+func escapesNUL(text string) bool {
+	dec := json.NewDecoder(strings.NewReader(text))
+	for dec.UseNumber(); ; { // a number may be greater than any float
+		t, err := dec.Token()
+		if s, ok := t.(string); ok && strings.Contains(s, "\x00") {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+	}
 }
 
 // boundProblem says what is wrong with n as a value of the type, or "".

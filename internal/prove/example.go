@@ -66,11 +66,43 @@ func (s *part) world(sol *solution, words map[string]int64) *world {
 		}
 	}
 	slices.Sort(nums)
-	nums = slices.Compact(nums)
-	for i, n := range nums {
-		w.texts[n] = letters(i, len(nums))
-	}
+	w.name(slices.Compact(nums))
 	return w
+}
+
+// name gives texts to numbers in their order: constants of the file have their own, and the
+// others get short ones between these.
+func (w *world) name(nums []int64) {
+	fixed := map[int64]string{}
+	for text, n := range w.part.texts {
+		fixed[w.number(value{num: n})] = text
+	}
+	below := ""
+	for len(nums) > 0 {
+		n := slices.IndexFunc(nums, func(n int64) bool { _, is := fixed[n]; return is })
+		if n == 0 {
+			below = fixed[nums[0]]
+			w.texts[nums[0]], nums = below, nums[1:]
+			continue
+		}
+		above := ""
+		if n < 0 {
+			n = len(nums)
+		} else {
+			above = fixed[nums[n]]
+		}
+		prefix := ""
+		for _, p := range []string{"", "A", "0", below, below + "0", below + "\x01"} { // 'A' < 'a', '0' < 'A'
+			if first := p + letters(0, n); first > below && (above == "" || p+letters(n-1, n) < above) {
+				prefix = p
+				break
+			}
+		}
+		for i := range n {
+			w.texts[nums[i]] = prefix + letters(i, n)
+		}
+		nums = nums[n:]
+	}
 }
 
 // letters names the texts so that their order is that of their indexes.
@@ -129,7 +161,10 @@ func (w *world) datum(v value) Datum {
 	case spec.KindString:
 		d.Text = w.texts[n]
 	case spec.KindJSON:
-		d.Text = `"` + w.texts[n] + `"`
+		d.Text = w.texts[n]
+		if _, constant := w.part.texts[d.Text]; !constant {
+			d.Text = `"` + d.Text + `"`
+		}
 	case spec.KindEnum:
 		d.Text = w.words[n]
 	case spec.KindTime:

@@ -14,10 +14,10 @@ import (
 var kinds = []string{"string", "int", "time", "bool", "enum", "json", "set"}
 
 // fieldsByKind and inputsByKind name what random machines have of each kind.
-// Those that end in o are optional.
+// Those that end in o are optional, and those that begin with d have a default.
 var (
 	fieldsByKind = map[string][]string{
-		"string": {"s1", "s2o", "s3o"}, "int": {"n1", "n2o", "n3", "c1", "c2", "q1"}, "time": {"t1", "t2o", "t3o"},
+		"string": {"s1", "s2o", "s3o", "d1", "d2"}, "int": {"n1", "n2o", "n3", "c1", "c2", "q1"}, "time": {"t1", "t2o", "t3o"},
 		"bool": {"b1", "b2o"}, "enum": {"e1", "e2o"}, "json": {"j1o", "j2o"}, "set": {"m1", "m2"},
 	}
 	inputsByKind = map[string][]string{
@@ -34,6 +34,8 @@ fields:
   s1: string
   s2o: optional string
   s3o: optional string
+  d1: {type: string, default: a}
+  d2: {type: string, default: Zz}
   n1: int 0..3
   n2o: optional int -1..
   n3: int
@@ -172,7 +174,7 @@ func (w *writer) effects(least int, creation bool) string {
 				continue
 			}
 			switch {
-			case f[0] == 'q':
+			case f[0] == 'q', f[0] == 'd' && creation && w.IntN(2) == 0:
 			case f[0] == 'c':
 				if creation && w.IntN(3) == 0 {
 					set = append(set, f+": "+fmt.Sprint(w.IntN(3)))

@@ -1,6 +1,7 @@
 package prove_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -135,6 +136,11 @@ func unreal(m *spec.Machine, f prove.Finding) string {
 		after = after.With(m, field.Name, data(f.Example.After[field]))
 	}
 	after.CreatedAt, after.UpdatedAt = f.Example.After[m.Field("created_at")].Time, f.Example.After[m.Field("updated_at")].Time
+	for _, s := range f.Example.Op.Effects.Set { // no branch of these machines sets such a field again in a creation
+		if text := f.Example.After[s.Field].Text; s.Default && s.Value.Kind == spec.ValueText && text != s.Value.Const {
+			return fmt.Sprintf("%s is shown as %q, and its default is %q", s.Field.Name, text, s.Value.Const)
+		}
+	}
 	must, should := broken(m, after, true), broken(m, after, false)
 	switch {
 	case refusal != nil && refusal.Code != interp.CodeInvariant:

@@ -1,6 +1,10 @@
 package driver
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
 
 // The limits of what is stored. They are the same over every store, and a call is
 // held against them before anything is written, so that whatever is accepted can
@@ -25,9 +29,26 @@ type SizeError struct{ Text string }
 // Error says what the limit is.
 func (e *SizeError) Error() string { return e.Text }
 
+// CheckJSON is CheckText for a JSON text, whose strings and names may write NUL as an escape.
+func CheckJSON(text string) error {
+	if err := CheckText(text); err != nil {
+		return err
+	}
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, `\u0000`)
+		if !found {
+			return nil
+		}
+		if backslashes := len(before) - len(strings.TrimRight(before, `\`)); backslashes%2 == 0 {
+			return errors.New(`it holds a NUL character, as \u0000, which no text can hold`)
+		}
+		rest = after
+	}
+}
+
 // checkJSON returns an error unless a JSON text can be stored and read everywhere.
 func checkJSON(text string) error {
-	if err := CheckText(text); err != nil {
+	if err := CheckJSON(text); err != nil {
 		return err
 	}
 	depth, deepest, quoted := 0, 0, false

@@ -32,6 +32,7 @@ const (
 	forbidden                 // refused, for the roles of the user
 	tooLarge                  // refused, for its size
 	compacted                 // the revision that was read at is gone
+	full                      // it was not applied: the keyspace has reached its quota
 	behind                    // the member has not reached the revision yet
 )
 
@@ -41,7 +42,7 @@ var kinds = map[error]kind{
 	rpctypes.ErrFutureRev:       behind,
 	rpctypes.ErrTooManyOps:      tooLarge,
 	rpctypes.ErrRequestTooLarge: tooLarge,
-	rpctypes.ErrNoSpace:         denied, // until somebody compacts and disarms the alarm
+	rpctypes.ErrNoSpace:         full, // until somebody compacts and disarms the alarm
 	rpctypes.ErrTooManyRequests: busy,
 	rpctypes.ErrNotLeader:       busy,
 	rpctypes.ErrNotCapable:      busy,

@@ -173,7 +173,7 @@ func TestRefusedAnswers(t *testing.T) {
 		"a learner":          {rpctypes.ErrGRPCNotSupportedForLearner, "", nil},
 		"old users":          {rpctypes.ErrGRPCAuthOldRevision, "", nil},
 		"old users, 3.5.0":   {status.Error(codes.Unknown, "auth: revision in header is old"), "", nil},
-		"full":               {rpctypes.ErrGRPCNoSpace, fsm.ErrBusy, nil},
+		"full":               {rpctypes.ErrGRPCNoSpace, fsm.ErrFull, nil},
 		"forbidden":          {rpctypes.ErrGRPCPermissionDenied, fsm.ErrBusy, etcdstore.ErrForbidden},
 		"a wrong password":   {rpctypes.ErrGRPCAuthFailed, fsm.ErrBusy, etcdstore.ErrLogin},
 		"no user":            {rpctypes.ErrGRPCUserEmpty, fsm.ErrBusy, etcdstore.ErrLogin},

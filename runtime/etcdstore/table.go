@@ -196,6 +196,8 @@ func (t *table) fault(err error, w *driver.Write) error {
 		return t.tooLarge(err)
 	case busy:
 		return refusal
+	case full:
+		refusal.Code = fsm.ErrFull
 	}
 	refusal.Message = "etcd refuses: " + err.Error()
 	return refusal

@@ -77,7 +77,7 @@ func BadJSON(j driver.JSON) string {
 	if j.String() == "null" {
 		return "it is required and null"
 	}
-	return problem(driver.CheckText(j.String()))
+	return problem(driver.CheckJSON(j.String()))
 }
 
 // BadOptionalJSON looks at a JSON text that may be absent.
@@ -91,7 +91,7 @@ func BadOptionalJSON(o driver.Optional[driver.JSON]) string {
 	case j.String() == "null":
 		return "it is null; leave it out instead"
 	}
-	return problem(driver.CheckText(j.String()))
+	return problem(driver.CheckJSON(j.String()))
 }
 
 // BadSet looks at a set.

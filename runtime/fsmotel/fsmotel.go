@@ -194,7 +194,7 @@ func fail(span trace.Span, err error, outcome string) {
 	}
 	span.SetAttributes(keyError.String(outcome))
 	switch fsm.Code(outcome) {
-	case fsm.ErrAmbiguous, fsm.ErrEffect, fsm.ErrQuarantined, fsm.ErrSchemaMismatch, fsm.ErrDenied, fsm.ErrPoisoned, fsm.ErrBusy, "error":
+	case fsm.ErrAmbiguous, fsm.ErrEffect, fsm.ErrQuarantined, fsm.ErrSchemaMismatch, fsm.ErrDenied, fsm.ErrPoisoned, fsm.ErrFull, fsm.ErrBusy, "error":
 		span.SetStatus(codes.Error, err.Error())
 	}
 }

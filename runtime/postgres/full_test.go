@@ -31,8 +31,8 @@ func TestFullServer(t *testing.T) {
 				$$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$`)
 			run(trigger)
 			for i := range 2 {
-				if _, err := registerIn(t.Context(), d.m, fmt.Sprint("p", i), "l"); !errors.Is(err, fsm.ErrBusy) {
-					t.Errorf("with no room: %v, want ErrBusy", err)
+				if _, err := registerIn(t.Context(), d.m, fmt.Sprint("p", i), "l"); !errors.Is(err, fsm.ErrFull) {
+					t.Errorf("with no room: %v, want ErrFull", err)
 				}
 			}
 			run(`DROP TRIGGER is_full ON parcel_events`)

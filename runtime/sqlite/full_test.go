@@ -20,16 +20,17 @@ type fullError struct{}
 func (fullError) Error() string { return "database or disk is full (13)" }
 func (fullError) Code() int     { return 13 }
 
-// While there is no room nothing is acknowledged, and once there is, the same store
+// While there is no room each call is refused at its first try, and once there is, the same store
 // does the same calls: where a statement finds out, and where the commit does.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
+	tries := 0
 	for _, c := range []struct {
 		name       string
 		full, room func(f *faulty)
 	}{
 		{"a statement", func(f *faulty) { f.tell("PRAGMA max_page_count = 1") }, func(f *faulty) { f.tell("PRAGMA max_page_count = 1000000") }},
-		{"the commit", func(f *faulty) { f.set(func(func() error) error { return fullError{} }) }, func(f *faulty) { f.commit.Store(nil) }},
+		{"the commit", func(f *faulty) { f.set(func(func() error) error { tries++; return fullError{} }) }, func(f *faulty) { f.commit.Store(nil) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -52,18 +53,21 @@ func TestFullDisk(t *testing.T) {
 			acked, refused := 0, 0
 			for i := 1; i < 20 && refused < 2; i++ {
 				err := create(i)
-				var lost *fsm.AmbiguousError
+				var full *fsm.Refusal
 				switch {
 				case err == nil:
 					acked++
-				case errors.Is(err, fsm.ErrBusy), errors.As(err, &lost):
+				case errors.As(err, &full) && full.Code == fsm.ErrFull && !errors.Is(err, fsm.ErrAmbiguous):
 					refused++
 				default:
-					t.Fatalf("p%d: %v, want ErrBusy or an unknown commit", i, err)
+					t.Fatalf("p%d: %v, want ErrFull", i, err)
 				}
 			}
 			if refused != 2 {
 				t.Fatalf("nothing was full: %d acknowledged", acked)
+			}
+			if c.name == "the commit" && tries != 2 {
+				t.Errorf("2 calls tried to commit %d times, want one try each", tries)
 			}
 			c.room(f)
 			for i := range 24 {

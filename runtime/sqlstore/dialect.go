@@ -88,6 +88,9 @@ type Dialect interface {
 	// reached notes which tables these are, in the first session that is asked: settings
 	// refuses a session that reaches others by the same names.
 	reached(ctx context.Context, q querier, tables []string) error
+	// usable refuses with *UserObjectError what others have put between the store and its
+	// tables, and rights that its role lacks.
+	usable(ctx context.Context, q querier, t *table) error
 	// verified ends the statement of a write: it fails where the names of the machine's
 	// tables lead to others than reached has noted.
 	verified(t *table) string

@@ -75,7 +75,7 @@ const oldestPostgres = 150000
 const postgresSettings = `SELECT concat_ws(' ', current_setting('server_version_num'), pg_is_in_recovery(), current_setting('transaction_read_only'),
 	current_setting('session_replication_role'), current_setting('standard_conforming_strings'), current_setting('server_encoding'),
 	current_setting('client_encoding'), current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'),
-	current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'),
+	current_setting('statement_timeout'), current_setting('row_security'), current_setting('idle_in_transaction_session_timeout'),
 	replace(current_setting('default_transaction_isolation'), ' ', '-'),
 	current_setting('random_page_cost')::float8 > current_setting('seq_page_cost')::float8`
 
@@ -102,7 +102,10 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 		ids, want = ", "+ids, 16
 	}
 	if u == forBegun {
-		ids, want = ids+p.first(), want+4
+		ids, want = ids+p.first(), want+5
+	}
+	if known && u == forTransaction {
+		ids, want = ids+", "+p.place.filtered(), want+1
 	}
 	text, err := one(ctx, q, postgresSettings+ids+")")
 	if err != nil {
@@ -117,11 +120,15 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 			return err
 		}
 	}
+	if known && u == forTransaction && v[16] == "t" {
+		return &UserObjectError{"row security", "of the role of this transaction", "hides rows of the machine's tables, so rules across records would count " +
+			"too few; begin the transaction as a role that sees all rows, such as the owner of the tables"}
+	}
 	if version, err := strconv.Atoi(v[0]); err != nil || version < oldestPostgres {
 		return fmt.Errorf("sqlstore: the server's version is %s, expected PostgreSQL 15 or later", v[0])
 	}
 	var wrong []string
-	recovery, readOnly, why := "f", "off", "the session may write"
+	recovery, readOnly, why := "f", "off", "the session may write (look at default_transaction_read_only of role and database)"
 	if u == forReading { // a standby does as well
 		recovery, readOnly, why = v[1], "on", "nothing can be written"
 		if p.pool { // the store itself refuses to
@@ -153,6 +160,9 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 		change("synchronous_commit", "on")
 	}
 	if !p.pool && u != forTransaction {
+		if v[11] != "off" { // a policy that comes later is an error instead of fewer rows
+			change("row_security", "off")
+		}
 		if v[10] == "0" {
 			change("statement_timeout", milliseconds(p.deadline*5/6))
 		}

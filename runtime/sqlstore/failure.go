@@ -24,7 +24,7 @@ const (
 	failSchema                    // a table or column is missing
 	failDenied                    // the database refuses the statement, and will again
 	failBusy                      // a lock, room or a free connection was not to be had
-	failFull                      // there was no room: a commit may be in the log for the next to open it, a statement did nothing
+	failFull                      // there was no room: nothing was written, but see sqlite.aborted
 	failSlow                      // it took too long and was ended
 	failGone                      // there is no transaction any more: the database took it back
 	failStop                      // the database is damaged
@@ -44,7 +44,7 @@ func (f failure) class() class {
 	switch f {
 	case failConstraint, failTooLarge, failSchema, failDenied:
 		return definite
-	case failBusy, failSlow, failGone:
+	case failBusy, failFull, failSlow, failGone:
 		return busy
 	case failStop:
 		return stop
@@ -60,7 +60,7 @@ var sqlStates = map[string]failure{
 	"25006": failBusy, "25P03": failLost, "25P04": failLost, "57P01": failLost, "57P02": failLost, "57P03": failLost, "57P04": failLost, "57P05": failLost, "40003": failLost,
 	"23": failConstraint, "FS": failConstraint, "40002": failConstraint, "44": failConstraint,
 	"54": failTooLarge, "42P01": failSchema, "42703": failSchema, "3F000": failSchema,
-	"40": failBusy, "53": failBusy, "55P03": failBusy, "55006": failBusy, "72": failBusy, "57014": failSlow,
+	"40": failBusy, "53": failBusy, "53100": failFull, "55P03": failBusy, "55006": failBusy, "72": failBusy, "57014": failSlow,
 	// A statement that the driver keeps prepared is not there, or another one is: the driver
 	// prepares it again.
 	"26000": failBusy, "42P05": failBusy,
@@ -77,9 +77,13 @@ var sqliteCodes = map[int]failure{
 	11: failStop, 26: failStop,
 	8 | 4<<8:   failStop,   // READONLY_DBMOVED: the file is no longer where it was
 	19 | 7<<8:  failDenied, // CONSTRAINT_TRIGGER: RAISE in a trigger of the user's, or see sqliteWords
-	10 | 32<<8: failStop,   // IOERR_DATA: a checksum
-	10 | 33<<8: failStop,   // IOERR_CORRUPTFS
+	shmSize:    failFull,
+	10 | 32<<8: failStop, // IOERR_DATA: a checksum
+	10 | 33<<8: failStop, // IOERR_CORRUPTFS
 }
+
+// shmSize is IOERR_SHMSIZE: there was no room for the index of the write-ahead log.
+const shmSize = 10 | 19<<8
 
 // sqliteWords says what SQLite's words mean: where a code stands for many things, and for
 // drivers that tell no code.
@@ -206,8 +210,10 @@ func (sqlite) failure(err error) failure {
 	return sqliteCodes[code&0xff]
 }
 
-// aborted: a file that is found damaged at the commit may hold it nevertheless.
+// aborted: a file that is found damaged at the commit may hold it nevertheless. A commit that
+// found no room for its pages is none, since its mark is written last. One whose pages the
+// index had no room for is in the log, and the next to open the file finds it.
 func (d sqlite) aborted(err error) bool {
 	c := d.failure(err).class()
-	return c == definite || c == busy
+	return (c == definite || c == busy) && resultCode(err) != shmSize
 }

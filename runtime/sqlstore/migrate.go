@@ -108,6 +108,9 @@ func (t *table) Check(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { t.store.readers.giveAfter(s, err) }()
+	if err := t.usable(ctx, s); err != nil {
+		return err
+	}
 	m, err := t.meta(ctx, s)
 	switch {
 	case err != nil:
@@ -142,6 +145,19 @@ func (t *table) Check(ctx context.Context) (err error) {
 		}
 	}
 	return t.settle(ctx, s, true)
+}
+
+// usable refuses tables that the store cannot use.
+func (t *table) usable(ctx context.Context, q querier) error {
+	err := t.dialect.usable(ctx, q, t)
+	var others *UserObjectError
+	if errors.As(err, &others) {
+		return &fsm.Refusal{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine, Message: err.Error(), Cause: err}
+	}
+	if err != nil {
+		return t.fault("look at the tables", err)
+	}
+	return nil
 }
 
 // settle notes which tables these are, and writes the texts that compare them. The machine asks for it
@@ -231,6 +247,9 @@ func (t *table) upToDate(ctx context.Context, want []piece) (same bool, err erro
 		return false, t.unopened(ctx, err)
 	}
 	defer func() { t.store.readers.giveAfter(s, err) }()
+	if err := t.usable(ctx, s); err != nil {
+		return false, err
+	}
 	m, err := t.meta(ctx, s)
 	if err != nil {
 		return false, t.fault("read the meta table", err)

@@ -85,6 +85,13 @@ func (l *place) same(said string) error {
 	return nil
 }
 
+// filtered is an expression for whether a policy hides rows of the tables that are known.
+func (l *place) filtered() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return "(SELECT bool_or(row_security_active(o)) FROM unnest('{" + strings.Join(l.ids, ",") + "}'::oid[]) AS o)"
+}
+
 // note keeps what tables are.
 func (l *place) note(ctx context.Context, q querier, names []string) error {
 	said, err := one(ctx, q, "SELECT "+oidsOf(names))

@@ -37,7 +37,7 @@ func (p *postgres) first() string {
 	} {
 		b.WriteString(", set_config('" + s.name + "', '" + strconv.FormatInt(s.limit.Milliseconds(), 10) + "', true)")
 	}
-	return b.String() + ", " + walking + "true)"
+	return b.String() + ", set_config('row_security', 'off', true), " + walking + "true)"
 }
 
 // ownSchema asks for the first schema of the search_path that the role and the database

@@ -198,6 +198,7 @@ func (sqlite) qualified(table string) string { return `"main".` + quote(table) }
 func (sqlite) within() string { return "" }
 
 func (sqlite) reached(context.Context, querier, []string) error { return nil }
+func (sqlite) usable(context.Context, querier, *table) error    { return nil }
 func (sqlite) verified(*table) string                           { return "" }
 
 func (sqlite) placeholder(int) string { return "?" }

@@ -79,7 +79,9 @@ func (t *table) fault(doing string, err error) error {
 	switch t.dialect.failure(err) {
 	case failConstraint:
 		return &fsm.Refusal{Code: fsm.ErrInvariant, Machine: t.schema.Machine, Name: t.dialect.rule(err, t.schema.Machine), Cause: err}
-	case failBusy, failFull, failSlow, failGone, failLost:
+	case failFull:
+		return refusal(fsm.ErrFull)
+	case failBusy, failSlow, failGone, failLost:
 		return refusal(fsm.ErrBusy)
 	case failDenied:
 		return &fsm.Refusal{Code: fsm.ErrDenied, Machine: t.schema.Machine, Message: doing + ": " + err.Error(), Cause: said(err)}

@@ -66,6 +66,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"crowd", crowdTests},
 		{"limits", limitTests},
 		{"values", valueTests},
+		{"spelling", spellingTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

@@ -132,12 +132,15 @@ func takes(note string, m Meta) fsm.Code {
 		}
 		size += written(k) + written(v)
 	}
-	depth, deepest := 0, 0
-	for dec := json.NewDecoder(strings.NewReader(note)); ; {
+	depth, deepest, nul := 0, 0, false
+	dec := json.NewDecoder(strings.NewReader(note))
+	for dec.UseNumber(); ; { // a number may be greater than any float
 		t, err := dec.Token()
 		if err != nil {
 			break
 		}
+		text, _ := t.(string)
+		nul = nul || strings.Contains(text, "\x00")
 		switch t {
 		case json.Delim('['), json.Delim('{'):
 			depth++
@@ -147,7 +150,7 @@ func takes(note string, m Meta) fsm.Code {
 		deepest = max(deepest, depth)
 	}
 	switch {
-	case driver.CheckText(m.Reason) != nil || !utf8.ValidString(note):
+	case driver.CheckText(m.Reason) != nil || !utf8.ValidString(note) || nul:
 		return fsm.ErrInvalidInput
 	case deepest > driver.MaxDepth || size+written(m.Reason) > driver.MaxCall:
 		return fsm.ErrTooLarge
@@ -189,7 +192,7 @@ func strangeText(random *rand.Rand) string {
 func strangeJSON(random *rand.Rand) string {
 	leaf := func() string {
 		list := []string{
-			"1e400", "-1e-400", "-0", "0.10", "123456789012345678901234567890", "1E+2", "null", `""`, `"\u0000"`, `"\ud800"`, `"\ud83d\ude00"`,
+			"1e400", "-1e-400", "-0", "0.10", "123456789012345678901234567890", "1E+2", "null", `""`, `"\u0000"`, `{"a\u0000":1}`, `"\\u0000"`, `"\\\u0000"`, `"\ud800"`, `"\ud83d\ude00"`,
 			`"\udc00x"`, `"é\u0001"`, `{"a":1,"a":2}`, `{"":null}`, `{"$json":1}`, `{"$json":null,"b":2}`, `[ 1 , 2 ]`, `"<&>"`, "\"\u2028\"", "true",
 		}
 		if random.IntN(8) == 0 {

@@ -177,5 +177,6 @@ func (w *Worker[R]) operation(stored string) string {
 func refusedForGood(err error) bool {
 	var refused *fsm.Refusal
 	var recorded *fsm.RecordedError
-	return (errors.As(err, &refused) || errors.As(err, &recorded)) && !errors.Is(err, fsm.ErrAmbiguous) && !errors.Is(err, fsm.ErrBusy)
+	passing := errors.Is(err, fsm.ErrAmbiguous) || errors.Is(err, fsm.ErrBusy) || errors.Is(err, fsm.ErrFull)
+	return !passing && (errors.As(err, &refused) || errors.As(err, &recorded))
 }

@@ -211,7 +211,8 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 }
 
 // List returns the records in the given states, or all, by id. It reads them
-// page by page; the machine may be used meanwhile.
+// page by page; the machine may be used meanwhile. Do not decide on them what
+// you write: another transaction may change them before yours commits.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }
@@ -244,7 +245,9 @@ func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, 
 
 // ArrayJob derives the ArrayJob from the stored records with this array_job,
 // all read at one moment: see [Project]. Without any it returns
-// fsm.ErrNotFound. A record among them that breaks a rule is an error.
+// fsm.ErrNotFound. A record among them that breaks a rule is an error. In a
+// transaction of yours, do not decide on it what you write there: other
+// transactions may change those records meanwhile.
 func (m *Machine) ArrayJob(ctx context.Context, arrayJob string) (ArrayJob, error) {
 	l := fsmimpl.Lookup{Name: "projection", Columns: []string{"array_job"}}
 	records, err := m.core.Group(ctx, &l, []any{arrayJob})

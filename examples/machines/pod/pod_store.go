@@ -192,7 +192,8 @@ func (m *Machine) Record(ctx context.Context, id string) (Pod, error) {
 }
 
 // List returns the records in the given states, or all, by id. It reads them
-// page by page; the machine may be used meanwhile.
+// page by page; the machine may be used meanwhile. Do not decide on them what
+// you write: another transaction may change them before yours commits.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Pod, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }

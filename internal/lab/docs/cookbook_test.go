@@ -10,6 +10,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/lab/outside"
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/internal/validate"
 )
 
@@ -61,6 +62,12 @@ func TestCookbook(t *testing.T) {
 	if out, err := module.Test("-vet=off", "."); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+	t.Run("postgres", func(t *testing.T) {
+		module.Env = append(module.Env, "COOKBOOK_POSTGRES="+pgtest.DSN(t))
+		if out, err := module.Test("-vet=off", "-v", "-run=Postgres", "."); err != nil || !strings.Contains(out, "--- PASS") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
 }
 
 // recipe writes the package of a machine and returns its entity. The generated test is no _test file, so that one

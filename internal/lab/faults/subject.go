@@ -168,6 +168,7 @@ func (s *Subject) Settle(ctx context.Context, id string, rev int) (there int, er
 // Verdict is what became of everything.
 type Verdict struct {
 	Acked     int64 // acknowledged transitions
+	Written   int64 // transitions that stand
 	Lost      int64 // of them
 	Records   int64
 	Committed int64 // executions whose commit is in their log
@@ -203,6 +204,7 @@ func (s *Subject) Verify(ctx context.Context, acked map[string]int) (Verdict, er
 		}
 		v.Records++
 		seen[e.ID] = int(e.Rev)
+		v.Written += e.Rev
 		if e.State == execution.StateCommitted || e.State == execution.StateDone {
 			v.Committed++
 		}

@@ -70,15 +70,12 @@ func TestRandomMachines(t *testing.T) {
 }
 
 // TestFoundMachines runs the generated tests of machines of real systems and of small ones, one for each
-// kind of fault that people and random machines have found. Outside of a campaign it runs every eighth.
+// kind of fault that people and random machines have found: over memory, in a campaign over SQLite or
+// PostgreSQL as well, and with -only over all three. Outside of a campaign it runs every eighth.
 func TestFoundMachines(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("compiles dozens of packages")
-	}
-	stores := ""
-	if campaign.On() {
-		stores = "sqlite,postgres"
 	}
 	paths, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(paths) < 21 {
@@ -100,6 +97,13 @@ func TestFoundMachines(t *testing.T) {
 		}
 		if *only != "" && !slices.Contains(strings.Split(*only, ","), name) {
 			continue
+		}
+		stores := ""
+		switch {
+		case *only != "":
+			stores = "sqlite,postgres"
+		case campaign.On():
+			stores = []string{"sqlite", "postgres"}[i%2]
 		}
 		files, err := gen.Generate(m, gen.Options{Package: name, TestStore: stores, EngineTests: true})
 		if err != nil {

@@ -156,7 +156,7 @@ end:	do
 		if
 		:: e[i].state == LEASED -> start(i, w)
 		:: e[i].state == IN_PROGRESS -> commit(i, w)
-		/* finish, by the system */
+		/* finish, by the worker, or reconcile, by recovery */
 		:: e[i].state == COMMITTED -> e[i].state = DONE
 		/* expire, by the system, once the lease is over */
 		:: (e[i].state == LEASED || e[i].state == IN_PROGRESS) && !e[i].live -> e[i].state = ABORTED

@@ -38,10 +38,6 @@ func guard(name string) func(string) string {
 	return swap(`(require: \[[a-z_, ]*?)`+name+`(, )?([a-z_, ]*\])`, "${1}${3}")
 }
 
-func both(f, g func(string) string) func(string) string {
-	return func(src string) string { return g(f(src)) }
-}
-
 // Sections are taken out from the bottom to the top: a `unique:` without
 // entries would be an error, so its head goes with the last of them.
 var safeguards = map[string]safeguard{
@@ -50,9 +46,12 @@ var safeguards = map[string]safeguard{
 	"job_not_leased":        {"NO_GUARD_LEASED", guard("job_not_leased")},
 	"job_not_committed":     {"NO_GUARD_COMMITTED", guard("job_not_committed")},
 	"attempts_left":         {"NO_ATTEMPTS", guard("attempts_left")},
-	"lease_guards": {"NO_LEASE_GUARDS", both(
-		swap(`(?m)(to: in_progress .*\n)    require: \[holds_lease, lease_live\].*\n`, "${1}"),
-		swap(`(?m)(to: committed .*\n)    require: \[holds_lease, lease_live\].*\n`, "${1}"))},
+	"lease_guards": {"NO_LEASE_GUARDS", func(src string) string {
+		for _, to := range []string{"in_progress", "committed", "done"} {
+			src = swap(`(?m)(to: `+to+` .*\n)    require: \[holds_lease, lease_live\].*\n`, "${1}")(src)
+		}
+		return src
+	}},
 	"atomic": {"EXTERNAL", swap(`, atomic: true\}`, "}")},
 }
 

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -316,7 +317,7 @@ func (m *Model) Acceptable(o *Op, in *InputInfo, v any) bool {
 		if in.Kind == driver.KindSet {
 			return !slices.ContainsFunc(Members(v), func(x string) bool { return x == "" || !isText(x) })
 		}
-		return utf8.ValidString(v) && (in.Kind != driver.KindJSON || v != "" && v != "null")
+		return utf8.ValidString(v) && (in.Kind != driver.KindJSON || v != "" && v != "null" && isText(unescaped(v)))
 	case time.Time:
 		return (!v.IsZero() || in.Optional) && v.Year() >= 1 && v.Year() <= 9999
 	case int64:
@@ -328,6 +329,21 @@ func (m *Model) Acceptable(o *Op, in *InputInfo, v any) bool {
 // isText says whether every store can hold a text, and isID whether it can name
 // a record, a request or an actor.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+
+// unescaped returns the strings and names of a JSON text.
+func unescaped(text string) string {
+	var all strings.Builder
+	dec := json.NewDecoder(strings.NewReader(text))
+	for dec.UseNumber(); ; { // a number may be greater than any float
+		t, err := dec.Token()
+		if s, ok := t.(string); ok {
+			all.WriteString(s)
+		}
+		if err != nil {
+			return all.String()
+		}
+	}
+}
 
 func isID(s string) bool { return s != "" && len(s) <= 255 && isText(s) }
 

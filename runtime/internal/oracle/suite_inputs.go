@@ -77,6 +77,9 @@ func (m *Model) BadCalls(o *Op, c Case, do func(what string, call Call)) {
 			try(in.Name+" is not UTF-8", set("\"\xff\""))
 			try(in.Name+" is sent without a text", set(""))
 			try(in.Name+" is null", set("null"))
+			try(in.Name+" holds NUL", set(`{"a":["b\u0000"]}`))
+			try(in.Name+" has a name that holds NUL", set(`{"\u0000":1}`))
+			try(in.Name+" holds a backslash before digits", set(`"\\u0000"`))
 		case driver.KindTime:
 			try(in.Name+" is after the year 9999", set(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)))
 			try(in.Name+" is the last instant of the year 9999", set(time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)))

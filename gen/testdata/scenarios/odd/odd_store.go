@@ -163,7 +163,8 @@ func (m *Machine) Record(ctx context.Context, id string) (Odd, error) {
 }
 
 // EngineList returns the records in the given states, or all, by id. It reads
-// them page by page; the machine may be used meanwhile.
+// them page by page; the machine may be used meanwhile. Do not decide on them
+// what you write: another transaction may change them before yours commits.
 func (m *Machine) EngineList(ctx context.Context, states ...State) iter.Seq2[Odd, error] {
 	return m.core.List(ctx, driver.Query{States: fsmimpl.Words(State.String, states)})
 }

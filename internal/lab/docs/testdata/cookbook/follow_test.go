@@ -1,0 +1,69 @@
+package cookbook
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"example.com/cookbook/delivery"
+	"example.com/cookbook/purchase"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
+)
+
+func TestFollow(t *testing.T) {
+	follow[*memstore.Tx](t, memstore.New())
+	follow[*sql.Tx](t, must(sqlite.Open(filepath.Join(t.TempDir(), "follow.db"))))
+}
+
+// TestFollowOnPostgres runs where the caller of these tests names a database.
+func TestFollowOnPostgres(t *testing.T) {
+	if address := os.Getenv("COOKBOOK_POSTGRES"); address != "" {
+		follow[*sql.Tx](t, must(postgres.Open(t.Context(), address)))
+	}
+}
+
+// follow lets all deliveries of a purchase arrive at once, again and again.
+func follow[T any](t *testing.T, store interface {
+	fsm.Store
+	driver.Transactional[T]
+}) {
+	t.Helper()
+	ctx := t.Context()
+	t.Cleanup(func() { _ = store.Close() })
+	for _, migrate := range []error{purchase.Migrate(ctx, store), delivery.Migrate(ctx, store)} {
+		if migrate != nil {
+			t.Fatal(migrate)
+		}
+	}
+	purchases := must(purchase.Open(ctx, store))
+	deliveries := must(delivery.Open(ctx, store, counts[T]{store, purchases}))
+	const rounds, each = 20, 3
+	for round := range rounds {
+		id := fmt.Sprint("purchase-", round)
+		must(purchases.Place(ctx, id, fsm.Call{RequestID: "place " + id}))
+		for n := range each {
+			child := fmt.Sprint(id, "-", n)
+			must(deliveries.Send(ctx, child, delivery.SendInput{Purchase: id}, fsm.Call{RequestID: "send " + child}))
+		}
+		var all sync.WaitGroup
+		for n := range each {
+			all.Go(func() {
+				child := fmt.Sprint(id, "-", n)
+				if _, err := deliveries.Arrive(ctx, fsm.Ref{ID: child}, fsm.Call{RequestID: "arrive " + child}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if p := must(purchases.Record(ctx, id)); p.State != purchase.StateComplete || p.Sent != each || p.Arrived != each {
+			t.Errorf("all deliveries have arrived, and the purchase is %+v", p)
+		}
+	}
+}
