@@ -58,7 +58,11 @@ func TestTypes(t *testing.T) {
 		t.Fatal(found)
 	}
 	wide.Name = "wide"
-	for _, m := range append(machines(t), machine{Machine: wide}) {
+	list := append(machines(t), machine{Machine: wide})
+	for _, what := range []string{"effects", "lookups"} {
+		list = append(list, machine{Machine: knownMachine(t, "known_"+what, what)})
+	}
+	for _, m := range list {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			fset := token.NewFileSet()
@@ -74,8 +78,13 @@ func TestTypes(t *testing.T) {
 				files = append(files, parsed)
 			}
 			config := types.Config{Importer: l, Error: func(err error) { t.Error(err) }}
-			if _, err := config.Check(m.Name, fset, files, nil); err != nil {
-				t.Log("the package does not compile")
+			info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
+			pkg, err := config.Check(m.Name, fset, files, info)
+			if err != nil {
+				t.Fatal("the package does not compile")
+			}
+			for _, wrong := range strange(fset, files, pkg, info) {
+				t.Error(wrong)
 			}
 		})
 	}

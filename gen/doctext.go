@@ -180,7 +180,7 @@ func operationAfter(n *names, o *spec.Operation) string {
 		if e.Atomic {
 			when = "in the same transaction"
 		}
-		texts = append(texts, fmt.Sprintf("[Effects.%s] is performed %s.", spec.GoName(e.Name), when))
+		texts = append(texts, fmt.Sprintf("[Effects.%s] is performed %s.", spec.MethodName(e.Name), when))
 	}
 	if o.Then != nil {
 		texts = append(texts, fmt.Sprintf("%s follows%s.", n.op(o.Then.Operation).Method,

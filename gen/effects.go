@@ -16,7 +16,7 @@ type change struct {
 	field   *spec.Field
 	operand            // the new value as later facts see it
 	assign  string     // the right side, of the field's own type
-	step    int64      // increment only: how much is added; 0 otherwise
+	raised  bool       // increment only: one is added
 	before  []jen.Code // statements that compute a local variable, which assign then names
 	checked bool       // the value is an input, whose bounds were looked at
 }
@@ -64,10 +64,8 @@ func (c *changes) writes(n *names) []jen.Code {
 	for _, x := range c.list {
 		target := "next." + n.field(x.field)
 		switch {
-		case x.step == 1:
+		case x.raised:
 			code = append(code, raw(target+"++"))
-		case x.step > 1:
-			code = append(code, raw("%s += %d", target, x.step))
 		case x.assign != "j."+n.field(x.field):
 			code = append(code, raw("%s = %s", target, x.assign))
 		}
@@ -78,7 +76,7 @@ func (c *changes) writes(n *names) []jen.Code {
 // overflow is the condition that a field cannot hold the value it is about to get.
 type overflow struct {
 	field *spec.Field
-	when  *jen.Statement // nil: always
+	when  *jen.Statement
 }
 
 // overflows lists what the effects, which come on top of the changes, can ask of a
@@ -92,18 +90,9 @@ func (s scope) overflows(o *spec.Operation, e *spec.Effects, facts []*spec.Fact)
 		}
 	}
 	for _, r := range e.Increment {
-		c := s.changes.of(r.Field)
 		base := s.stored(r.Field)
-		if c != nil && c.step == 0 {
-			base = c.operand
-		}
 		switch {
-		case below(facts, r.Field), base.num != nil && *base.num < math.MaxInt64, setBelow(o, r.Field):
-		case c == nil && below(guarded(o), r.Field):
-		case base.num != nil:
-			found = append(found, overflow{field: r.Field})
-		case c != nil && c.step > 0:
-			found = append(found, overflow{r.Field, raw(base.val+" ==").Qual("math", "MaxInt64").Op("-").Lit(int(c.step))})
+		case below(facts, r.Field), below(guarded(o), r.Field), base.num != nil: // of a creation: 0
 		default:
 			found = append(found, overflow{r.Field, raw(base.val+" ==").Qual("math", "MaxInt64")})
 		}
@@ -118,18 +107,6 @@ func guarded(o *spec.Operation) []*spec.Fact {
 		facts = append(facts, r.When...)
 	}
 	return facts
-}
-
-// setBelow reports whether a creation sets the counter to an input whose bounds keep
-// it below the greatest number.
-func setBelow(o *spec.Operation, f *spec.Field) bool {
-	return slices.ContainsFunc(o.Effects.Set, func(a spec.Assign) bool {
-		if a.Field != f || a.Value.Input == nil {
-			return false
-		}
-		_, high := inputBounds(o, a.Value.Input)
-		return high != nil && *high < math.MaxInt64
-	})
 }
 
 // below reports whether one of the facts, if all hold, keeps a number below another one.
@@ -237,21 +214,9 @@ func (s scope) setOrKeep(x *change, in *spec.Input) {
 
 // increment adds one to what the field has.
 func (s scope) increment(f *spec.Field) *change {
-	x := &change{field: f, step: 1}
-	base := s.stored(f).val
-	if c := s.changes.of(f); c != nil {
-		if c.step == 0 { // set before: written as a sum
-			x.step = 0
-			x.assign = c.assign + " + 1"
-			x.operand = plain(spec.KindInt, nil, x.assign)
-			return x
-		}
-		x.step = c.step + 1
-	}
-	x.operand = plain(spec.KindInt, nil, base+" + "+strconv.FormatInt(x.step, 10))
-	if s.fresh {
-		x.num = &x.step
-		x.val = strconv.FormatInt(x.step, 10)
+	x := &change{field: f, raised: true, operand: plain(spec.KindInt, nil, s.stored(f).val+" + 1")}
+	if one := int64(1); s.fresh {
+		x.num, x.val = &one, "1"
 	}
 	return x
 }

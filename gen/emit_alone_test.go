@@ -80,7 +80,8 @@ func TestAlonePackagesRun(t *testing.T) {
 		t.Fatal(found)
 	}
 	wide.Name = "wide"
-	list := []*spec.Machine{wide}
+	list := []*spec.Machine{wide, knownMachine(t, "known", "pure")}
+	put("known/record_test.go", []byte(knownTest))
 	for _, file := range aloneSpecs(t) {
 		list = append(list, parse(t, file))
 	}

@@ -10,17 +10,12 @@ import (
 )
 
 // effects adds effects to what is about to change, and before it what refuses a
-// value that its field cannot hold. It reports whether every call is refused.
-func (e *operationEmitter) effects(x *spec.Effects, facts []*spec.Fact) (ends bool, err error) {
+// value that its field cannot hold.
+func (e *operationEmitter) effects(x *spec.Effects, facts []*spec.Fact) error {
 	for _, o := range e.s.overflows(e.o, x, facts) {
-		refusal := e.fail("refuseRule", ", fsm.ErrOverflow, %q", o.field.Name)
-		if o.when == nil {
-			e.add(refusal)
-			return true, nil
-		}
-		e.add(jen.If(o.when).Block(refusal))
+		e.add(jen.If(o.when).Block(e.fail("refuseRule", ", fsm.ErrOverflow, %q", o.field.Name)))
 	}
-	return false, e.s.apply(x, e.looked)
+	return e.s.apply(x, e.looked)
 }
 
 // looked reports whether a fact of the operation, after its effects, looks at
@@ -177,7 +172,7 @@ func (e *operationEmitter) branch(b *spec.Branch) error {
 		e.add(jen.Return(e.note("")).Op(",").Nil())
 		return nil
 	}
-	if ends, err := e.effects(&b.Effects, b.When); ends || err != nil {
+	if err := e.effects(&b.Effects, b.When); err != nil {
 		return err
 	}
 	if b.Same {

@@ -14,7 +14,7 @@ import (
 // lookups adds a method for each `lookup`.
 func (s *store) lookups(f *jen.File) {
 	for _, l := range s.m.Lookups {
-		name := spec.GoName(l.Name)
+		name := spec.MethodName(l.Name)
 		var params []jen.Code
 		var values, names []string
 		for _, r := range l.Fields {

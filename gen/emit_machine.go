@@ -122,7 +122,7 @@ func (s *store) sourcedOperation(g *jen.Group, o *spec.Operation) {
 
 // effectFunction adapts a method of Effects to the engine.
 func (s *store) effectFunction(o *spec.Operation) *jen.Statement {
-	method := "effects." + spec.GoName(o.Effect.Name)
+	method := "effects." + spec.MethodName(o.Effect.Name)
 	tx, args := "_", "ctx, j, key, e"
 	if o.Effect.Atomic {
 		tx, args = "tx", "ctx, store.Transaction(tx), j, key, e"
@@ -366,7 +366,7 @@ func (s *store) probe(f *jen.File) {
 				g.Line().Values(
 					jen.Line().Add(name),
 					jen.Line().Id("In").Op(":").Func().Params(raw("j *%s", s.n.Record)).Bool().Block(jen.Return(raw(or(in...).String()))),
-					jen.Line().Add(raw("Ask: probes.%s", spec.GoName(p.Name))),
+					jen.Line().Add(raw("Ask: probes.%s", spec.MethodName(p.Name))),
 					jen.Line(),
 				)
 			}

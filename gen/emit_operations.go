@@ -163,7 +163,7 @@ func (e *operationEmitter) body() error {
 		}
 	}
 	e.sequences()
-	if ends, err := e.effects(&e.o.Effects, nil); ends || err != nil {
+	if err := e.effects(&e.o.Effects, nil); err != nil {
 		return err
 	}
 	if len(e.o.Choose) > 0 {

@@ -135,9 +135,9 @@ func (s *schemaText) eventTable(first, firstDoc, end string) {
 	s.begin(s.table("_events"), "The log, append-only: one event per revision (n = 0), and the calls that were recorded only "+
 		"(n = 1, 2, ...) at the revision they found.")
 	text, integer := s.d.text, s.d.integer
-	document := "TEXT"
+	document, key := "TEXT", " UNIQUE"
 	if s.d.name != "sqlite" {
-		document = s.d.document
+		document, key = s.d.document, " PRIMARY KEY" // logical replication names a row by it
 	}
 	items := []tableItem{
 		{firstDoc, first},
@@ -163,7 +163,7 @@ func (s *schemaText) eventTable(first, firstDoc, end string) {
 		{"the guard that failed, when the call was recorded only for that", `"guard" ` + text},
 		{"CRC-32C over the event", `"checksum" ` + integer + " NOT NULL"},
 		{"over the sums of this event and all before it; see Event.Chain", `"chain" ` + integer + " NOT NULL DEFAULT 0"},
-		{"", `CONSTRAINT ` + s.object("events", "revision") + ` UNIQUE ("id", "rev", "n")`},
+		{"", `CONSTRAINT ` + s.object("events", "revision") + key + ` ("id", "rev", "n")`},
 	}
 	if s.checks() {
 		var checks []sqlCheck

@@ -209,7 +209,7 @@ func (s *store) effects(f *jen.File) {
 	f.Line()
 	f.Add(doc(text)).Type().Add(typ).InterfaceFunc(func(g *jen.Group) {
 		for _, o := range list {
-			g.Add(docIndented(1, s.effectDoc(o))).Id(spec.GoName(o.Effect.Name)).ParamsFunc(func(g *jen.Group) {
+			g.Add(docIndented(1, s.effectDoc(o))).Id(spec.MethodName(o.Effect.Name)).ParamsFunc(func(g *jen.Group) {
 				g.Id("ctx").Qual("context", "Context")
 				if o.Effect.Atomic {
 					g.Add(raw("tx T"))
@@ -233,7 +233,7 @@ func (s *store) effectDoc(o *spec.Operation) string {
 	if len(o.Effect.Key) > 0 {
 		key = list(fieldNames(o.Effect.Key), "and")
 	}
-	first := fmt.Sprintf("%s is the effect of %s; key is made of %s.", spec.GoName(o.Effect.Name), list(users, "and"), key)
+	first := fmt.Sprintf("%s is the effect of %s; key is made of %s.", spec.MethodName(o.Effect.Name), list(users, "and"), key)
 	if o.Effect.Atomic {
 		return first + " It runs in the transaction of the step: its writes through tx are committed with the step or not at all, and an error takes the step back. " +
 			"It may run again after a conflict, so whatever it does outside tx is not covered."
@@ -277,11 +277,11 @@ func (s *store) probes(f *jen.File) {
 	f.Add(doc("Probes compare records with the world outside the store, for Audit alone. Each method reports whether the fact of its name is true.")).
 		Type().Id("Probes").InterfaceFunc(func(g *jen.Group) {
 		for _, p := range s.m.Probes {
-			text := fmt.Sprintf("%s is asked for each %s that is %s.", spec.GoName(p.Name), s.n.Record, list(stateNames(s.probed(p)), "or"))
+			text := fmt.Sprintf("%s is asked for each %s that is %s.", spec.MethodName(p.Name), s.n.Record, list(stateNames(s.probed(p)), "or"))
 			if p.Doc != "" {
 				text += " " + sentence(p.Doc)
 			}
-			g.Add(docIndented(1, text)).Id(spec.GoName(p.Name)).
+			g.Add(docIndented(1, text)).Id(spec.MethodName(p.Name)).
 				Params(jen.Id("ctx").Qual("context", "Context"), raw("j %s", s.n.Record)).Params(raw("bool"), raw("error"))
 		}
 	})

@@ -165,7 +165,7 @@ func (e *testEmitter) effects() {
 		if x.Atomic {
 			tx, given = "tx T, ", "tx"
 		}
-		e.line("func (x %s) %s(ctx context.Context, %sr %s, key string, e fsm.Event) error {", receiver, spec.GoName(x.Name), tx, e.n.Record)
+		e.line("func (x %s) %s(ctx context.Context, %sr %s, key string, e fsm.Event) error {", receiver, spec.MethodName(x.Name), tx, e.n.Record)
 		e.line("return x.fx.Perform(%q, r.%s(), key, e, %s)", x.Name, e.n.ours("record", "Ref"), given)
 		e.line("}")
 		e.line("")

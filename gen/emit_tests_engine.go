@@ -135,9 +135,9 @@ func (e *engineEmitter) lookups() {
 			t.Optional = false
 			args += ", " + e.callValue(r.Field.Name, t, e.n.fieldEnum(r.Field))
 		}
-		call, page := fmt.Sprintf("m.%s(%s, p)", spec.GoName(l.Name), args), "p"
+		call, page := fmt.Sprintf("m.%s(%s, p)", spec.MethodName(l.Name), args), "p"
 		if e.m.OneRecord(l) {
-			call, page = fmt.Sprintf("enginetest.OneRecord(m.%s(%s))", spec.GoName(l.Name), args), "_"
+			call, page = fmt.Sprintf("enginetest.OneRecord(m.%s(%s))", spec.MethodName(l.Name), args), "_"
 		}
 		e.line("%q: func(ctx context.Context, c fsmtest.Call, %s fsm.Page) ([]%s, fsm.Page, error) {",
 			l.Name, page, e.n.Record)
@@ -182,7 +182,7 @@ func (e *engineEmitter) testProbes() {
 	e.line("type testProbes func(name string) (bool, error)")
 	e.line("")
 	for _, p := range e.m.Probes {
-		e.line("func (p testProbes) %s(context.Context, %s) (bool, error) { return p(%q) }", spec.GoName(p.Name), e.n.Record, p.Name)
+		e.line("func (p testProbes) %s(context.Context, %s) (bool, error) { return p(%q) }", spec.MethodName(p.Name), e.n.Record, p.Name)
 		e.line("")
 	}
 }

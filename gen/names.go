@@ -37,7 +37,7 @@ type names struct {
 type opNames struct {
 	Const  string // OpComplete
 	Event  string // EventSucceeded
-	Method string // Complete: of the record, of Machine; for a creation the function
+	Method string // Complete: of the record, of Machine; for a creation the function; DoString where Go knows the method
 	Input  string // CompleteInput; empty when the operation has no inputs
 	Peers  string // CompletePeers; empty when the operation needs to know nothing of other records
 	N      string // ClaimNextN, of an operation with next
@@ -140,7 +140,7 @@ func newOpNames(o *spec.Operation) *opNames {
 		Input:  input,
 		Const:  "Op" + name,
 		Event:  "Event" + spec.GoName(o.Event),
-		Method: name,
+		Method: spec.MethodName(o.Name),
 		N:      name + "N",
 		Of:     name + "Of",
 		Call:   lowerFirst(name) + "Call",

@@ -70,6 +70,29 @@ var comparisons = map[string]FactOp{"==": Eq, "!=": Ne, "<": Lt, "<=": Le, ">": 
 // meant are comparisons of other languages, and what they are here.
 var meant = map[string]string{"=": "==", "===": "==", "=>": ">=", "=<": "<=", "<>": "!="}
 
+// opposed are the comparisons that hold where others do not.
+var opposed = map[string]string{"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+// opposite writes what holds where a fact does not; empty where no fact says so.
+func opposite(ts []lexeme) string {
+	if len(ts) != 3 {
+		return ""
+	}
+	op, right := opposed[ts[1].text], ts[2].text
+	switch {
+	case ts[1].text == "is" && right == "present":
+		op, right = "is", "absent"
+	case ts[1].text == "is" && right == "absent":
+		op, right = "is", "present"
+	case ts[1].text == "in":
+		op = "not in"
+	}
+	if op == "" {
+		return ""
+	}
+	return ts[0].text + " " + op + " " + right
+}
+
 // parseFact reads one fact; nil when it cannot be read (FSM005).
 func (p *parser) parseFact(w word) *astFact {
 	fail := func(t lexeme, hint, format string, args ...any) *astFact {
@@ -107,11 +130,12 @@ func (p *parser) parseFact(w word) *astFact {
 	}
 	left, ok := p.parseTerm(w, ts[0])
 	if !ok {
-		hint := ""
-		if ts[0].text == "not" {
-			hint = "write the opposite: `a != b` for `not a == b`, `a >= b` for `not a < b`, `x is absent` for `not x is present`"
+		if ts[0].text != "not" {
+			return fail(ts[0], "", "%q is not a term", ts[0].text)
 		}
-		return fail(ts[0], hint, "%q is not a term", ts[0].text)
+		const hint = "write the opposite: `a != b` for `not a == b`, `a >= b` for `not a < b`, `x is absent` for `not x is present`"
+		p.at(codeFact, w.part(ts[0].at, len("not"), "not"), hint, "cannot read the fact %q: %q is not a term", fold(w.text), "not").fix(w, opposite(ts[1:]))
+		return nil
 	}
 	f := &astFact{text: w, left: left}
 	f.text.text = fold(w.text)

@@ -20,6 +20,26 @@ func GoName(name string) string {
 	return b.String()
 }
 
+// known are methods that Go's library looks for in any value, or whose signature
+// `go vet` knows: those of fmt, errors, the encodings, database/sql, log/slog and io.
+var known = map[string]bool{
+	"String": true, "GoString": true, "Format": true, "Scan": true, "Error": true, "Is": true, "As": true, "Unwrap": true,
+	"MarshalText": true, "UnmarshalText": true, "AppendText": true, "MarshalBinary": true, "UnmarshalBinary": true, "AppendBinary": true,
+	"MarshalJSON": true, "UnmarshalJSON": true, "MarshalJSONTo": true, "UnmarshalJSONFrom": true, "IsZero": true,
+	"MarshalXML": true, "UnmarshalXML": true, "MarshalXMLAttr": true, "UnmarshalXMLAttr": true, "GobEncode": true, "GobDecode": true,
+	"Value": true, "LogValue": true, "Seek": true,
+	"ReadByte": true, "ReadRune": true, "ReadFrom": true, "UnreadByte": true, "UnreadRune": true, "WriteByte": true, "WriteTo": true,
+}
+
+// MethodName returns the Go name of a method: that of the name in the
+// specification, or Do and that name where Go's library knows such a method.
+func MethodName(name string) string {
+	if g := GoName(name); !known[g] {
+		return g
+	}
+	return "Do" + GoName(name)
+}
+
 func goWord(part string) string {
 	switch {
 	case part == "":

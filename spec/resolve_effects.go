@@ -73,10 +73,17 @@ func impliedType(f *Field, member bool) Type {
 	return t
 }
 
-// effects binds what an operation or a branch changes.
-func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects) Effects {
+// effects binds what an operation or a branch changes. Of a branch, above is what
+// the operation itself changes: both happen, so a counter may be raised once.
+func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects, above Effects) Effects {
 	var out Effects
-	changed := map[*Field]string{}
+	changed, counted := map[*Field]string{}, map[*Field]string{}
+	for _, s := range above.Set {
+		counted[s.Field] = "set"
+	}
+	for _, i := range above.Increment {
+		counted[i.Field] = "increment"
+	}
 	once := func(w word, f *Field, key string) bool {
 		if f == nil {
 			return false
@@ -87,6 +94,11 @@ func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects) Effects
 		}
 		if before, again := changed[f]; again {
 			r.at(codeTogether, w, "keep one of them", "operation %s changes field %s under `%s` and under `%s`", o.Name, f.Name, before, key)
+			return false
+		}
+		if before := counted[f]; before != "" && (before == "increment" || key == "increment") {
+			r.at(codeTogether, w, "remove it here: the operation changes the field for each of its branches",
+				"operation %s changes field %s under `%s`, and this branch under `%s`: both would count", o.Name, f.Name, before, key)
 			return false
 		}
 		changed[f] = key
@@ -177,7 +189,7 @@ func (r *resolver) value(o *Operation, a *astOperation, f *Field, t Type, v astV
 		if got.family() == t.Kind.family() {
 			return true
 		}
-		r.at(codeValue, v.text, expected(t), "%s is %s and does not fit field %s, %s", what, article(got.String()), f.Name, article(f.Type.Kind.String()))
+		r.at(codeValue, v.text, expected(t, o), "%s is %s and does not fit field %s, %s", what, article(got.String()), f.Name, article(f.Type.Kind.String()))
 		return false
 	}
 	switch v.kind {
@@ -211,9 +223,12 @@ func (r *resolver) value(o *Operation, a *astOperation, f *Field, t Type, v astV
 }
 
 // expected says what can be written for a value of type t.
-func expected(t Type) string {
+func expected(t Type, o *Operation) string {
 	switch t.Kind {
 	case KindString:
+		if o.By == BySystem {
+			return "write input or a string field"
+		}
 		return "write input, actor or a string field"
 	case KindTime:
 		return "write input, now, now + 60s or a time field"
@@ -277,7 +292,10 @@ func (r *resolver) named(o *Operation, f *Field, t Type, v astValue, out Value, 
 			return out, false
 		}
 		near := r.nearest(v.name, append(r.fields.names[:len(r.fields.names):len(r.fields.names)], "input", "actor", "now"))
-		hint := expected(t)
+		hint := expected(t, o)
+		if f.Type.Kind == KindString {
+			hint += "; a field of known words is an enum, such as `late|lost`"
+		}
 		if near != "" {
 			hint = didYouMean(near, "", nil) + " " + hint
 		}

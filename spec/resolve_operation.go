@@ -18,7 +18,7 @@ func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 	}
 	r.checkShape(o, a)
 	r.bindInputs(o, a)
-	o.Effects = r.effects(o, a, &a.effects)
+	o.Effects = r.effects(o, a, &a.effects, Effects{})
 	sc := scope{op: o, broken: a.inputsBroken}
 	for _, w := range a.require.words {
 		g, ok := lookup(r, &r.guards, w)
@@ -150,7 +150,7 @@ func (r *resolver) branch(o *Operation, a *astOperation, b *astBranch, from, cre
 		}
 	}
 	out.When = r.facts(b.when, scope{op: o, broken: a.inputsBroken})
-	out.Effects = r.effects(o, a, &b.effects)
+	out.Effects = r.effects(o, a, &b.effects, o.Effects)
 	return out
 }
 

@@ -29,8 +29,8 @@ func TestDownstream(t *testing.T) {
 	p.copy("testdata/downstream/shop.go", "shop.go")
 
 	p.run("go", "mod", "init", "example.com/shop")
-	p.Know()
-	p.run("go", "mod", "edit", "-require", "github.com/fsmgen/fsmgen@v0.0.0", "-tool", "github.com/fsmgen/fsmgen/cmd/fsmgen")
+	p.Sums()
+	p.run("go", "mod", "edit", "-replace", "github.com/fsmgen/fsmgen="+outside.Root(t), "-require", "github.com/fsmgen/fsmgen@v0.0.0", "-tool", "github.com/fsmgen/fsmgen/cmd/fsmgen")
 	p.Tidy()
 	p.run("go", "generate", "./...")
 	p.run("go", "tool", "fsmgen", "init", "work_item")

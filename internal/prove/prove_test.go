@@ -174,7 +174,7 @@ func TestCreationsAndBranches(t *testing.T) {
   all: set
 states:
   one: {absent: [owner, all], invariant: [n == 0, since == created_at, since <= updated_at]}
-  two: {invariant: ["n >= 2", name in all, owner in all]}
+  two: {invariant: ["n >= 1", name in all, owner in all]}
   three: {}
 guards:
   asked: {when: input.k >= 1, error: too_small}
@@ -186,7 +186,7 @@ operations:
     from: three
     set: {owner: actor}
     add: {all: actor}
-    increment: [n]
+    doc: a branch counts
     choose:
       - {when: n >= 5, to: same}
       - {to: two, increment: [n], add: {all: name}}
@@ -196,7 +196,7 @@ operations:
 		want           []string
 	}{
 		{"as it should be", "", "", nil},
-		{"the branch does not raise the counter", "to: two, increment: [n], add", "to: two, add", []string{"FSM302 go: three -> two can leave `n >= 2` false"}},
+		{"the branch does not raise the counter", "to: two, increment: [n], add", "to: two, add", []string{"FSM302 go: three -> two can leave `n >= 1` false"}},
 		{"the branch adds nothing", "increment: [n], add: {all: name}}", "increment: [n]}", []string{"FSM302 go: three -> two can leave `name in all` false"}},
 		{"the branch above says more", "n >= 5, to: same}", "n <= 1, to: same}\n      - {when: n <= 1, to: three}",
 			[]string{"FSM201 go: this branch is never taken: line 28 holds whenever it does (`n <= 1`)"}},

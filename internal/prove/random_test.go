@@ -60,6 +60,7 @@ const inputs = "    input: {is: string, iso: optional string, ik: int, iko: opti
 
 // writer writes one random machine.
 type writer struct {
+	raised, counted []string // counters that the operation raises, and those that the last effects do
 	*rand.Rand
 	strings.Builder
 }
@@ -178,7 +179,7 @@ func (w *writer) effects(least int, creation bool) string {
 			case f[0] == 'c':
 				if creation && w.IntN(3) == 0 {
 					set = append(set, f+": "+fmt.Sprint(w.IntN(3)))
-				} else if !creation {
+				} else if !creation && !slices.Contains(w.raised, f) {
 					increment = append(increment, f)
 				}
 			case kind == "set":
@@ -198,6 +199,7 @@ func (w *writer) effects(least int, creation bool) string {
 			}
 		}
 	}
+	w.counted = increment
 	text := ""
 	for _, e := range []struct{ key, open, close string }{
 		{"set", "{" + strings.Join(set, ", "), "}"}, {"clear", "[" + strings.Join(cleared, ", "), "]"},
@@ -262,9 +264,11 @@ func (w *writer) operation(name string) {
 	if n := w.IntN(3); n > 0 {
 		fmt.Fprintf(w, "    require: [guard%d]\n", w.IntN(5))
 	}
+	w.raised = nil
 	for _, line := range lines(w.effects(0, false)) {
 		fmt.Fprintf(w, "    %s\n", line)
 	}
+	w.raised = w.counted // a branch raises another counter
 	if w.IntN(2) == 0 {
 		fmt.Fprintf(w, "    to: %s\n", one(w, append([]string{"same"}, states...)))
 		return

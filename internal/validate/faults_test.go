@@ -44,8 +44,6 @@ var faults = []fault{
 		[]string{"FSM301   requeue_stalled:", "FSM301   requeue_stalled:", "FSM108     from: [stalled, running]"}},
 	{"a terminal state is left", "lifecycle", "from: stalled                                  # 002:81", "from: [stalled, failed]                        # 002:81",
 		[]string{"FSM301   requeue_stalled:", "FSM301   requeue_stalled:", "FSM301   requeue_stalled:", "FSM105     from: [stalled, failed]"}},
-	{"no way out but the owner's", "lifecycle", "    from: [claimed, running]                       # 002:78-79,88", "    from: [running]                                # 002:78-79,88",
-		[]string{"FSM106   claimed:"}},
 	{"an owner who completes what was not started", "lifecycle", "from: running                                  # 002:74", "from: [claimed, running]                       # 002:74",
 		[]string{"FSM108     from: [claimed, running]"}},
 	{"an invariant that nothing keeps", "lifecycle", "invariant: [attempt >= 1]                      # 002:97 follows from it\n  running:", "invariant: [attempt >= 2]                      # 002:97 follows from it\n  running:",

@@ -152,6 +152,16 @@ var ways = []way{
 		return list
 	}).weaker(),
 	says("remove it: the field is built in").by(here),
+	says("remove it here: the operation changes the field for each of its branches").by(here),
+	says("take <> out of `require` of <>").weaker().by(here),
+	says("add `rev` to the key").by(func(e *edit, _ []string) []string {
+		i := e.at(e.d.Pos)
+		return []string{e.src[:i] + strings.Replace(e.src[i:], "key: [", "key: [rev, ", 1)}
+	}),
+	says("where one <> for all is meant, write `allow: {FSM208: <why>}` on <>").by(tree(func(x *place) bool {
+		*in(x.root, "operations", x.a[2], "allow", "FSM208") = *value("one for all")
+		return true
+	})),
 	says("remove it").by(here).weaker(),
 	says("remove the branch").by(here),
 	says("remove the edge").by(here),
@@ -399,7 +409,7 @@ var ways = []way{
 var advice = regexp.MustCompile("^(" + strings.Join([]string{
 	"`creates: ", "`fsmgen explain`", "a `none` guard would", "a field compared by", "an operation with",
 	"allowed keys", "by a branch above", "nothing to fix", "add `- {from", "add `from: ", "add a `by: system`",
-	"add a member", "add an operation", "add the operation", "change it in an operation", "compare terms",
+	"add a member", "add a counter", "add an operation", "add the operation", "change it in an operation", "compare ",
 	"correct `was`", "decide by", "declare the field", "fix ", "give a branch above", "give it a `when`",
 	"keep `terminal` when", "keep [a-z_]+ (out of|from)", "lead to", "let [a-z_]+ set fields",
 	"let an operation lead", "let it change", "let the operation be run", "make an operation of its own",

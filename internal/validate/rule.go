@@ -28,7 +28,7 @@ type Rule struct {
 
 // Rules are all rules, by code.
 var Rules = slices.SortedFunc(
-	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, proofRules, counterRules, groupRules, projectionRules, usageRules, layerRules, lookupRules, callerRules, triggerRules, changeRules, modelRules)),
+	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, proofRules, counterRules, groupRules, projectionRules, usageRules, layerRules, lookupRules, callerRules, againRules, triggerRules, changeRules, modelRules)),
 	func(a, b Rule) int { return strings.Compare(a.Code, b.Code) },
 )
 
@@ -142,7 +142,6 @@ type finding struct {
 	pos     spec.Pos
 	mark    string // the name that stands at pos: as many characters are marked
 	hint    string
-	lighter bool // a warning, although the rule finds errors
 	related []spec.Related
 	before  string // the record before a step that fails, and after it
 	after   string
@@ -150,12 +149,8 @@ type finding struct {
 
 // report adds a finding with the rule's code and severity.
 func (p *Pass) report(f finding, format string, args ...any) {
-	severity := p.rule.Severity
-	if f.lighter {
-		severity = spec.Warning
-	}
 	*p.found = append(*p.found, spec.Diagnostic{
-		Code: p.rule.Code, Severity: severity, File: p.Machine.File,
+		Code: p.rule.Code, Severity: p.rule.Severity, File: p.Machine.File,
 		Pos: f.pos, Len: utf8.RuneCountInString(f.mark),
 		Message: fmt.Sprintf(format, args...), Hint: f.hint, Related: f.related, Before: f.before, After: f.after,
 	})

@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -12,14 +13,14 @@ var callerRules = []Rule{
 	{
 		Code: "FSM109", Name: "early call that is recorded only", Severity: spec.Warning, Run: recordedEarly, Allow: true,
 		Doc: `A call that is recorded only is answered like one that was carried out. That is right for a repeat: the work is done.
-Here the record has yet to reach a state in which the operation works, so the work cannot be done already. The call is too early,
-such as the heartbeat of a worker whose job is back in the queue. It is swallowed, and its sender takes it for a success. Leave the state out of ` + "`record_only_in`" + `, and the call is refused. Where cells have no ` + "`otherwise: reject`" + ` to fall back on,
+Here a record may be that has yet to reach a state in which the operation works, so the work cannot be done already. The call is too early,
+such as the heartbeat of a worker whose job is in the queue. It is swallowed, and its sender takes it for a success. Leave the state out of ` + "`record_only_in`" + `, and the call is refused. Where cells have no ` + "`otherwise: reject`" + ` to fall back on,
 as in a machine that only logs its calls, nothing is reported.`,
 	},
 	{
 		Code: "FSM110", Name: "owner is not checked", Severity: spec.Warning, Run: ownerUnasked, Allow: true,
-		Doc: `The record has an owner in this state, and most operations that callers run there ask with ` + "`field == actor`" + ` whether the
-caller is the owner. This one does not: a worker that lost the record can move it while the owner works on it. Require the
+		Doc: `The record has a holder in this state: an operation put its caller there, and a trigger takes the record away from it after a while.
+Most operations that callers run there, and two at least, ask with ` + "`field == actor`" + ` whether the caller is the holder. This one does not: a worker that lost the record can move it while the owner works on it. Require the
 guard. Where somebody else may call, say who: another guard on ` + "`actor`" + `, ` + "`by: operator`" + ` or ` + "`by: system`" + `. An operation that gives
 the record another owner is not meant, nor a field with which some operation asks for ` + "`field != actor`" + `: it names a party, such as who
 made the request that others approve.`,
@@ -35,9 +36,9 @@ func recordedEarly(p *Pass) {
 		if len(op.RecordOnlyIn) == 0 {
 			continue
 		}
-		standing := done(next, op)
+		standing, early := done(next, op), before(m, next, op)
 		for _, r := range op.RecordOnlyIn {
-			if standing[r.State] || !refusesElse(m, r.State) || !ahead(next, r.State, op) {
+			if standing[r.State] || !early[r.State] || !refusesElse(m, r.State) || !ahead(next, r.State, op) {
 				continue
 			}
 			p.report(finding{pos: r.Pos, mark: r.State.Name, related: also(op.Pos, "%s is declared here", op.Name),
@@ -67,6 +68,27 @@ func onward(m *spec.Machine) map[*spec.State][]*spec.State {
 		}
 	}
 	return next
+}
+
+// before marks the states that a record can be in that was in none yet in which
+// the operation works.
+func before(m *spec.Machine, onward map[*spec.State][]*spec.State, op *spec.Operation) map[*spec.State]bool {
+	seen := map[*spec.State]bool{}
+	var visit func(s *spec.State)
+	visit = func(s *spec.State) {
+		if !seen[s] && !listed(s, op.From) {
+			seen[s] = true
+			for _, to := range onward[s] {
+				visit(to)
+			}
+		}
+	}
+	for _, v := range m.Moves() {
+		if v.From == nil {
+			visit(v.To)
+		}
+	}
+	return seen
 }
 
 // done marks the states in which the work of an operation may be behind a
@@ -123,7 +145,7 @@ func ownerUnasked(p *Pass) {
 			}
 			var owned []string
 			for _, s := range op.From {
-				if hasOwner(s.State, f) {
+				if hasOwner(s.State, f) && guarded(p.Machine, f, s.State) {
 					owned = append(owned, s.State.Name)
 				}
 			}
@@ -148,6 +170,59 @@ func ownerUnasked(p *Pass) {
 			}
 		}
 	}
+}
+
+// holds reports whether a field names in a state who holds the record for a while:
+// a step put its caller there on the way, and somewhere a trigger takes it away.
+func holds(m *spec.Machine, f *spec.Field, s *spec.State) bool {
+	keeps := func(v spec.Move) bool { _, any := changed(v, f); return !any }
+	is := func(o *spec.State) bool { return o == s }
+	taken := slices.ContainsFunc(m.Moves(), func(v spec.Move) bool {
+		values, _ := changed(v, f)
+		byCaller := slices.ContainsFunc(values, func(x spec.Value) bool { return x.Kind == spec.ValueActor })
+		return v.From != nil && byCaller && follow(m, v.To, keeps, is) != nil
+	})
+	return taken && slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool { return takesAway(m, op, f) })
+}
+
+// takesAway reports whether an operation clears the field when a time has come that
+// is no matter of days.
+func takesAway(m *spec.Machine, op *spec.Operation, f *spec.Field) bool {
+	clears := func(e branchEffects) bool {
+		return slices.ContainsFunc(e.effects.Clear, func(r spec.FieldRef) bool { return r.Field == f })
+	}
+	waits := func(t spec.Trigger) bool { return t.After != nil && !ofDays(m, t) }
+	return slices.ContainsFunc(op.Triggers, waits) && slices.ContainsFunc(effects(op), clears)
+}
+
+// ofDays reports whether a trigger waits for a day or more, as people are waited for.
+func ofDays(m *spec.Machine, t spec.Trigger) bool {
+	longest := time.Duration(0)
+	for _, op := range m.Operations {
+		for _, e := range effects(op) {
+			for _, a := range e.effects.Set {
+				if a.Field == t.After && a.Value.Kind == spec.ValueNow {
+					longest = max(longest, a.Value.Plus)
+				}
+			}
+		}
+	}
+	return longest+t.Plus >= 24*time.Hour
+}
+
+// guarded reports whether a state is one in which a holder can lose the record, and
+// in which at least two operations of callers ask for the holder.
+func guarded(m *spec.Machine, f *spec.Field, s *spec.State) bool {
+	asking, lost := 0, false
+	for _, op := range m.Operations {
+		if listed(s, op.From) {
+			lost = lost || takesAway(m, op, f)
+			if op.By == spec.ByCaller && asks(op, f, spec.Eq) {
+				asking++
+			}
+		}
+	}
+	return lost && asking >= 2 && holds(m, f, s)
 }
 
 // hasOwner reports whether the field surely holds somebody in the state.

@@ -37,11 +37,12 @@ terminal state breaks that promise, also with ` + "`to: same`" + `. A finished s
 be noted and change nothing belongs under ` + "`record_only_in`" + `.`,
 	},
 	{
-		Code: "FSM106", Name: "only the owner can leave a state", Severity: spec.Error, Run: ownerOnly, Allow: true,
-		Doc: `Every way out of the state is guarded by ` + "`field == actor`" + `. Workers die, and when the owner of a record dies the
+		Code: "FSM106", Name: "only the owner can leave a state", Severity: spec.Warning, Run: ownerOnly, Allow: true,
+		Doc: `Every way out of the state is guarded by ` + "`field == actor`" + `, and the field names a holder: an operation puts its caller there,
+and elsewhere a trigger takes the record away from whom it names. Workers die, and when the holder dies in this state the
 record stays where it is. Give the state one way out that somebody else can take: a ` + "`by: system`" + ` operation with a trigger after the
-lease, or one for operators. In a machine that never waits for a time the owners may be people, who take as long as
-they like: there it is a warning.`,
+lease, or one for operators. People may take as long as they like: an owner since the creation is no holder, nor is one
+who has a day or more.`,
 	},
 	{
 		Code: "FSM107", Name: "`then` step that always fails", Severity: spec.Error, Run: impossibleThen,
@@ -178,9 +179,6 @@ func terminalLeft(p *Pass) {
 
 func ownerOnly(p *Pass) {
 	out := exits(p.Machine)
-	waits := slices.ContainsFunc(p.Machine.Operations, func(op *spec.Operation) bool {
-		return slices.ContainsFunc(op.Triggers, func(t spec.Trigger) bool { return t.After != nil })
-	})
 	for _, s := range p.Machine.States {
 		if s.Terminal || s.Final || len(out[s]) == 0 {
 			continue
@@ -189,7 +187,7 @@ func ownerOnly(p *Pass) {
 		free := false
 		for _, x := range out[s] {
 			// A system operation has no actor to be the owner: FSM012 speaks of it.
-			if f := ownerOf(x.Operation, x.Branch); f != nil && x.Operation.By != spec.BySystem {
+			if f := ownerOf(x.Operation, x.Branch); f != nil && x.Operation.By != spec.BySystem && holds(p.Machine, f, s) {
 				if is := "`" + f.Name + " == actor`"; !slices.Contains(owners, is) {
 					owners = append(owners, is)
 				}
@@ -198,7 +196,7 @@ func ownerOnly(p *Pass) {
 			}
 		}
 		if !free {
-			p.report(finding{pos: s.Pos, mark: s.Name, lighter: !waits, hint: "add a `by: system` operation with `from: " + s.Name + "` and a trigger, e.g. after the lease"},
+			p.report(finding{pos: s.Pos, mark: s.Name, hint: "add a `by: system` operation with `from: " + s.Name + "` and a trigger, e.g. after the lease"},
 				"only the owner (%s) can leave %s: if it dies, the record stays there", strings.Join(owners, " or "), s.Name)
 		}
 	}

@@ -14,6 +14,14 @@ import (
 // holds for any number of records.
 var groupRules = []Rule{
 	{
+		Code: "FSM510", Name: "group guard that never refuses", Severity: spec.Error, Run: neverRefuses,
+		Doc: "`none` and `fewer` look for other records with the same values as the *stored* record. A record in which a field under `same` is\n" +
+			"absent is in no group. Where each source state has such a field, or a creation does not set it, the guard lets every call\n" +
+			"in: a limit of ten loans never refuses where the copy on the shelf stores no reader. Decide which field says whose the record\n" +
+			"is *before* the step. An operation before it may store that. Or the step makes a record of its own: in a creation `same` means\n" +
+			"the value that is set.",
+	},
+	{
 		Code: "FSM505", Name: "how a `unique` is kept", Severity: spec.Info, Run: carriesUnique, Asked: true,
 		Doc: "A fact about the machine, and nothing to fix; `fsmgen check -v` prints it. A `unique` always holds, since the store keeps it by an\n" +
 			"index. Where the `none` and `fewer` guards alone keep a second record out, the index is a second line of defence: callers never\n" +
@@ -40,6 +48,52 @@ var groupRules = []Rule{
 			"callers do their work first and are refused at its end. Or the guard refuses a record that the index would allow. Let\n" +
 			"both name the same states, or give each an error of its own.",
 	},
+}
+
+func neverRefuses(p *Pass) {
+	for _, op := range p.Machine.Operations {
+		for _, r := range op.Require {
+			if r.Guard.Peers == nil {
+				continue
+			}
+			why, way := noGroup(op, r.Guard.Peers.Same), "store it in an operation before"
+			if why == "" {
+				continue
+			}
+			if len(op.Creates) > 0 {
+				way = "set it there"
+			}
+			p.report(finding{pos: r.Pos, mark: r.Guard.Name, related: also(r.Guard.Peers.Pos, "the group is named here"),
+				hint: fmt.Sprintf("decide by which stored field the records are counted, and %s; else take %s out of `require` of %s",
+					way, r.Guard.Name, op.Name)},
+				"%s never refuses %s: %s, and a record without it is in no group", r.Guard.Name, op.Name, why)
+		}
+	}
+}
+
+// noGroup says why a record is in no group of these fields whenever a guard of the
+// operation is asked, or "".
+func noGroup(op *spec.Operation, fields []spec.FieldRef) string {
+	if len(op.Creates) > 0 {
+		for _, f := range fields {
+			if f.Field.Type.Optional && !sets(&op.Effects, f.Field) {
+				return fmt.Sprintf("the creation does not set %s", f.Field.Name)
+			}
+		}
+		return ""
+	}
+	var why []string
+	for _, s := range op.From {
+		i := slices.IndexFunc(fields, func(f spec.FieldRef) bool {
+			says := func(x *spec.Fact) bool { return x.Op == spec.Absent && x.Left.Field == f.Field }
+			return absentIn(s.State, f.Field) || slices.ContainsFunc(s.State.Invariant, says) || slices.ContainsFunc(needed(op), says)
+		})
+		if i < 0 {
+			return ""
+		}
+		why = append(why, fmt.Sprintf("the stored %s is absent in %s", fields[i].Field.Name, s.State.Name))
+	}
+	return enumerate(why, "and")
 }
 
 func carriesUnique(p *Pass) {

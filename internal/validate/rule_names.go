@@ -138,10 +138,10 @@ func ofFile(m *spec.Machine) []identifier {
 		add("package", "Err"+spec.GoName(e.name), "error", e.name, e.pos)
 	}
 	for _, l := range m.Lookups {
-		add("machine", spec.GoName(l.Name), "lookup", l.Name, l.Pos)
+		add("machine", spec.MethodName(l.Name), "lookup", l.Name, l.Pos)
 	}
 	for _, probe := range m.Probes {
-		add("probes", spec.GoName(probe.Name), "probe", probe.Name, probe.Pos)
+		add("probes", spec.MethodName(probe.Name), "probe", probe.Name, probe.Pos)
 	}
 	return list
 }
@@ -159,13 +159,13 @@ func entityPos(m *spec.Machine) spec.Pos {
 }
 
 func addOperation(add func(scope, goName, what, name string, pos spec.Pos), op *spec.Operation) {
-	g := spec.GoName(op.Name)
+	g, method := spec.GoName(op.Name), spec.MethodName(op.Name)
 	if len(op.Creates) > 0 {
-		add("package", g, "operation", op.Name, op.Pos)
+		add("package", method, "operation", op.Name, op.Pos)
 	} else {
-		add("record", g, "operation", op.Name, op.Pos)
-		add("handle", g, "operation", op.Name, op.Pos)
-		add("package", "After"+g, "operation", op.Name, op.Pos)
+		add("record", method, "operation", op.Name, op.Pos)
+		add("handle", method, "operation", op.Name, op.Pos)
+		add("package", "After"+method, "operation", op.Name, op.Pos)
 	}
 	for _, suffix := range []string{"Input", "Peers"} {
 		add("package", g+suffix, "operation", op.Name, op.Pos)
@@ -173,12 +173,10 @@ func addOperation(add func(scope, goName, what, name string, pos spec.Pos), op *
 	for _, private := range []string{"Op" + g, g + "Call", g + "States"} { // opStart, startCall, startStates
 		add("unexported", private, "operation", op.Name, op.Pos)
 	}
-	suffixes := []string{""}
+	add("machine", method, "operation", op.Name, op.Pos)
 	if op.Next != nil {
-		suffixes = []string{"", "N", "Of"}
-	}
-	for _, suffix := range suffixes {
-		add("machine", g+suffix, "operation", op.Name, op.Pos)
+		add("machine", g+"N", "operation", op.Name, op.Pos)
+		add("machine", g+"Of", "operation", op.Name, op.Pos)
 	}
 	add("package", "Op"+g, "operation", op.Name, op.Pos)
 	pos := op.EventPos
@@ -327,8 +325,8 @@ func reservedPackage(name string) string {
 		return "ends in _test, as packages of tests do"
 	case name == "fsm":
 		return "is that of the runtime package"
-	case slices.Contains([]string{"fsm_meta", "fsm_made", "fsm_versions"}, name) || strings.HasPrefix(name, "sqlite_"):
-		return "is that of a table which the store or SQLite keeps for itself"
+	case slices.Contains([]string{"fsm_meta", "fsm_made", "fsm_versions"}, name), strings.HasPrefix(name, "sqlite_"), strings.HasPrefix(name, "pg_"):
+		return "is that of a table which the store, SQLite or PostgreSQL keeps for itself"
 	}
 	return ""
 }

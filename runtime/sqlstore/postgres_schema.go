@@ -42,30 +42,7 @@ func (p *postgres) work(ctx context.Context, q querier, t *table, m *meta, want 
 		steps = append(steps, executed(texts)...)
 	}
 	steps = append(steps, executed(last)...)
-	_, settled := have["identity "+t.schema.Table+"_events"]
-	if _, others := have["others "+t.schema.Table+"_events"]; !settled && !others {
-		steps = append(steps, func(ctx context.Context, q querier) error { return identify(ctx, q, t) })
-	}
 	return steps, nil
-}
-
-// identify names the log's own unique index as what a publication sends of a row that changes
-// or goes: without it the server refuses Purge and Redact. The other tables have a primary key.
-func identify(ctx context.Context, q querier, t *table) error {
-	text, err := one(ctx, q, `SELECT concat('ALTER TABLE ', indrelid::regclass, ' REPLICA IDENTITY USING INDEX ', quote_ident(relname))
-		FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE indrelid = `+literal(t.part("_events"))+`::regclass
-		AND indisunique AND indisvalid AND indimmediate AND indpred IS NULL AND NOT EXISTS (SELECT FROM pg_attribute
-			WHERE attrelid = indrelid AND attnum = ANY (indkey::int2[]) AND NOT attnotnull) ORDER BY relname LIMIT 1`)
-	if err == nil && text != "" {
-		_, err = q.exec(ctx, text)
-	}
-	return err
-}
-
-// identities is the part of the catalog's query for tables that have a replica identity, ours or a user's.
-func (p *postgres) identities() string {
-	return ` UNION ALL SELECT 'identity', relname::text, '' FROM pg_class AS c WHERE relnamespace = ` + p.namespace() + `
-		AND relname LIKE $1 AND relkind = 'r' AND (relreplident <> 'd' OR EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary))`
 }
 
 func executed(texts []string) (steps []stage) {
@@ -92,7 +69,7 @@ func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string
 			coalesce((SELECT x.indrelid::regclass::text || E'\n' || CASE WHEN NOT x.indisvalid THEN 'INVALID'
 				WHEN x.indrelid IN (SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL AND pid <> pg_backend_pid()) THEN '' -- it would wait
 				ELSE pg_get_indexdef(x.indexrelid) END FROM pg_index AS x WHERE x.indexrelid = pg_class.oid), '')
-		FROM pg_class WHERE relnamespace = `+p.namespace()+` AND (relname LIKE $1 OR relname = 'fsm_meta') `+p.comments()+p.identities(),
+		FROM pg_class WHERE relnamespace = `+p.namespace()+` AND (relname LIKE $1 OR relname = 'fsm_meta') `+p.comments(),
 		likeForm.Replace(t.schema.Table)+"%")
 	if err != nil {
 		return nil, err

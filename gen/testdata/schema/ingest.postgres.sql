@@ -95,7 +95,7 @@ CREATE TABLE IF NOT EXISTS "ingest_events" (
     "checksum" bigint NOT NULL,
     -- over the sums of this event and all before it; see Event.Chain
     "chain" bigint NOT NULL DEFAULT 0,
-    CONSTRAINT "ingest_events_revision" UNIQUE ("id", "rev", "n"),
+    CONSTRAINT "ingest_events_revision" PRIMARY KEY ("id", "rev", "n"),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
     CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from_state" IS NULL)),

@@ -73,7 +73,7 @@ func TestBranches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.To != StateDone || j.State != StateDone || j.Tries != 10 || !j.Names.Equal(fsm.NewSet("x", "y", "z")) || j.Owner != fsm.Some("me") {
+	if e.To != StateDone || j.State != StateDone || j.Tries != 9 || !j.Names.Equal(fsm.NewSet("x", "y", "z")) || j.Owner != fsm.Some("me") {
 		t.Errorf("%+v led to %+v", e, j)
 	}
 	if !j.UpdatedAt.Equal(now.Add(time.Minute)) || j.Rev != 2 {

@@ -386,8 +386,8 @@ type TryInput struct {
 // It adds 1 to tries and adds input.name to names.
 //
 // The first of these that fits is taken:
-//   - if tries >= 9: to done; it sets owner to the actor; it adds 1 to tries;
-//     it adds input.other to names
+//   - if tries >= 9: to done; it sets owner to the actor; it adds input.other
+//     to names
 //   - if names covers others: it stays where it is; it adds input.other to
 //     names
 //   - otherwise: it stays where it is; it sets left to the input and wake to
@@ -415,12 +415,9 @@ func (j *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
 	newNames := j.Names.With(in.Name)
 	switch {
 	case j.Tries+1 >= 9:
-		if j.Tries == math.MaxInt64-1 {
-			return Event{}, j.refuseRule("try", fsm.ErrOverflow, "tries")
-		}
 		newNames = newNames.With(in.Other)
 		next := *j
-		next.Tries += 2
+		next.Tries++
 		next.Names = newNames
 		next.Owner = fsm.Some(actor)
 		return j.step("try", EventTry, &next, StateDone, now)

@@ -25,7 +25,7 @@ var schema = &driver.Schema{
 	Machine:     "effects",
 	Entity:      "Thing",
 	Version:     1,
-	Hash:        "0ddbc7de70825d6be31367a560baaeb833b487ec28e69d5195909ab25cf662b8",
+	Hash:        "e90e15fac4b2577f3b881dc1d30193d57722f417f9d6dce77a09664c89d970fe",
 	Table:       "effects",
 	Enforce:     "full",
 	RequestID:   driver.Optionally,

@@ -138,7 +138,7 @@ var (
 	ErrRoomTaken = fsmimpl.NewError("room_taken", "the room has a holder already")
 	// ErrTooMany is the refusal of the guard few_held (fewer than 3 other
 	// records with the same floor and kind are held or free) and the guard
-	// few_at_all (fewer than 10 other records with the same holder are held).
+	// few_at_all (fewer than 10 other records with the same floor are held).
 	ErrTooMany = fsmimpl.NewError("too_many", "too many")
 	// ErrNotHolder is the refusal of the guard holder_only (holder == actor).
 	ErrNotHolder = fsmimpl.NewError("not_holder", "not holder")
@@ -214,7 +214,7 @@ type AddInput struct {
 // lock.
 type AddPeers struct {
 	FewHeld  int64 // how many other records with the same floor and kind are held or free
-	FewAtAll int64 // how many other records with the same holder are held
+	FewAtAll int64 // how many other records with the same floor are held
 	Number   int64 // the next number for the same room and kind, from 1
 	Serial   int64 // the next serial, from 1
 }
@@ -226,7 +226,7 @@ type AddPeers struct {
 // It is refused unless:
 //   - few_held: fewer than 3 other records with the same floor and kind are
 //     held or free (ErrTooMany)
-//   - few_at_all: fewer than 10 other records with the same holder are held
+//   - few_at_all: fewer than 10 other records with the same floor are held
 //     (ErrTooMany)
 func Add(id string, in AddInput, peers AddPeers, now time.Time) (Slot, Event, error) {
 	now = driver.Time(now)
@@ -281,7 +281,7 @@ type TakeInput struct {
 type TakePeers struct {
 	RoomEmpty int64 // how many other records with the same room are held
 	FewHeld   int64 // how many other records with the same floor and kind are held or free
-	FewAtAll  int64 // how many other records with the same holder are held
+	FewAtAll  int64 // how many other records with the same floor are held
 }
 
 // Take moves a Slot from free to held.
@@ -292,7 +292,7 @@ type TakePeers struct {
 //   - room_empty: no other record with the same room is held (ErrRoomTaken)
 //   - few_held: fewer than 3 other records with the same floor and kind are
 //     held or free (ErrTooMany)
-//   - few_at_all: fewer than 10 other records with the same holder are held
+//   - few_at_all: fewer than 10 other records with the same floor are held
 //     (ErrTooMany)
 func (j *Slot) Take(in TakeInput, peers TakePeers, actor string, now time.Time) (Event, error) {
 	if err := j.asked("take", actor); err != nil {

@@ -156,7 +156,7 @@ type FreeSlot struct {
 // Take moves the Slot to held. It returns ErrRoomTaken unless no other record
 // with the same room is held, ErrTooMany unless fewer than 3 other records with
 // the same floor and kind are held or free, ErrTooMany unless fewer than 10
-// other records with the same holder are held and ErrHoldsAnother if another
+// other records with the same floor are held and ErrHoldsAnother if another
 // record in held has the same holder.
 func (j FreeSlot) Take(ctx context.Context, in TakeInput, c ...fsm.Call) (HeldSlot, error) {
 	return handleAs[HeldSlot](j.held.EngineMove(ctx, takeCall(opTake, in, j.held.EngineCall(c))))

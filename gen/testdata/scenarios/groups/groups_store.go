@@ -25,7 +25,7 @@ var schema = &driver.Schema{
 	Machine:     "groups",
 	Entity:      "Slot",
 	Version:     1,
-	Hash:        "e876a501f77d3d1b2bc538886dc1949825564c809aba011b8b688b5b84a63d52",
+	Hash:        "18a6614fd6c46dbac0a237f6eb620e7859a7ec22479050f14dfa2fc454f8e701",
 	Table:       "groups",
 	Enforce:     "full",
 	RequestID:   driver.Required,
@@ -56,6 +56,7 @@ var schema = &driver.Schema{
 		{Name: "next.take", Columns: []string{"kind"}, Order: []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}}, States: []string{"free"}},
 		{Name: "next.hand_over", Columns: []string{"holder"}, Order: []driver.Order{{Column: "number"}}, States: []string{"held"}},
 		{Name: "peers.few_held", Columns: []string{"floor", "kind"}, States: []string{"held", "free"}},
+		{Name: "peers.few_at_all", Columns: []string{"floor"}, States: []string{"held"}},
 		{Name: "lookup.in_room", Columns: []string{"room", "kind"}, Order: []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}}, States: []string{"held", "free"}},
 		{Name: "lookup.had_by", Columns: []string{"holder"}},
 	},
@@ -114,7 +115,7 @@ func Fold(events []fsm.Event) (Slot, error) {
 // It sets room, floor, kind, rank and ready to the inputs. It returns
 // ErrTooMany unless fewer than 3 other records with the same floor and kind are
 // held or free and ErrTooMany unless fewer than 10 other records with the same
-// holder are held.
+// floor are held.
 func (m *Machine) Add(ctx context.Context, id string, in AddInput, c fsm.Call) (Outcome, error) {
 	return m.core.Create(ctx, addCall(opAdd, id, in, c))
 }
@@ -126,7 +127,7 @@ func (m *Machine) Add(ctx context.Context, id string, in AddInput, c fsm.Call) (
 // It sets holder to the actor. It returns ErrRoomTaken unless no other record
 // with the same room is held, ErrTooMany unless fewer than 3 other records with
 // the same floor and kind are held or free, ErrTooMany unless fewer than 10
-// other records with the same holder are held and ErrHoldsAnother if another
+// other records with the same floor are held and ErrHoldsAnother if another
 // record in held has the same holder.
 func (m *Machine) Take(ctx context.Context, in TakeInput, c fsm.Call) (Outcome, error) {
 	outs, err := m.core.Pick(ctx, 1, takeCall(opTake, in, c))
@@ -371,7 +372,7 @@ var (
 			Due:    []driver.Cond{{Column: "ready", Op: driver.OpLe, Now: true}},
 			Rules: []driver.ParkRule{
 				{Note: "_parked_take:room_empty", States: []string{"held"}, Than: 1, Columns: []string{"room"}},
-				{Note: "_parked_take:few_at_all", States: []string{"held"}, Than: 10, Columns: []string{"holder"}},
+				{Note: "_parked_take:few_at_all", States: []string{"held"}, Than: 10, Columns: []string{"floor"}},
 			},
 		},
 		Own: func(j *Slot) bool {
@@ -447,7 +448,7 @@ func addCall(op *fsmimpl.Operation[Slot], id string, in AddInput, c fsm.Call) fs
 		Peers: func(_ *Slot, id string) []driver.PeerQuery {
 			return []driver.PeerQuery{
 				{Name: "few_held", Columns: []string{"floor", "kind"}, Values: []any{fsmimpl.Column(in.Floor), in.Kind.String()}, States: []string{"held", "free"}, Except: id},
-				{Name: "few_at_all", Columns: []string{"holder"}, Values: []any{nil}, States: []string{"held"}, Except: id},
+				{Name: "few_at_all", Columns: []string{"floor"}, Values: []any{fsmimpl.Column(in.Floor)}, States: []string{"held"}, Except: id},
 				{Name: "number", Sequence: true, Columns: []string{"room", "kind"}, Values: []any{in.Room, in.Kind.String()}, Except: id},
 				{Name: "serial", Sequence: true, Except: id},
 			}
@@ -468,7 +469,7 @@ func takeCall(op *fsmimpl.Operation[Slot], in TakeInput, c fsm.Call) fsmimpl.Cal
 			return []driver.PeerQuery{
 				{Name: "room_empty", Columns: []string{"room"}, Values: []any{j.Room}, States: []string{"held"}, Except: id},
 				{Name: "few_held", Columns: []string{"floor", "kind"}, Values: []any{fsmimpl.Column(j.Floor), j.Kind.String()}, States: []string{"held", "free"}, Except: id},
-				{Name: "few_at_all", Columns: []string{"holder"}, Values: []any{fsmimpl.Column(j.Holder)}, States: []string{"held"}, Except: id},
+				{Name: "few_at_all", Columns: []string{"floor"}, Values: []any{fsmimpl.Column(j.Floor)}, States: []string{"held"}, Except: id},
 			}
 		},
 		Where: []driver.Cond{

@@ -1,0 +1,199 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// againRules follow one value through the steps that keep it: the key of an effect
+// until the effect is asked for again, a deadline until something reads it.
+var againRules = []Rule{
+	{
+		Code: "FSM208", Name: "effect key that repeats", Severity: spec.Warning, Run: repeatedKey, Allow: true,
+		Doc: `The step can come again, and nothing in between surely changes a part of the key. Receivers of an effect tell a retry by its key.
+So the second mail, charge or check is taken for a repeat of the first, and never happens. Put ` + "`rev`" + ` or a counter into the key
+that the step or each way back raises, or leave the key out: the default has the revision. Where one effect for all steps is
+meant, write ` + "`allow: {FSM208: one mail for all}`" + `.`,
+	},
+	{
+		Code: "FSM209", Name: "deadline that nothing watches", Severity: spec.Warning, Run: unwatched, Allow: true,
+		Doc: `An operation sets the time to ` + "`now + ...`" + `, and no trigger, fact or order reads it: neither in the next state nor later.
+So the hour passes and nothing happens: the worker that died keeps its job. Add a ` + "`by: system`" + ` operation
+with ` + "`trigger: [after <field>]`" + `, or a guard that compares the time with ` + "`now`" + `. A time that is only shown to people may be allowed.`,
+	},
+}
+
+// changed lists what a move does to a field: the values it is set to, and
+// whether it is changed at all.
+func changed(v spec.Move, f *spec.Field) (values []spec.Value, any bool) {
+	list := []*spec.Effects{&v.Operation.Effects}
+	if v.Branch != nil {
+		list = append(list, &v.Branch.Effects)
+	}
+	is := func(r spec.FieldRef) bool { return r.Field == f }
+	for _, e := range list {
+		for _, a := range slices.Concat(e.Set, e.Add) {
+			if a.Field == f {
+				values, any = append(values, a.Value), true
+			}
+		}
+		any = any || slices.ContainsFunc(e.Clear, is) || slices.ContainsFunc(e.Increment, is)
+	}
+	return values, any
+}
+
+// renews reports whether a move gives a part of a key a value that no step had
+// before it: a counter goes up, the time goes on, or the call brings another.
+func renews(v spec.Move, f *spec.Field) bool {
+	if f.Builtin && f.Name == "updated_at" {
+		return true
+	}
+	values, any := changed(v, f)
+	if f.Type.Kind == spec.KindCounter {
+		return any
+	}
+	return slices.ContainsFunc(values, func(x spec.Value) bool { return x.Kind == spec.ValueNow || x.Input != nil })
+}
+
+func repeatedKey(p *Pass) {
+	m := p.Machine
+	for _, op := range m.Operations {
+		e := op.Effect
+		hasRev := func(r spec.FieldRef) bool { return r.Field == m.Rev }
+		if e == nil || e.Atomic || len(e.Key) == 0 || len(op.From) == 0 || slices.ContainsFunc(e.Key, hasRev) {
+			continue
+		}
+		kept := func(v spec.Move) bool {
+			return !slices.ContainsFunc(e.Key, func(r spec.FieldRef) bool { return renews(v, r.Field) })
+		}
+		for _, v := range op.Moves() {
+			if !kept(v) || onlyOnce(m, v) {
+				continue
+			}
+			back := func(s *spec.State) bool { return listed(s, op.From) }
+			if state := follow(m, v.To, kept, back); state != nil {
+				p.report(finding{pos: op.Pos, mark: op.Name, related: also(v.Pos, "the record goes to %s here", v.To.Name),
+					hint: fmt.Sprintf("add `rev` to the key, or add a counter to the key that %s raises; "+
+						"where one %s for all is meant, write `allow: {FSM208: <why>}` on %s", op.Name, e.Name, op.Name)},
+					"%s can come again from %s with the same key of %s: its receiver takes the second for a retry", op.Name, state.Name, e.Name)
+				break
+			}
+		}
+	}
+}
+
+// onlyOnce reports whether a step shuts the door behind itself: a guard asks for
+// an absent field or a constant, the step changes it, and no other operation does.
+func onlyOnce(m *spec.Machine, v spec.Move) bool {
+	return slices.ContainsFunc(needed(v.Operation), func(x *spec.Fact) bool {
+		f := x.Left.Field
+		constant := x.Right.Kind == spec.TermBool || x.Right.Kind == spec.TermWord || x.Right.Kind == spec.TermInt
+		if f == nil || x.Op != spec.Absent && (x.Op != spec.Eq || !constant) {
+			return false
+		}
+		if _, any := changed(v, f); !any {
+			return false
+		}
+		return !slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool {
+			return op != v.Operation && len(op.From) > 0 && len(changes(op, f)) > 0
+		})
+	})
+}
+
+// follow goes from a state along the moves that keep a value, and returns the
+// first state that is one of those looked for, or nil.
+func follow(m *spec.Machine, s *spec.State, keeps func(spec.Move) bool, found func(*spec.State) bool) *spec.State {
+	seen := map[*spec.State]bool{s: true}
+	for queue := []*spec.State{s}; len(queue) > 0; queue = queue[1:] {
+		if found(queue[0]) {
+			return queue[0]
+		}
+		for _, v := range m.Moves() {
+			if v.From != nil && v.Source() == queue[0] && !seen[v.To] && keeps(v) {
+				seen[v.To] = true
+				queue = append(queue, v.To)
+			}
+		}
+	}
+	return nil
+}
+
+func unwatched(p *Pass) {
+	m := p.Machine
+	for _, f := range m.Fields {
+		if f.Type.Kind != spec.KindTime || readAnywhere(m, f) {
+			continue
+		}
+		keeps := func(v spec.Move) bool {
+			_, any := changed(v, f)
+			return !any && !absentIn(v.To, f)
+		}
+		watched := func(s *spec.State) bool {
+			return slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool { return listed(s, op.From) && readsTime(op, f) })
+		}
+		set, seen := map[spec.Pos]spec.Move{}, map[spec.Pos]bool{} // by the place of the value
+		var order []spec.Value
+		for _, v := range m.Moves() {
+			values, _ := changed(v, f)
+			for _, x := range values {
+				if x.Kind == spec.ValueNow && x.Plus > 0 {
+					if _, known := set[x.Pos]; !known {
+						set[x.Pos], order = v, append(order, x)
+					}
+					seen[x.Pos] = seen[x.Pos] || follow(m, v.To, keeps, watched) != nil
+				}
+			}
+		}
+		for _, x := range order {
+			v := set[x.Pos]
+			if seen[x.Pos] {
+				continue
+			}
+			p.report(finding{pos: x.Pos, mark: x.Text, related: also(v.To.Pos, "%s is declared here", v.To.Name),
+				hint: fmt.Sprintf("add a `by: system` operation with `from: %s` and `trigger: [after %s]`, or compare %s with `now` in a guard",
+					v.To.Name, f.Name, f.Name)},
+				"%s sets %s to %s, and nothing watches it: no trigger, fact or order reads it in %s or later",
+				v.Operation.Name, f.Name, x.Text, v.To.Name)
+		}
+	}
+}
+
+// readAnywhere reports whether a promise, a look-up, the projection or a copy reads
+// the time, whatever state the record is in.
+func readAnywhere(m *spec.Machine, f *spec.Field) bool {
+	is := func(r spec.FieldRef) bool { return r.Field == f }
+	for _, l := range m.Lookups {
+		if slices.ContainsFunc(l.Fields, is) || slices.ContainsFunc(l.Order, func(o spec.Order) bool { return o.Field == f }) {
+			return true
+		}
+	}
+	if m.Projection != nil && slices.ContainsFunc(m.Projection.Fields, func(x *spec.ProjectionField) bool { return x.Field == f }) {
+		return true
+	}
+	for _, op := range m.Operations {
+		for _, e := range effects(op) {
+			if slices.ContainsFunc(e.effects.Set, func(a spec.Assign) bool { return a.Value.Field == f }) {
+				return true
+			}
+		}
+	}
+	promised := slices.Clone(m.Invariant)
+	for _, s := range m.States {
+		promised = append(promised, s.Invariant...)
+	}
+	return slices.ContainsFunc(promised, func(x *spec.Fact) bool { return compares(x, f) })
+}
+
+// readsTime reports whether a trigger, a fact or the order of a pick reads the time.
+func readsTime(op *spec.Operation, f *spec.Field) bool {
+	return slices.ContainsFunc(op.Triggers, func(t spec.Trigger) bool { return t.After == f }) ||
+		slices.ContainsFunc(slices.Concat(needed(op), facts(op)), func(x *spec.Fact) bool { return compares(x, f) }) ||
+		op.Next != nil && slices.ContainsFunc(op.Next.Order, func(o spec.Order) bool { return o.Field == f })
+}
+
+// compares reports whether a fact compares the field, and asks for more than its presence.
+func compares(x *spec.Fact, f *spec.Field) bool {
+	return x.Op != spec.Present && x.Op != spec.Absent && (x.Left.Field == f || x.Right.Field == f)
+}
