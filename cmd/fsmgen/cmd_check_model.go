@@ -21,7 +21,7 @@ type modelRun struct {
 func (c *tool) modelFlags(cmd *cobra.Command) {
 	f, r := cmd.Flags(), &c.model
 	f.BoolVar(&r.on, "model", false, "model-check: try every interleaving of a few records, with crashes, retries and late calls")
-	f.IntVar(&r.options.Records, "records", 0, "with --model: records at once (default: 1, or 3 to 8 where rules look at other records)")
+	f.IntVar(&r.options.Records, "records", 0, "with --model: records at once (default: 1, or 3 to 6 where rules look at other records)")
 	f.IntVar(&r.options.Groups, "groups", 0, "with --model: values of a field that makes groups (default 1)")
 	f.IntVar(&r.options.Workers, "workers", 0, "with --model: workers (default 2)")
 	f.IntVar(&r.options.Counter, "counter", 0, "with --model: highest value of counters (default 3)")

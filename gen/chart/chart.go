@@ -54,7 +54,6 @@ type Role uint8
 const (
 	Normal   Role = iota
 	Initial       // a creation leads here
-	Timed         // the system leaves it after a deadline
 	Final         // finished, may be reopened
 	Terminal      // nothing leaves it
 	Success       // by its kind: what was wanted has happened
@@ -64,7 +63,7 @@ const (
 
 // String returns the word that is used for classes and in the legend.
 func (r Role) String() string {
-	return [...]string{"normal", "initial", "timed", "final", "terminal", "success", "trouble", "outside"}[r]
+	return [...]string{"normal", "initial", "final", "terminal", "success", "trouble", "outside"}[r]
 }
 
 // Node is a box, a choice point, the start or the end.
@@ -74,9 +73,21 @@ type Node struct {
 	Name  string // of the state; "" for others
 	State *spec.State
 	Role  Role
+	Timed bool     // the system leaves the state after a deadline
 	Focus bool     // the state that --focus names
 	Notes []string // what keeps a record in the state without a move; of a group: its states
 	Of    []*Node  // the states of a group
+}
+
+// clock is the mark of a state that the system leaves after a deadline.
+const clock = " ◷"
+
+// title is the name of a state with its mark, the name passed through shown.
+func (n *Node) title(shown func(string) string) string {
+	if n.Timed {
+		return shown(n.Name) + clock
+	}
+	return shown(n.Name)
 }
 
 // Edge is an arrow with the steps that lead this way. Tools draw one arrow for
@@ -90,6 +101,15 @@ type Edge struct {
 
 // Loop reports whether the edge leads from a state to itself.
 func (e *Edge) Loop() bool { return e.From == e.To }
+
+// Colon stands behind the name of s where other operations share the arrow and
+// lines follow: they are those of s alone.
+func (e *Edge) Colon(s Step) string {
+	if len(e.Steps) > 1 && len(s.Lines) > 0 {
+		return ":"
+	}
+	return ""
+}
 
 // Unknown reports whether the log cannot tell how often the edge was taken:
 // refused calls leave no event, and ends are no step.
@@ -138,7 +158,7 @@ func at(m *spec.Machine, d Detail, states []*spec.State) *Chart {
 	for i, s := range m.States {
 		c.Nodes = append(c.Nodes, &Node{
 			ID: "s_" + s.Name, Kind: State, Name: s.Name, State: s,
-			Role: roleOf(s, created[s], timed[s]), Notes: recorded[i],
+			Role: roleOf(s, created[s]), Timed: timed[s], Notes: recorded[i],
 		})
 	}
 	for _, o := range m.Operations {
@@ -211,7 +231,7 @@ func deadlines(m *spec.Machine) map[*spec.State]bool {
 
 // roleOf returns the role of s: what its author says first, then how it ends,
 // then how it begins.
-func roleOf(s *spec.State, created, timed bool) Role {
+func roleOf(s *spec.State, created bool) Role {
 	switch {
 	case s.Kind == spec.Success:
 		return Success
@@ -223,8 +243,6 @@ func roleOf(s *spec.State, created, timed bool) Role {
 		return Final
 	case created:
 		return Initial
-	case timed:
-		return Timed
 	}
 	return Normal
 }

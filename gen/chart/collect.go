@@ -182,10 +182,13 @@ func (c *Chart) step(o *spec.Operation, from []spec.StateRef, to *spec.State) St
 	if c.Detail == Full {
 		lines = c.who(o)
 	}
-	for _, t := range o.Triggers {
+	for i, t := range o.Triggers {
 		text := t.Text
 		if t.Startup {
 			text = "at startup"
+		}
+		if i > 0 {
+			text = "or " + text
 		}
 		if c.Detail == Brief {
 			lines = append(lines, timeLines(text)...)

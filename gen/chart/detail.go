@@ -115,9 +115,6 @@ func (c *Chart) group() {
 		to        *Node // nil: back to where it began
 		lines     string
 	}
-	of := func(e *Edge, s Step) key { return key{s.Operation, e.To, strings.Join(s.Lines, "\n")} }
-	from := make(map[key][]*Node)
-	var keys, loops []key
 	each := func(do func(*Edge, Step)) {
 		for _, e := range c.Edges {
 			for _, s := range e.Steps {
@@ -127,20 +124,30 @@ func (c *Chart) group() {
 			}
 		}
 	}
-	add := func(k key, n *Node) {
-		if from[k] == nil {
-			keys = append(keys, k)
-		}
-		from[k] = append(from[k], n)
-	}
-	each(func(e *Edge, s Step) { add(of(e, s), e.From) })
-	each(func(e *Edge, s Step) {
-		if k := of(e, s); e.Loop() && len(from[k]) < groupFrom {
-			loops = append(loops, k)
+	plain := func(e *Edge, s Step) key { return key{s.Operation, e.To, strings.Join(s.Lines, "\n")} }
+	arrive := make(map[key]int) // arrows, those that leave a state and return included
+	each(func(e *Edge, s Step) { arrive[plain(e, s)]++ })
+	of := func(e *Edge, s Step) key {
+		k := plain(e, s)
+		if e.Loop() && arrive[k] < groupFrom {
 			k.to = nil
-			add(k, e.From)
 		}
-	})
+		return k
+	}
+	from := make(map[key][]*Node)
+	var keys []key
+	for _, back := range []bool{false, true} {
+		each(func(e *Edge, s Step) {
+			k := of(e, s)
+			if back != (k.to == nil) {
+				return
+			}
+			if from[k] == nil {
+				keys = append(keys, k)
+			}
+			from[k] = append(from[k], e.From)
+		})
+	}
 	for _, k := range keys {
 		if len(from[k]) < groupFrom {
 			continue
@@ -148,11 +155,7 @@ func (c *Chart) group() {
 		step := Step{stays: k.to == nil}
 		for _, e := range c.Edges {
 			e.Steps = slices.DeleteFunc(e.Steps, func(s Step) bool {
-				own := of(e, s)
-				if slices.Contains(loops, own) {
-					own.to = nil
-				}
-				if s.Branch || e.From.Kind != State || own != k {
+				if s.Branch || e.From.Kind != State || of(e, s) != k {
 					return false
 				}
 				step.Operation, step.Lines, step.from = s.Operation, s.Lines, append(step.from, s.from...)

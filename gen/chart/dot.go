@@ -46,7 +46,7 @@ func (d *dot) nodes() {
 			continue
 		}
 		p := Light[n.Role]
-		lines := []string{bold(htmlEscape(n.Name))}
+		lines := []string{n.title(func(s string) string { return bold(htmlEscape(s)) })}
 		for _, l := range n.Notes {
 			lines = append(lines, htmlEscape(l))
 		}

@@ -27,7 +27,7 @@ func (c *Chart) label(e *Edge, name, plain func(string) string) []string {
 	for _, s := range e.Steps {
 		at := len(lines)
 		if !s.Branch {
-			lines = append(lines, name(s.Operation.Name))
+			lines = append(lines, name(s.Operation.Name)+plain(e.Colon(s)))
 		}
 		for _, l := range s.Lines {
 			lines = append(lines, plain(l))

@@ -93,7 +93,7 @@ func (d *mermaid) states() {
 		if n.Kind != State {
 			continue
 		}
-		d.line("state \"%s\" as %s", n.Name, n.ID)
+		d.line("state \"%s\" as %s", n.title(strings.Clone), n.ID)
 		for _, l := range loops[n] {
 			d.line("%s : %s", n.ID, mermaidEscape(l))
 		}

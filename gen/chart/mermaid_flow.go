@@ -37,7 +37,7 @@ func (d *mermaidFlow) nodes() {
 	for _, n := range d.c.Nodes {
 		switch n.Kind {
 		case State:
-			lines := []string{bold(n.Name)}
+			lines := []string{n.title(bold)}
 			for _, l := range loops[n] {
 				lines = append(lines, mermaidEscape(l))
 			}

@@ -63,7 +63,7 @@ var mermaidForms = func() []*regexp.Regexp {
 	const (
 		id    = `(?:[scpg]_[A-Za-z0-9_]+|legend|projection)`
 		point = `(?:\[\*\]|` + id + `)`
-		class = `(?:legend|group|initial|timed|final|terminal|success|trouble)`
+		class = `(?:legend|group|initial|final|terminal|success|trouble)`
 		text  = `(?:[^#%;:"<>{}` + "`" + `*]|#[0-9]+;|<br/>|</?b>)+`
 	)
 	forms := []string{

@@ -11,7 +11,6 @@ var (
 	Light = map[Role]Paint{
 		Normal:   {"#f3f4f6", "#5b6472", "#1c2330"},
 		Initial:  {"#e3eefd", "#2563c4", "#10305f"},
-		Timed:    {"#fdf3d7", "#a16a00", "#4a3000"},
 		Final:    {"#efe8fb", "#7444bd", "#361a66"},
 		Terminal: {"#dfe4ec", "#3d4656", "#141a24"},
 		Success:  {"#e1f3e6", "#23803f", "#0d3d1c"},
@@ -21,7 +20,6 @@ var (
 	Dark = map[Role]Paint{
 		Normal:   {"#262d37", "#98a3b3", "#eef1f5"},
 		Initial:  {"#152d4f", "#6ca6f5", "#e0edff"},
-		Timed:    {"#3a2c0c", "#d9a441", "#fbeccb"},
 		Final:    {"#31214f", "#b18af0", "#f0e7ff"},
 		Terminal: {"#39424f", "#b9c3d1", "#f7f9fc"},
 		Success:  {"#12361f", "#5cc27d", "#dcf6e4"},
@@ -31,7 +29,7 @@ var (
 )
 
 // roles in the order of the legend.
-var roles = []Role{Initial, Normal, Timed, Final, Terminal, Success, Trouble, Outside}
+var roles = []Role{Initial, Normal, Final, Terminal, Success, Trouble, Outside}
 
 // faint is the colour of what the log never saw: as text it has a contrast of
 // 4.5 to 1 with the page.

@@ -160,7 +160,7 @@ func (c *Chart) part(states []*spec.State) {
 	c.Edges = kept
 	for _, n := range c.Nodes {
 		if n.Kind == State && !inside(n) {
-			n.Role, n.Notes = Outside, nil
+			n.Role, n.Timed, n.Notes = Outside, false, nil
 		}
 	}
 	c.Never = c.neverOf(inside)

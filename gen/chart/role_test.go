@@ -30,7 +30,8 @@ operations:
   send: {from: failed, to: on_the_way}
   drop: {from: on_the_way, to: dropped_off}
   late: {from: on_the_way, to: dead, by: system, trigger: [after due]}
-  remind: {from: dead, to: same, by: system, trigger: [after due]}
+  bury: {from: dead, to: fine, by: system, trigger: [after due]}
+  remind: {from: failed, to: same, by: system, trigger: [after due]}
   bless: {from: [on_the_way, dead], to: error_free}
   lose: {from: on_the_way, to: fine}
 `
@@ -42,10 +43,13 @@ operations:
 	for _, n := range Of(m).Nodes {
 		if n.Kind == State {
 			got[n.Name] = n.Role.String()
+			if n.Timed {
+				got[n.Name] += ", timed"
+			}
 		}
 	}
 	want := map[string]string{
-		"failed": "initial", "on_the_way": "timed", "dropped_off": "terminal", "error_free": "final", "dead": "success", "fine": "trouble",
+		"failed": "initial", "on_the_way": "normal, timed", "dropped_off": "terminal", "error_free": "final", "dead": "success, timed", "fine": "trouble",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("roles (-want +got):\n%s", diff)

@@ -24,36 +24,34 @@ type Options struct {
 	// NoSymmetry tells records, workers and groups apart by name: the same
 	// verdict with more states.
 	NoSymmetry bool
+
+	scaled    bool // numbers of guards on other records are looked at as smaller ones
+	decisions int  // of the interpreter, after which a search for coverage ends; 0: no bound
 }
 
-// mostRecords bounds what [Defaults] asks for: a machine that counts to 100 is
-// not explored with 101 records.
-const mostRecords = 8
+const (
+	mostRecords = 6 // that [Defaults] asks for
+	mostCrowd   = 3 // what a number that they do not reach is looked at as
+)
 
 // Defaults completes options for a machine. Records that know of each other are
 // as many as the largest number in the file and one, but three at least: so the
-// refusal after the last one is reached. Where no rule looks at other records,
-// one is enough.
+// refusal after the last one is reached. Where these are too many, smaller numbers
+// stand for those of the file. Where no rule looks at other records, one is enough.
 func Defaults(m *spec.Machine, o Options) Options {
 	set := func(n *int, to int) {
 		if *n == 0 {
 			*n = to
 		}
 	}
-	crowd, largest := len(keys(m)) > 0, int64(0)
-	for _, g := range m.Guards {
-		if g.Peers != nil {
-			largest = max(largest, g.Peers.Than)
-		}
-	}
-	if m.Projection != nil {
-		for _, r := range m.Projection.Rules {
-			largest = max(largest, r.AtLeast)
-		}
-	}
 	records := 1
-	if crowd {
-		records = int(min(max(largest+1, 3), mostRecords))
+	if len(keys(m)) > 0 {
+		list := append([]int64{2}, numbers(m)...)
+		largest := slices.Max(list)
+		if o.Records == 0 && largest >= mostRecords {
+			o.scaled, largest = true, mostCrowd-2+int64(len(list))
+		}
+		records = int(min(largest+1, mostRecords))
 	}
 	set(&o.Records, records)
 	set(&o.Groups, 1)
@@ -61,6 +59,34 @@ func Defaults(m *spec.Machine, o Options) Options {
 	set(&o.Counter, 3)
 	set(&o.MaxStates, 2_000_000)
 	return o
+}
+
+// numbers lists the numbers of the guards on other records, each once, in order.
+func numbers(m *spec.Machine) []int64 {
+	var list []int64
+	for _, g := range m.Guards {
+		if g.Peers != nil {
+			list = append(list, g.Peers.Than)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// crowds says what each number of a guard on other records is looked at as. So many
+// records reach the largest one, and of two numbers the smaller stays smaller.
+func crowds(m *spec.Machine, o Options) map[int64]int {
+	as := map[int64]int{}
+	next := int64(1 << 20)
+	if o.scaled {
+		next = int64(max(o.Records-1, 1))
+	}
+	for _, n := range slices.Backward(numbers(m)) {
+		next = max(min(n, next), 1)
+		as[n] = int(next)
+		next--
+	}
+	return as
 }
 
 // Result is what a search has found.
@@ -73,6 +99,8 @@ type Result struct {
 	Violation   *Violation // nil: every promise holds within the bounds
 	Limits      []string   // the bounds that were met, in words: what lies beyond was not looked at
 	Missing     []string   // operations, branches, refusals of guards and keys in common that never happened
+
+	cut bool // it ended before it saw all states
 }
 
 // Speed returns the states that were looked at in a second.
@@ -117,9 +145,11 @@ type checker struct {
 	hidden   []bool     // by operation: nobody can call it
 	next     state
 	cover    *cover
-	happened []happened // in the transaction at hand
+	crowds   map[int64]int // what the numbers of guards on other records are looked at as
+	happened []happened    // in the transaction at hand
 	moves    int
 	crowded  bool // an effect has more groups than are counted
+	cut      bool // the search ended before it saw all states
 }
 
 // happened is one step of a transaction.
@@ -172,11 +202,11 @@ func Search(ctx context.Context, m *spec.Machine, o Options, progress func(looke
 			if failed != nil {
 				return best, failed
 			}
-			whole := r.States <= list[i].MaxStates
+			whole := !r.cut
 			missing := slices.DeleteFunc(slices.Clone(best.Missing), func(what string) bool { return !slices.Contains(r.Missing, what) })
 			if r.Violation != nil || whole && r.Options.Records >= best.Options.Records && len(r.Missing) < len(best.Missing) {
 				best = r
-				best.Options.MaxStates = o.MaxStates
+				best.Options.MaxStates, best.Options.decisions = o.MaxStates, o.decisions
 			}
 			best.Missing = missing
 			if best.Violation != nil || len(missing) == 0 {
@@ -196,7 +226,16 @@ func searchOnce(ctx context.Context, m *spec.Machine, o Options, progress func(l
 	c := newChecker(m, o)
 	r, err := c.search(ctx, progress)
 	r.Options, r.States, r.Transitions, r.Locals = o, c.seen.len(), c.moves, len(c.t.locals)
-	r.Missing = c.missing()
+	r.Missing, r.cut = c.missing(), c.cut
+	for _, g := range m.Guards {
+		if g.Peers == nil || !slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool { return requires(op, g) }) {
+			continue
+		}
+		if as := c.crowds[g.Peers.Than]; o.scaled && int64(as) < g.Peers.Than {
+			r.Limits = append(r.Limits, fmt.Sprintf("%s with fewer than %d, only with fewer than %d (--records %d takes it as it is)",
+				g.Name, g.Peers.Than, as, g.Peers.Than+1))
+		}
+	}
 	if c.t.bounded {
 		r.Limits = append(r.Limits, fmt.Sprintf("counters above %d", o.Counter))
 	}
@@ -212,8 +251,13 @@ func searchOnce(ctx context.Context, m *spec.Machine, o Options, progress func(l
 	return r, err
 }
 
+// requires reports whether an operation asks for a guard.
+func requires(op *spec.Operation, g *spec.Guard) bool {
+	return slices.ContainsFunc(op.Require, func(r *spec.Requirement) bool { return r.Guard == g })
+}
+
 func newChecker(m *spec.Machine, o Options) *checker {
-	c := &checker{m: m, o: o, t: newTable(m, o), cover: newCover(m)}
+	c := &checker{m: m, o: o, t: newTable(m, o), cover: newCover(m), crowds: crowds(m, o)}
 	states := func(refs []spec.StateRef) []bool {
 		in := make([]bool, len(m.States))
 		for _, r := range refs {
@@ -234,7 +278,7 @@ func newChecker(m *spec.Machine, o Options) *checker {
 		var guards []peers
 		for _, r := range op.Require {
 			if p := r.Guard.Peers; p != nil {
-				guards = append(guards, peers{c.t.keyOf[keyName(p.Same)], int(min(p.Than, 1<<20)), states(p.In), r.Guard})
+				guards = append(guards, peers{c.t.keyOf[keyName(p.Same)], c.crowds[p.Than], states(p.In), r.Guard})
 			}
 		}
 		c.guards = append(c.guards, guards)
@@ -275,7 +319,10 @@ func (c *checker) search(ctx context.Context, progress func(looked, known int)) 
 				progress(i, c.seen.len())
 			}
 		}
-		if c.seen.len() > c.o.MaxStates {
+		if c.cut = c.o.decisions > 0 && c.t.decisions > c.o.decisions; c.cut {
+			return r, nil
+		}
+		if c.cut = c.seen.len() > c.o.MaxStates; c.cut {
 			r.Limits = append(r.Limits, fmt.Sprintf("more than %d states", c.o.MaxStates))
 			return r, nil
 		}

@@ -209,15 +209,16 @@ func wider(m *spec.Machine, asked, o Options) []Options {
 	alone.EffectOnce, alone.NoSymmetry = o.EffectOnce, o.NoSymmetry
 	list = append(list, alone)
 	for i := range list {
-		list[i].MaxStates = min(o.MaxStates, widerStates)
+		list[i].MaxStates, list[i].decisions = min(o.MaxStates, widerStates), widerDecisions
 	}
 	return list
 }
 
 // Bounds that are tried for the sake of coverage cost a moment, no more.
 const (
-	widerStates = 50_000
-	mostCount   = 16
+	widerStates    = 50_000
+	widerDecisions = 100_000
+	mostCount      = 16
 )
 
 // largestCount is the largest number that a fact names.

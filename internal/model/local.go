@@ -52,18 +52,19 @@ type table struct {
 	opts  Options
 	heard []heard // what creations decide that make no record
 
-	calls   []call
-	byOp    [][]int32 // by operation: indices of calls
-	locals  []*local
-	index   map[string]uint16
-	name    []byte // of a record, in the making
-	perms   []permutation
-	keys    []*groupKey
-	keyOf   map[string]int // by field names: index in keys
-	creates [][]creation   // by operation
-	bounded bool           // a counter reached its bound
-	full    bool           // more kinds of records than can be numbered
-	thinned []string       // operations whose inputs are not combined in every way
+	calls     []call
+	byOp      [][]int32 // by operation: indices of calls
+	locals    []*local
+	index     map[string]uint16
+	name      []byte // of a record, in the making
+	perms     []permutation
+	keys      []*groupKey
+	keyOf     map[string]int // by field names: index in keys
+	creates   [][]creation   // by operation
+	bounded   bool           // a counter reached its bound
+	full      bool           // more kinds of records than can be numbered
+	decisions int            // that the interpreter made
+	thinned   []string       // operations whose inputs are not combined in every way
 }
 
 // creation is what one call that makes a record leads to.
@@ -368,6 +369,7 @@ func (t *table) at(n uint16) *local {
 // is recorded only.
 func (t *table) decide(from uint16, l *local, c int32) (e edge, does, kept bool) {
 	r := l.record
+	t.decisions++
 	d, refusal := interp.Decide(t.m, r, t.calls[c].call, t.others())
 	e = edge{call: c, to: from, branch: d.Branch}
 	switch {

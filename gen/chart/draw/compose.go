@@ -47,7 +47,7 @@ func label(c *chart.Chart, e *chart.Edge) (ls []words, w, h float64) {
 		s := e.Steps[i]
 		from := len(ls)
 		if !s.Branch {
-			ls = append(ls, words{kind: nameText, class: shade("op"), text: s.Operation.Name})
+			ls = append(ls, words{kind: nameText, class: shade("op"), text: s.Operation.Name + e.Colon(s)})
 		}
 		inGuard := false
 		for _, l := range s.Lines {
@@ -240,12 +240,27 @@ func (s *scene) state(n *chart.Node, r layout.Rect) {
 	s.hits = append(s.hits, hit{rect: r, state: n.Name, tip: n.State.Doc})
 	_, h := size(n)
 	y := r.Y + (r.H-h)/2 + boxY
+	if n.Timed {
+		s.clock(role, r.X+r.W-clockSize-3, r.Y+3)
+	}
 	s.text("name-"+role, stateText, r.X+r.W/2, y, false, n.Name)
 	y += stateText.line()
 	for _, l := range n.Notes {
 		s.text("name-"+role, noteText, r.X+r.W/2, y, false, l)
 		y += noteText.line()
 	}
+}
+
+// clockSize is less than the room beside the name of a state.
+const clockSize = 9.0
+
+// clock draws the mark of a state that the system leaves after a deadline.
+func (s *scene) clock(role string, x, y float64) {
+	const half = clockSize / 2
+	s.circle("clock-"+role, layout.Rect{X: x, Y: y, W: clockSize, H: clockSize})
+	s.add(shape{class: "clock-" + role, form: formLines, points: []layout.Point{
+		{X: x + half, Y: y + 2}, {X: x + half, Y: y + half}, {X: x + half + 2.5, Y: y + half},
+	}})
 }
 
 // edge draws the line of an edge and its tip.

@@ -224,12 +224,17 @@ func TestContrast(t *testing.T) {
 		"heading": {"page"}, "summary": {"page"}, "op": {"pill", "panel"}, "line": {"pill", "panel", "group"},
 		"guard": {"pill", "panel"}, "count": {"pill"}, "never": {"pill"},
 	}
-	for _, r := range []chart.Role{chart.Normal, chart.Initial, chart.Timed, chart.Final, chart.Terminal,
+	for _, r := range []chart.Role{chart.Normal, chart.Initial, chart.Final, chart.Terminal,
 		chart.Success, chart.Trouble, chart.Outside} {
 		on["name-"+r.String()] = []string{"box-" + r.String()}
 	}
 	for _, theme := range []Theme{Light, Dark} {
 		all := paints(theme)
+		for r := range chart.Light {
+			if c := contrast(all["clock-"+r.String()].stroke, all["box-"+r.String()].fill); c < 4.5 {
+				t.Errorf("theme %d: the clock on box-%s has a contrast of %.1f, less than 4.5", theme, r, c)
+			}
+		}
 		for text, grounds := range on {
 			const least = 4.5
 			for _, ground := range grounds {
@@ -239,7 +244,7 @@ func TestContrast(t *testing.T) {
 			}
 		}
 		for _, line := range []string{"edge", "choice", "ring", "group", "seldom", "derived",
-			"box-normal", "box-initial", "box-timed", "box-final", "box-terminal", "box-success", "box-trouble", "box-outside"} {
+			"box-normal", "box-initial", "box-final", "box-terminal", "box-success", "box-trouble", "box-outside"} {
 			if c := contrast(all[line].stroke, all["page"].fill); c < 3 {
 				t.Errorf("theme %d: the line %s has a contrast of %.1f, less than 3", theme, line, c)
 			}

@@ -169,7 +169,7 @@ func derivedPanel(c *chart.Chart) *scene {
 
 // meanings explain the colours.
 var meanings = map[chart.Role]string{
-	chart.Initial: "initial", chart.Normal: "active", chart.Timed: "left after a deadline", chart.Final: "final: may be reopened",
+	chart.Initial: "initial", chart.Normal: "active", chart.Final: "final: may be reopened",
 	chart.Terminal: terminal, chart.Success: "success", chart.Trouble: "trouble", chart.Outside: "in another region",
 }
 
@@ -207,6 +207,9 @@ func legend(c *chart.Chart, width float64) *scene {
 	}
 	if !ends && slices.ContainsFunc(c.Nodes, func(n *chart.Node) bool { return n.State != nil && n.State.Terminal }) {
 		item(22, terminal, box(chart.Normal.String(), true))
+	}
+	if slices.ContainsFunc(c.Nodes, func(n *chart.Node) bool { return n.Timed }) {
+		item(clockSize, "left after a deadline", func() { s.clock(chart.Normal.String(), x, y+2) })
 	}
 	for _, n := range c.Nodes {
 		if n.Kind == chart.Choice {

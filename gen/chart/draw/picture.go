@@ -129,7 +129,7 @@ func describe(c *chart.Chart) string {
 	for _, e := range c.Edges {
 		var ops []string
 		for _, s := range e.Steps {
-			if !s.Branch || len(s.Lines) == 0 {
+			if len(s.Lines) == 0 {
 				ops = append(ops, s.Operation.Name)
 			} else {
 				ops = append(ops, s.Operation.Name+" ("+strings.Join(s.Lines, " ")+")")

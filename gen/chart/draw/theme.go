@@ -81,6 +81,7 @@ func paints(t Theme) map[string]paint {
 		all["box-"+r.String()] = paint{fill: p.Fill, stroke: p.Stroke, width: 1.5}
 		all["focus-"+r.String()] = paint{fill: p.Fill, stroke: p.Stroke, width: 3}
 		all["rim-"+r.String()] = paint{stroke: p.Stroke, width: 1}
+		all["clock-"+r.String()] = paint{stroke: p.Text, width: 1.2}
 		all["name-"+r.String()] = paint{fill: p.Text}
 	}
 	return all
