@@ -149,7 +149,7 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 	if c.Peers != nil {
 		peerRec := rec
 		for _, pq := range c.Peers(&peerRec, id) {
-			if op.Effect != nil && op.Effect.Atomic {
+			if !pq.Sequence && op.Effect != nil && op.Effect.Atomic {
 				locked = append(locked, inside.Group{Columns: pq.Columns, Values: pq.Values})
 			}
 			ask := tx.Peers

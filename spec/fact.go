@@ -70,27 +70,19 @@ var comparisons = map[string]FactOp{"==": Eq, "!=": Ne, "<": Lt, "<=": Le, ">": 
 // meant are comparisons of other languages, and what they are here.
 var meant = map[string]string{"=": "==", "===": "==", "=>": ">=", "=<": "<=", "<>": "!="}
 
-// opposed are the comparisons that hold where others do not.
-var opposed = map[string]string{"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-// opposite writes what holds where a fact does not; empty where no fact says so.
+// opposite writes what holds where a fact on presence does not; empty for a comparison, whose
+// opposite is false as well where something is absent.
 func opposite(ts []lexeme) string {
-	if len(ts) != 3 {
+	if len(ts) != 3 || ts[1].text != "is" {
 		return ""
 	}
-	op, right := opposed[ts[1].text], ts[2].text
-	switch {
-	case ts[1].text == "is" && right == "present":
-		op, right = "is", "absent"
-	case ts[1].text == "is" && right == "absent":
-		op, right = "is", "present"
-	case ts[1].text == "in":
-		op = "not in"
+	switch ts[2].text {
+	case "present":
+		return ts[0].text + " is absent"
+	case "absent":
+		return ts[0].text + " is present"
 	}
-	if op == "" {
-		return ""
-	}
-	return ts[0].text + " " + op + " " + right
+	return ""
 }
 
 // parseFact reads one fact; nil when it cannot be read (FSM005).
@@ -133,7 +125,7 @@ func (p *parser) parseFact(w word) *astFact {
 		if ts[0].text != "not" {
 			return fail(ts[0], "", "%q is not a term", ts[0].text)
 		}
-		const hint = "write the opposite: `a != b` for `not a == b`, `a >= b` for `not a < b`, `x is absent` for `not x is present`"
+		const hint = "write the opposite: `a != b` for `not a == b`, `a >= b` for `not a < b`, `x is absent` for `not x is present`; a comparison with something absent is false both ways"
 		p.at(codeFact, w.part(ts[0].at, len("not"), "not"), hint, "cannot read the fact %q: %q is not a term", fold(w.text), "not").fix(w, opposite(ts[1:]))
 		return nil
 	}

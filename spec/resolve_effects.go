@@ -291,7 +291,11 @@ func (r *resolver) named(o *Operation, f *Field, t Type, v astValue, out Value, 
 		if r.fields.broken {
 			return out, false
 		}
-		near := r.nearest(v.name, append(r.fields.names[:len(r.fields.names):len(r.fields.names)], "input", "actor", "now"))
+		words := []string{"input", "now"}
+		if o.By != BySystem {
+			words = append(words, "actor")
+		}
+		near := r.nearest(v.name, append(r.fields.names[:len(r.fields.names):len(r.fields.names)], words...))
 		hint := expected(t, o)
 		if f.Type.Kind == KindString {
 			hint += "; a field of known words is an enum, such as `late|lost`"

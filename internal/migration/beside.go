@@ -48,9 +48,9 @@ func (p *plan) beside() {
 }
 
 // endBeside writes what removes the columns that an earlier migration kept, as EndRollOut
-// of the runtime does.
+// of the runtime does. A version that is made anew ends no roll-out.
 func (p *plan) endBeside() {
-	if p.next.m.Version <= p.old.m.Version {
+	if p.next.m.Version == p.old.m.Version {
 		return
 	}
 	name, t := p.table("_beside"), p.table("")

@@ -116,8 +116,13 @@ func ofFile(m *spec.Machine) []identifier {
 		add("package", spec.GoName(s.Name)+m.Entity, "state", s.Name, s.Pos) // its handle: ClaimedJob
 	}
 	add("package", "Any"+m.Entity, "entity", m.Entity, entityPos(m))
+	effects := map[string]bool{}
 	for _, op := range m.Operations {
 		addOperation(add, op)
+		if e := op.Effect; e != nil && !effects[e.Name] { // operations may share an effect
+			effects[e.Name] = true
+			add("effects", spec.MethodName(e.Name), "effect", e.Name, e.Pos)
+		}
 	}
 	if pr := m.Projection; pr != nil {
 		add("package", pr.Entity, projectedEntity, pr.Entity, pr.Pos)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -155,7 +156,7 @@ func (t *table) Retire(ctx context.Context) error {
 
 // endBeside removes the columns for indexes that a migration kept for programs of the version
 // before: the function of a trigger says which they are. A program that does not own the
-// tables leaves that to the next migration.
+// tables leaves that to the next migration, and so does one whose columns a view of a user reads.
 func (t *table) endBeside(ctx context.Context, q querier) error {
 	if t.dialect.patience() == 0 {
 		return nil // SQLite has no such columns
@@ -166,12 +167,16 @@ func (t *table) endBeside(ctx context.Context, q querier) error {
 		return err
 	}
 	var drops []string
+	own := slices.Collect(maps.Values(t.computed))
 	for _, m := range computedLine.FindAllStringSubmatch(body[0], -1) {
-		drops = append(drops, "DROP COLUMN IF EXISTS "+quote(m[1]))
+		if name := quote(m[1]); !slices.Contains(own, name) { // after a step back to the old version
+			drops = append(drops, "DROP COLUMN IF EXISTS "+name)
+		}
 	}
-	if _, err := q.exec(ctx, "DROP FUNCTION "+function+"() CASCADE"); err != nil {
-		return err
+	end := "DROP FUNCTION " + function + "() CASCADE;"
+	if len(drops) > 0 {
+		end += " ALTER TABLE " + table + " " + strings.Join(drops, ", ") + ";"
 	}
-	_, err = q.exec(ctx, "ALTER TABLE "+table+" "+strings.Join(drops, ", "))
+	_, err = q.exec(ctx, "DO $fsm$ BEGIN "+end+" EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $fsm$")
 	return err
 }
