@@ -135,6 +135,8 @@ type Pass struct {
 	found     *spec.Diagnostics
 	projected func() count.Walk // through all groups of the projection, made once
 	clashes   func() []clash    // of the Go names, looked for once
+
+	held map[*spec.Field]map[*spec.State]bool // see holds
 }
 
 // finding is what a rule reports. Its place is the innermost guilty name.

@@ -59,6 +59,7 @@ func renews(v spec.Move, f *spec.Field) bool {
 
 func repeatedKey(p *Pass) {
 	m := p.Machine
+	out := leaving(m)
 	for _, op := range m.Operations {
 		e := op.Effect
 		hasRev := func(r spec.FieldRef) bool { return r.Field == m.Rev }
@@ -73,7 +74,7 @@ func repeatedKey(p *Pass) {
 				continue
 			}
 			back := func(s *spec.State) bool { return listed(s, op.From) }
-			if state := follow(m, v.To, kept, back); state != nil {
+			if state := follow(out, []*spec.State{v.To}, kept, back); state != nil {
 				p.report(finding{pos: op.Pos, mark: op.Name, related: also(v.Pos, "the record goes to %s here", v.To.Name),
 					hint: fmt.Sprintf("add `rev` to the key, or add a counter to the key that %s raises; "+
 						"where one %s for all is meant, write `allow: {FSM208: <why>}` on %s", op.Name, e.Name, op.Name)},
@@ -102,18 +103,37 @@ func onlyOnce(m *spec.Machine, v spec.Move) bool {
 	})
 }
 
-// follow goes from a state along the moves that keep a value, and returns the
-// first state that is one of those looked for, or nil.
-func follow(m *spec.Machine, s *spec.State, keeps func(spec.Move) bool, found func(*spec.State) bool) *spec.State {
-	seen := map[*spec.State]bool{s: true}
-	for queue := []*spec.State{s}; len(queue) > 0; queue = queue[1:] {
+// leaving returns the moves out of each state.
+func leaving(m *spec.Machine) map[*spec.State][]spec.Move {
+	out := map[*spec.State][]spec.Move{}
+	for _, v := range m.Moves() {
+		if v.From != nil {
+			out[v.Source()] = append(out[v.Source()], v)
+		}
+	}
+	return out
+}
+
+// follow goes from states along the moves that keep a value, and returns the first state
+// that is one of those looked for, or nil.
+func follow(out map[*spec.State][]spec.Move, from []*spec.State, keeps func(spec.Move) bool, found func(*spec.State) bool) *spec.State {
+	seen, queue := map[*spec.State]bool{}, []*spec.State{}
+	reach := func(s *spec.State) {
+		if !seen[s] {
+			seen[s] = true
+			queue = append(queue, s)
+		}
+	}
+	for _, s := range from {
+		reach(s)
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
 		if found(queue[0]) {
 			return queue[0]
 		}
-		for _, v := range m.Moves() {
-			if v.From != nil && v.Source() == queue[0] && !seen[v.To] && keeps(v) {
-				seen[v.To] = true
-				queue = append(queue, v.To)
+		for _, v := range out[queue[0]] {
+			if keeps(v) {
+				reach(v.To)
 			}
 		}
 	}
@@ -122,6 +142,7 @@ func follow(m *spec.Machine, s *spec.State, keeps func(spec.Move) bool, found fu
 
 func unwatched(p *Pass) {
 	m := p.Machine
+	out := leaving(m)
 	for _, f := range m.Fields {
 		if f.Type.Kind != spec.KindTime || readAnywhere(m, f) {
 			continue
@@ -142,7 +163,7 @@ func unwatched(p *Pass) {
 					if _, known := set[x.Pos]; !known {
 						set[x.Pos], order = v, append(order, x)
 					}
-					seen[x.Pos] = seen[x.Pos] || follow(m, v.To, keeps, watched) != nil
+					seen[x.Pos] = seen[x.Pos] || follow(out, []*spec.State{v.To}, keeps, watched) != nil
 				}
 			}
 		}

@@ -145,7 +145,7 @@ func ownerUnasked(p *Pass) {
 			}
 			var owned []string
 			for _, s := range op.From {
-				if hasOwner(s.State, f) && guarded(p.Machine, f, s.State) {
+				if hasOwner(s.State, f) && guarded(p, f, s.State) {
 					owned = append(owned, s.State.Name)
 				}
 			}
@@ -174,15 +174,36 @@ func ownerUnasked(p *Pass) {
 
 // holds reports whether a field names in a state who holds the record for a while:
 // a step put its caller there on the way, and somewhere a trigger takes it away.
-func holds(m *spec.Machine, f *spec.Field, s *spec.State) bool {
-	keeps := func(v spec.Move) bool { _, any := changed(v, f); return !any }
-	is := func(o *spec.State) bool { return o == s }
-	taken := slices.ContainsFunc(m.Moves(), func(v spec.Move) bool {
+func holds(p *Pass, f *spec.Field, s *spec.State) bool {
+	held, known := p.held[f]
+	if !known {
+		held = heldIn(p.Machine, f)
+		if p.held == nil {
+			p.held = map[*spec.Field]map[*spec.State]bool{}
+		}
+		p.held[f] = held
+	}
+	return held[s]
+}
+
+// heldIn returns the states for holds.
+func heldIn(m *spec.Machine, f *spec.Field) map[*spec.State]bool {
+	if !slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool { return takesAway(m, op, f) }) {
+		return nil
+	}
+	var starts []*spec.State
+	for _, v := range m.Moves() {
 		values, _ := changed(v, f)
-		byCaller := slices.ContainsFunc(values, func(x spec.Value) bool { return x.Kind == spec.ValueActor })
-		return v.From != nil && byCaller && follow(m, v.To, keeps, is) != nil
+		if v.From != nil && slices.ContainsFunc(values, func(x spec.Value) bool { return x.Kind == spec.ValueActor }) {
+			starts = append(starts, v.To)
+		}
+	}
+	held := map[*spec.State]bool{}
+	follow(leaving(m), starts, func(v spec.Move) bool { _, any := changed(v, f); return !any }, func(s *spec.State) bool {
+		held[s] = true
+		return false
 	})
-	return taken && slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool { return takesAway(m, op, f) })
+	return held
 }
 
 // takesAway reports whether an operation clears the field when a time has come that
@@ -212,17 +233,17 @@ func ofDays(m *spec.Machine, t spec.Trigger) bool {
 
 // guarded reports whether a state is one in which a holder can lose the record, and
 // in which at least two operations of callers ask for the holder.
-func guarded(m *spec.Machine, f *spec.Field, s *spec.State) bool {
+func guarded(p *Pass, f *spec.Field, s *spec.State) bool {
 	asking, lost := 0, false
-	for _, op := range m.Operations {
+	for _, op := range p.Machine.Operations {
 		if listed(s, op.From) {
-			lost = lost || takesAway(m, op, f)
+			lost = lost || takesAway(p.Machine, op, f)
 			if op.By == spec.ByCaller && asks(op, f, spec.Eq) {
 				asking++
 			}
 		}
 	}
-	return lost && asking >= 2 && holds(m, f, s)
+	return lost && asking >= 2 && holds(p, f, s)
 }
 
 // hasOwner reports whether the field surely holds somebody in the state.

@@ -187,7 +187,7 @@ func ownerOnly(p *Pass) {
 		free := false
 		for _, x := range out[s] {
 			// A system operation has no actor to be the owner: FSM012 speaks of it.
-			if f := ownerOf(x.Operation, x.Branch); f != nil && x.Operation.By != spec.BySystem && holds(p.Machine, f, s) {
+			if f := ownerOf(x.Operation, x.Branch); f != nil && x.Operation.By != spec.BySystem && holds(p, f, s) {
 				if is := "`" + f.Name + " == actor`"; !slices.Contains(owners, is) {
 					owners = append(owners, is)
 				}
