@@ -297,9 +297,6 @@ func (r *resolver) named(o *Operation, f *Field, t Type, v astValue, out Value, 
 		}
 		near := r.nearest(v.name, append(r.fields.names[:len(r.fields.names):len(r.fields.names)], words...))
 		hint := expected(t, o)
-		if f.Type.Kind == KindString {
-			hint += "; a field of known words is an enum, such as `late|lost`"
-		}
 		if near != "" {
 			hint = didYouMean(near, "", nil) + " " + hint
 		}
