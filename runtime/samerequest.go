@@ -21,7 +21,7 @@ func sameRequest[R any](e *driver.Event, q *request[R]) bool {
 	return e.Operation == q.op.Stored && e.Actor == q.Actor && e.Reason == q.Reason && sameInputs(e.Inputs, q.Call.Inputs)
 }
 
-// sameInputs reports whether a log holds these inputs. Inputs that a retry may compute anew count not.
+// sameInputs reports whether a log holds these inputs. Inputs that a retry may compute again do not count.
 func sameInputs(stored driver.JSON, inputs []driver.Input) bool {
 	members, err := stored.Members()
 	if err != nil || len(members) != len(inputs) {

@@ -48,7 +48,7 @@ func (p *plan) beside() {
 }
 
 // endBeside writes what removes the columns that an earlier migration kept, as EndRollOut
-// of the runtime does. A version that is made anew ends no roll-out.
+// of the runtime does. The same version, made again, ends no roll-out.
 func (p *plan) endBeside() {
 	if p.next.m.Version == p.old.m.Version {
 		return

@@ -102,7 +102,7 @@ func actorInSystem(p *Pass) {
 			continue
 		}
 		report := func(pos spec.Pos, mark string, related []spec.Related, out string) {
-			if len(op.Triggers) == 0 { // a trigger has no actor, whoever else may call
+			if len(op.Triggers) == 0 { // a trigger has no actor, even where callers may call the operation
 				out += ", or let the operation be run `by: caller` or `by: operator`"
 			}
 			p.report(finding{pos: pos, mark: mark, related: related, hint: out},

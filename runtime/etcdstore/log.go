@@ -107,7 +107,7 @@ func (r reader) Blurred(a, b *driver.Entry) bool {
 	return known && too && first.mod == second.mod
 }
 
-// Lag finds nothing: whoever wants to put an event before one that is committed writes anew.
+// Lag finds nothing: a writer that would put an event before a committed one has to write again.
 func (r reader) Lag() (driver.Lag, error) { return driver.Lag{}, nil }
 
 // behind returns what stands behind a place in the log, at most limit.

@@ -58,7 +58,7 @@
 // A dump that is restored on another server brings numbers which that server has
 // not reached; events written there would stand before them. Log refuses such a
 // log. Put the restored events at its beginning, as the owner of the tables, and
-// let readers begin anew with an empty cursor; each record keeps its order:
+// let readers begin again with an empty cursor; each record keeps its order:
 //
 //	ALTER TABLE "job_events" DISABLE TRIGGER USER;
 //	UPDATE "job_events" SET "xid" = '1';
