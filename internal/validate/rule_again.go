@@ -27,7 +27,7 @@ with ` + "`trigger: [after <field>]`" + `, or a guard that compares the time wit
 
 // changed lists what a move does to a field: the values it is set to, and
 // whether it is changed at all.
-func changed(v spec.Move, f *spec.Field) (values []spec.Value, any bool) {
+func changed(v spec.Move, f *spec.Field) (values []spec.Value, hit bool) {
 	list := []*spec.Effects{&v.Operation.Effects}
 	if v.Branch != nil {
 		list = append(list, &v.Branch.Effects)
@@ -36,12 +36,12 @@ func changed(v spec.Move, f *spec.Field) (values []spec.Value, any bool) {
 	for _, e := range list {
 		for _, a := range slices.Concat(e.Set, e.Add) {
 			if a.Field == f {
-				values, any = append(values, a.Value), true
+				values, hit = append(values, a.Value), true
 			}
 		}
-		any = any || slices.ContainsFunc(e.Clear, is) || slices.ContainsFunc(e.Increment, is)
+		hit = hit || slices.ContainsFunc(e.Clear, is) || slices.ContainsFunc(e.Increment, is)
 	}
-	return values, any
+	return values, hit
 }
 
 // renews reports whether a move gives a part of a key a value that no step had
@@ -50,9 +50,9 @@ func renews(v spec.Move, f *spec.Field) bool {
 	if f.Builtin && f.Name == "updated_at" {
 		return true
 	}
-	values, any := changed(v, f)
+	values, hit := changed(v, f)
 	if f.Type.Kind == spec.KindCounter {
-		return any
+		return hit
 	}
 	return slices.ContainsFunc(values, func(x spec.Value) bool { return x.Kind == spec.ValueNow || x.Input != nil })
 }
@@ -94,7 +94,7 @@ func onlyOnce(m *spec.Machine, v spec.Move) bool {
 		if f == nil || x.Op != spec.Absent && (x.Op != spec.Eq || !constant) {
 			return false
 		}
-		if _, any := changed(v, f); !any {
+		if _, hit := changed(v, f); !hit {
 			return false
 		}
 		return !slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool {
@@ -148,8 +148,8 @@ func unwatched(p *Pass) {
 			continue
 		}
 		keeps := func(v spec.Move) bool {
-			_, any := changed(v, f)
-			return !any && !absentIn(v.To, f)
+			_, hit := changed(v, f)
+			return !hit && !absentIn(v.To, f)
 		}
 		watched := func(s *spec.State) bool {
 			return slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool { return listed(s, op.From) && readsTime(op, f) })

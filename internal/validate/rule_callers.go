@@ -199,7 +199,7 @@ func heldIn(m *spec.Machine, f *spec.Field) map[*spec.State]bool {
 		}
 	}
 	held := map[*spec.State]bool{}
-	follow(leaving(m), starts, func(v spec.Move) bool { _, any := changed(v, f); return !any }, func(s *spec.State) bool {
+	follow(leaving(m), starts, func(v spec.Move) bool { _, hit := changed(v, f); return !hit }, func(s *spec.State) bool {
 		held[s] = true
 		return false
 	})
