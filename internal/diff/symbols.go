@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -106,7 +107,8 @@ func covered(told []string, name, old, next string) bool {
 // begins reports whether a Go name begins with another one: TakeInput with Take.
 func begins(word, name string) bool {
 	rest, ok := strings.CutPrefix(word, name)
-	return ok && (rest == "" || !unicode.IsLower([]rune(rest)[0]))
+	first, _ := utf8.DecodeRuneInString(rest)
+	return ok && (rest == "" || !unicode.IsLower(first))
 }
 
 // part is the Go name of the declaration that a symbol belongs to, the longest

@@ -196,7 +196,7 @@ func (r *ioRun) one(call, code string, n int) (sum ioSum) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong, err := r.after(ctx, path, c, said != nil && said[1] == "certain")
+	wrong, err := r.after(ctx, path, c, len(said) > 1 && said[1] == "certain")
 	if err != nil {
 		t.Fatalf("%s %s %d: %v", call, code, n, err)
 	}

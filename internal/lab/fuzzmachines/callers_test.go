@@ -318,7 +318,7 @@ var additions = [][2]string{
 
 // evolve edits a specification once: it adds, takes away, renames or replaces.
 func evolve(r *rand.Rand, root *yaml.Node) {
-	any := func(section string) string {
+	some := func(section string) string {
 		keys := slices.Sorted(maps.Keys(pairs(value(root, section))))
 		if len(keys) == 0 {
 			return "none"
@@ -328,10 +328,10 @@ func evolve(r *rand.Rand, root *yaml.Node) {
 	switch r.IntN(5) {
 	case 0, 1:
 		add := additions[r.IntN(len(additions))]
-		put(root, r, add, any)
+		put(root, r, add, some)
 		if strings.HasPrefix(add[1], "zz_") && add[0] == "guards" { // it needs one who asks
 			name, _, _ := strings.Cut(add[1], ":")
-			put(root, r, [2]string{"operations.O", "require: [" + name + "]"}, any)
+			put(root, r, [2]string{"operations.O", "require: [" + name + "]"}, some)
 		}
 	case 2: // a part less
 		at := root
@@ -352,7 +352,7 @@ func evolve(r *rand.Rand, root *yaml.Node) {
 		}
 	case 3: // another name
 		section := []string{"fields", "states", "operations", "guards", "lookup", "probes"}[r.IntN(6)]
-		rename(root, any(section), "zz_other")
+		rename(root, some(section), "zz_other")
 	case 4: // another type or word
 		swaps := [][2]string{{"optional string", "string"}, {"string", "optional string"}, {"optional int", "int"}, {"int", "optional int"}, {"time", "optional time"},
 			{"set", "json"}, {"counter", "int"}, {"caller", "operator"}, {"system", "operator"}, {"required", "optional"}, {"optional", "none"}, {"input", "actor"}, {"actor", "input"}, {"input", "now"}}
@@ -370,11 +370,11 @@ func evolve(r *rand.Rand, root *yaml.Node) {
 }
 
 // put adds an entry, or takes the place of one with its name.
-func put(root *yaml.Node, r *rand.Rand, add [2]string, any func(string) string) {
+func put(root *yaml.Node, r *rand.Rand, add [2]string, some func(string) string) {
 	section, entry := root, ""
 	for part := range strings.SplitSeq(add[0], ".") {
 		if part == "O" {
-			part = any("operations")
+			part = some("operations")
 		}
 		below := value(section, part)
 		if below == nil {
@@ -387,11 +387,11 @@ func put(root *yaml.Node, r *rand.Rand, add [2]string, any func(string) string) 
 		core := strings.Trim(w, "[]{},")
 		switch core {
 		case "S":
-			w = strings.Replace(w, "S", any("states"), 1)
+			w = strings.Replace(w, "S", some("states"), 1)
 		case "O":
-			w = strings.Replace(w, "O", any("operations"), 1)
+			w = strings.Replace(w, "O", some("operations"), 1)
 		case "F":
-			w = strings.Replace(w, "F", any("fields"), 1)
+			w = strings.Replace(w, "F", some("fields"), 1)
 		}
 		entry += w + " "
 	}
