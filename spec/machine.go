@@ -485,10 +485,11 @@ type Trigger struct {
 
 // Effect is work outside the record.
 type Effect struct {
-	Pos    Pos
-	Name   string
-	Key    []FieldRef // fields, or ID and Rev of the machine; empty: machine/id/rev
-	Atomic bool
+	Pos     Pos
+	NamePos Pos
+	Name    string
+	Key     []FieldRef // fields, or ID and Rev of the machine; empty: machine/id/rev
+	Atomic  bool
 }
 
 // OfRecord reports whether each record has keys of its own.

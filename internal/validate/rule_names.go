@@ -121,7 +121,7 @@ func ofFile(m *spec.Machine) []identifier {
 		addOperation(add, op)
 		if e := op.Effect; e != nil && !effects[e.Name] { // operations may share an effect
 			effects[e.Name] = true
-			add("effects", spec.MethodName(e.Name), "effect", e.Name, e.Pos)
+			add("effects", spec.MethodName(e.Name), "effect", e.Name, e.NamePos)
 		}
 	}
 	if pr := m.Projection; pr != nil {
