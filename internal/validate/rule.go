@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/internal/count"
@@ -136,7 +137,8 @@ type Pass struct {
 	projected func() count.Walk // through all groups of the projection, made once
 	clashes   func() []clash    // of the Go names, looked for once
 
-	held map[*spec.Field]map[*spec.State]bool // see holds
+	held    map[*spec.Field]map[*spec.State]bool // see holds
+	longest map[*spec.Field]time.Duration        // for ofDays: how far ahead of now each field is set
 }
 
 // finding is what a rule reports. Its place is the innermost guilty name.

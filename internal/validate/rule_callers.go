@@ -136,6 +136,7 @@ func ahead(onward map[*spec.State][]*spec.State, s *spec.State, op *spec.Operati
 // record ask for its owner, and one does not.
 func ownerUnasked(p *Pass) {
 	for _, f := range p.Machine.Fields {
+		owns := guarded(p, f)
 		var asking []*spec.Operation
 		party := false                        // others than whom the field names move the record, too
 		odd := map[*spec.Operation][]string{} // the states in which it moves what somebody owns
@@ -145,7 +146,7 @@ func ownerUnasked(p *Pass) {
 			}
 			var owned []string
 			for _, s := range op.From {
-				if hasOwner(s.State, f) && guarded(p, f, s.State) {
+				if owns[s.State] {
 					owned = append(owned, s.State.Name)
 				}
 			}
@@ -177,7 +178,7 @@ func ownerUnasked(p *Pass) {
 func holds(p *Pass, f *spec.Field, s *spec.State) bool {
 	held, known := p.held[f]
 	if !known {
-		held = heldIn(p.Machine, f)
+		held = heldIn(p, f)
 		if p.held == nil {
 			p.held = map[*spec.Field]map[*spec.State]bool{}
 		}
@@ -187,8 +188,9 @@ func holds(p *Pass, f *spec.Field, s *spec.State) bool {
 }
 
 // heldIn returns the states for holds.
-func heldIn(m *spec.Machine, f *spec.Field) map[*spec.State]bool {
-	if !slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool { return takesAway(m, op, f) }) {
+func heldIn(p *Pass, f *spec.Field) map[*spec.State]bool {
+	m := p.Machine
+	if !slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool { return takesAway(p, op, f) }) {
 		return nil
 	}
 	var starts []*spec.State
@@ -208,42 +210,52 @@ func heldIn(m *spec.Machine, f *spec.Field) map[*spec.State]bool {
 
 // takesAway reports whether an operation clears the field when a time has come that
 // is no matter of days.
-func takesAway(m *spec.Machine, op *spec.Operation, f *spec.Field) bool {
+func takesAway(p *Pass, op *spec.Operation, f *spec.Field) bool {
 	clears := func(e branchEffects) bool {
 		return slices.ContainsFunc(e.effects.Clear, func(r spec.FieldRef) bool { return r.Field == f })
 	}
-	waits := func(t spec.Trigger) bool { return t.After != nil && !ofDays(m, t) }
+	waits := func(t spec.Trigger) bool { return t.After != nil && !ofDays(p, t) }
 	return slices.ContainsFunc(op.Triggers, waits) && slices.ContainsFunc(effects(op), clears)
 }
 
 // ofDays reports whether a trigger waits for a day or more, as people are waited for.
-func ofDays(m *spec.Machine, t spec.Trigger) bool {
-	longest := time.Duration(0)
-	for _, op := range m.Operations {
-		for _, e := range effects(op) {
-			for _, a := range e.effects.Set {
-				if a.Field == t.After && a.Value.Kind == spec.ValueNow {
-					longest = max(longest, a.Value.Plus)
+func ofDays(p *Pass, t spec.Trigger) bool {
+	if p.longest == nil {
+		p.longest = map[*spec.Field]time.Duration{}
+		for _, op := range p.Machine.Operations {
+			for _, e := range effects(op) {
+				for _, a := range e.effects.Set {
+					if a.Value.Kind == spec.ValueNow {
+						p.longest[a.Field] = max(p.longest[a.Field], a.Value.Plus)
+					}
 				}
 			}
 		}
 	}
-	return longest+t.Plus >= 24*time.Hour
+	return p.longest[t.After]+t.Plus >= 24*time.Hour
 }
 
-// guarded reports whether a state is one in which a holder can lose the record, and
-// in which at least two operations of callers ask for the holder.
-func guarded(p *Pass, f *spec.Field, s *spec.State) bool {
-	asking, lost := 0, false
+// guarded marks the states in which a holder can lose the record, and in which at
+// least two operations of callers ask for the holder.
+func guarded(p *Pass, f *spec.Field) map[*spec.State]bool {
+	lost, asking := map[*spec.State]bool{}, map[*spec.State]int{}
 	for _, op := range p.Machine.Operations {
-		if listed(s, op.From) {
-			lost = lost || takesAway(p.Machine, op, f)
-			if op.By == spec.ByCaller && asks(op, f, spec.Eq) {
-				asking++
+		takes, asked := takesAway(p, op, f), op.By == spec.ByCaller && asks(op, f, spec.Eq)
+		if !takes && !asked {
+			continue
+		}
+		for _, from := range op.From {
+			lost[from.State] = lost[from.State] || takes
+			if asked {
+				asking[from.State]++
 			}
 		}
 	}
-	return lost && asking >= 2 && holds(p, f, s)
+	in := map[*spec.State]bool{}
+	for s := range lost {
+		in[s] = lost[s] && asking[s] >= 2 && hasOwner(s, f) && holds(p, f, s)
+	}
+	return in
 }
 
 // hasOwner reports whether the field surely holds somebody in the state.

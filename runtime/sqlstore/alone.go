@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -22,8 +23,8 @@ func (t *table) commitAlone(ctx context.Context, w *driver.Write) error {
 		if i == attempts || !errors.Is(err, fsm.ErrBusy) {
 			return err
 		}
-		if !linger(ctx, i) {
-			return err // nothing was written, and the caller no longer waits
+		if !linger(ctx, i) { // nothing was written, and the caller no longer waits
+			return cmp.Or(ctx.Err(), err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -316,8 +317,8 @@ func (t *table) transactAt(ctx context.Context, at *spot, how mode, claim string
 		if !again || i >= attempts && held == nil { // who waits in line is bounded by the time of the call
 			return err
 		}
-		if !linger(ctx, i) {
-			return err // nothing was written, and the caller no longer waits
+		if !linger(ctx, i) { // nothing was written, and the caller no longer waits
+			return cmp.Or(ctx.Err(), err)
 		}
 	}
 }
