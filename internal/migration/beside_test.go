@@ -33,7 +33,7 @@ func TestOldProgramsGoOn(t *testing.T) {
 	t.Parallel()
 	pairs := 1
 	if campaign.On() {
-		pairs = min(200, 10**evolutions)
+		pairs = min(200, *evolutions)
 	}
 	for _, dialect := range []string{migration.SQLite, migration.Postgres} {
 		t.Run(dialect, func(t *testing.T) {
