@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -333,6 +334,12 @@ func blank(k driver.Kind) string {
 
 func (sqlite) columns(table string) string {
 	return `SELECT "name" FROM pragma_table_info(` + literal(table) + ")"
+}
+
+func (sqlite) ruled(table, columns string) string {
+	return `SELECT iif(instr("sql", ' WHERE '), substr("sql", instr("sql", ' WHERE ') + 7), 'true') FROM "sqlite_master" AS m
+		WHERE "type" = 'index' AND "tbl_name" = ` + literal(table) + ` AND substr("name", 1, ` + strconv.Itoa(len(table+"_unique_")) + `) = ` + literal(table+"_unique_") + `
+		AND (SELECT group_concat("name", ',') FROM (SELECT "name" FROM pragma_index_info(m."name") ORDER BY "name")) = ` + literal(columns)
 }
 
 // unguarded drops the triggers of the generated schema and makes them again.
