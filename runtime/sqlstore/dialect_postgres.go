@@ -283,8 +283,11 @@ func (p *postgres) columns(table string) string {
 }
 
 func (p *postgres) ruled(table, columns string) string {
+	prefix := table + "_unique_"
+	prefix = prefix[:min(len(prefix), maxIdentifier-9)] // a longer name ends in a hash
 	return `SELECT coalesce(pg_get_expr(indpred, indrelid), 'true') FROM pg_index JOIN pg_class AS i ON i.oid = indexrelid
-		WHERE indrelid = ` + literal(p.qualified(table)) + `::regclass AND indisunique AND i.relname LIKE ` + literal(likeForm.Replace(table)+`\_unique\_%`) + `
+		WHERE indrelid = ` + literal(p.qualified(table)) + `::regclass AND indisunique
+		AND starts_with(i.relname, ` + literal(prefix) + `)
 		AND (SELECT string_agg(attname::text, ',' ORDER BY attname::text COLLATE "C") FROM pg_attribute
 			WHERE attrelid = indrelid AND attnum = ANY(indkey)) = ` + literal(columns)
 }

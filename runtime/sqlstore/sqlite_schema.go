@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -338,7 +337,7 @@ func (sqlite) columns(table string) string {
 
 func (sqlite) ruled(table, columns string) string {
 	return `SELECT iif(instr("sql", ' WHERE '), substr("sql", instr("sql", ' WHERE ') + 7), 'true') FROM "sqlite_master" AS m
-		WHERE "type" = 'index' AND "tbl_name" = ` + literal(table) + ` AND substr("name", 1, ` + strconv.Itoa(len(table+"_unique_")) + `) = ` + literal(table+"_unique_") + `
+		WHERE "type" = 'index' AND "tbl_name" = ` + literal(table) + ` AND instr("name", ` + literal(table+"_unique_") + `) = 1
 		AND (SELECT group_concat("name", ',') FROM (SELECT "name" FROM pragma_index_info(m."name") ORDER BY "name")) = ` + literal(columns)
 }
 
