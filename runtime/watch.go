@@ -94,7 +94,21 @@ const (
 // lag is what is known of the events that the log holds back.
 type lag struct {
 	next atomic.Int64 // when to look again, in nanoseconds since processStart
-	last atomic.Int64 // what was found, in nanoseconds
+	last atomic.Pointer[heldBack]
+}
+
+// heldBack is how old the oldest event is that the log holds back, and who holds it.
+type heldBack struct {
+	behind time.Duration
+	by     string
+}
+
+// lagged is what was found when the end of the log was last looked at.
+func (m *Machine[R]) lagged() (behind time.Duration, by string) {
+	if h := m.lag.last.Load(); h != nil {
+		behind, by = h.behind, h.by
+	}
+	return behind, by
 }
 
 // tellLag tells of what the log holds back, unless that was done a short while ago.
@@ -119,7 +133,9 @@ func (m *Machine[R]) tellLag(ctx context.Context) {
 	if !l.Since.IsZero() {
 		behind = max(m.now().Sub(l.Since), time.Microsecond)
 	}
-	if before := time.Duration(m.lag.last.Swap(int64(behind))); behind > lagBound && before <= lagBound {
+	before, _ := m.lagged()
+	m.lag.last.Store(&heldBack{behind, l.By})
+	if behind > lagBound && before <= lagBound {
 		slog.WarnContext(ctx, "the log holds events back while a transaction is open",
 			"machine", m.schema.Machine, "lag", behind, "held by", l.By)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/live"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -39,6 +41,9 @@ func (c *ctl) logCommand() *cobra.Command {
 all records in commit order: time, revision, operation, states, actor, request
 id, and the fields that changed. A line numbered 2.1 is a call that was logged
 at revision 2 without changing anything.
+
+On PostgreSQL the log of all records holds back what was committed behind an older
+transaction that is open; standard error names that transaction.
 
 With --follow it keeps printing new events until Ctrl-C. With --json each event
 is one line of JSON, in the form that CONTRACT.md describes and "fsmgen replay"
@@ -112,6 +117,10 @@ func (c *ctl) printLog(ctx context.Context, db *live.DB, id string, f logFlags) 
 		} else if err := c.printEvent(&e); err != nil {
 			return err
 		}
+	}
+	if h := audit.HealthOf(db.Machine); id == "" && h.Lag > 0 {
+		c.Errorf("the log holds back events, the oldest for %s, while %s is open; docs/queries.md has what holds the log back\n",
+			h.Lag.Round(time.Millisecond), cli.Plain(cmp.Or(h.HeldBy, "an older transaction")))
 	}
 	switch {
 	case id != "" && n == 0 && missing != nil:

@@ -57,6 +57,7 @@ var commands = map[string]clitest.Command{
 	"rows":   rowsOf,
 	"schema": schema,
 	"pgjobs": postgresJobs,
+	"pgopen": postgresOpen,
 }
 
 // jobsDB makes a SQLite file with the jobs of livetest.Jobs: jobsdb FILE [LEVEL].
@@ -109,6 +110,21 @@ func execSQLite(ts *testscript.TestScript, _ bool, args []string) {
 	_, err = db.ExecContext(context.Background(), text)
 	ts.Check(err)
 	ts.Check(db.Close())
+}
+
+// postgresOpen leaves a transaction open that has written, and commits a change behind it.
+func postgresOpen(ts *testscript.TestScript, _ bool, args []string) {
+	ctx := context.Background()
+	db, err := sql.Open("pgx", ts.Getenv("PG"))
+	ts.Check(err)
+	ts.Defer(func() { db.Close() })
+	tx, err := db.BeginTx(ctx, nil)
+	ts.Check(err)
+	ts.Defer(func() { _ = tx.Rollback() })
+	_, err = tx.ExecContext(ctx, "SELECT pg_current_xact_id()")
+	ts.Check(err)
+	_, err = db.ExecContext(ctx, strings.Join(args, " "))
+	ts.Check(err)
 }
 
 // postgresJobs fills the database at $PG as jobsdb does.

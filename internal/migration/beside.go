@@ -1,6 +1,8 @@
 package migration
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 )
@@ -14,10 +16,14 @@ func (p *plan) kept() []column {
 	return slices.DeleteFunc(slices.Clone(p.old.computed), func(c column) bool { return p.next.column(c.name) != nil })
 }
 
-// besideName is the name of an index that stays with such a column.
+// besideName is the name of an index that stays with such a column. The generator gives none
+// with a space; a long name is told from others by its hash.
 func besideName(name string) string {
-	const most, suffix = 63, "_beside" // bytes of a name on PostgreSQL
-	return name[:min(len(name), most-len(suffix))] + suffix
+	const most, suffix = 63, " beside" // bytes of a name on PostgreSQL
+	if sum := sha256.Sum256([]byte(name)); len(name) > most-len(suffix) {
+		name = name[:most-len(suffix)-9] + "_" + hex.EncodeToString(sum[:4])
+	}
+	return name + suffix
 }
 
 // beside writes the trigger that keeps those columns right: programs of the new version

@@ -22,6 +22,10 @@ type Health struct {
 	// Skew is how far the database's clock was ahead of the process's when they were last
 	// compared; 0 where it is close enough (fsm.WithMaxSkew). The machine uses the database's.
 	Skew time.Duration
+	// Lag is the age of the oldest committed event that Log and Watch held back when one of them
+	// last came to the end of the log, and HeldBy the transaction that they wait for.
+	Lag    time.Duration
+	HeldBy string
 }
 
 // Sound reports whether a check has ended and found nothing wrong, and the store
@@ -36,5 +40,6 @@ func HealthOf[R any](m *fsm.Machine[R]) Health {
 	engine := m.Engine()
 	h := Health(engine.Health.Last())
 	h.Store, h.Skew = engine.Store.Failed(), engine.Skew()
+	h.Lag, h.HeldBy = engine.Lag()
 	return h
 }

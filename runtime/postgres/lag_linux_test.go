@@ -13,6 +13,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -186,7 +187,12 @@ func TestWhatHoldsTheLogBackIsNamed(t *testing.T) {
 				t.Errorf("round %d: the observer is told %v by %q, want %s", round, seen.Lag, seen.HeldBy, holds)
 			}
 		} else {
+			for range m.Log(t.Context(), cursor) { // to its end, for health
+			}
 			d.log(&cursor, 1)
+		}
+		if h := audit.HealthOf(m); h.Lag > 0 != (holds != "") || !strings.Contains(h.HeldBy, holds) {
+			t.Errorf("round %d: health tells %v by %q, want %q", round, h.Lag, h.HeldBy, holds)
 		}
 		shown := heldBack(t, d.db, query)
 		for name, h := range names {

@@ -156,6 +156,50 @@ func TestRowSecurityInATransaction(t *testing.T) {
 	}
 }
 
+// A policy on a table of one machine stops no other one of the same store in a transaction of the
+// caller's, whichever table it is, and whichever machine was opened first.
+func TestRowSecurityOfAnotherMachine(t *testing.T) {
+	t.Parallel()
+	n := newNeighbour(t)
+	crate := func(text string) string { return strings.ReplaceAll(text, "parcel", "crate") }
+	other := storetest.Schema()
+	other.Machine, other.Table, other.Hash, other.SQL = crate(other.Machine), crate(other.Table), crate(other.Hash), parcelSQL(t)
+	other.SQL["postgres"] = crate(other.SQL["postgres"])
+	if err := fsmimpl.Migrate(t.Context(), n.store, other); err != nil {
+		t.Fatal(err)
+	}
+	crates, err := fsm.NewMachine(t.Context(), n.store, storetest.Descriptor(other), effects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.run(t, `GRANT ALL ON ALL TABLES IN SCHEMA public TO "`+n.role+`"`)
+	machines := map[string]machine{"parcel": n.m, "crate": crates}
+	ends := []string{"", "_events", "_outbox", "_groups"}
+	for _, i := range some(2*len(ends), 4) {
+		hidden := []string{"parcel", "crate"}[i%2]
+		table := hidden + ends[i/2]
+		n.run(t, `ALTER TABLE `+table+` ENABLE ROW LEVEL SECURITY`)
+		for name, m := range machines {
+			tx, err := n.db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tx.Exec(`SET LOCAL ROLE "` + n.role + `"`); err != nil {
+				t.Fatal(err)
+			}
+			in, err := m.In(t.Context(), fsm.Join(n.store, tx))
+			if err == nil {
+				_, err = registerIn(t.Context(), in, table, "l")
+			}
+			if kept := (*sqlstore.UserObjectError)(nil); errors.As(err, &kept) != (name == hidden) || name != hidden && err != nil {
+				t.Errorf("a policy on %s, a call of %s: %v", table, name, err)
+			}
+			tx.Rollback()
+		}
+		n.run(t, `ALTER TABLE `+table+` DISABLE ROW LEVEL SECURITY`)
+	}
+}
+
 // Each right that a role lacks is named at Open, and the GRANT of the message gives it. A program that
 // only reads needs to read.
 func TestRightsAreNamed(t *testing.T) {

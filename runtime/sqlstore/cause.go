@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -130,39 +131,41 @@ func (t *table) blame(w *driver.Write, cause error) error {
 
 // conflict returns the unique rule that the new row would break. Two partial
 // indexes may be over the same columns, so the database's message does not say.
-// Tables of a later version may have the rule in states that this one does not know.
 func (x *txn) conflict(w *driver.Write) (string, error) {
-	var known []string
-	for _, s := range x.t.schema.States {
-		known = append(known, s.Stored)
-	}
 	for _, later := range []bool{false, true} {
 		for i := range x.t.schema.Uniques {
 			u := &x.t.schema.Uniques[i]
-			if u.States != nil && !slices.Contains(u.States, w.Row.State) || later && u.States == nil {
+			if !counts(u, w.Row.State) || later && u.States == nil {
 				continue
 			}
-			var q driver.Query
+			q, held := driver.Query{States: u.States}, ""
 			for _, name := range u.Columns {
 				q.Where = append(q.Where, driver.Cond{Column: name, Op: driver.OpEq, Value: w.Row.Values[x.t.schema.Column(name)]})
 			}
-			if !later {
-				q.States = u.States
+			if later {
+				var err error
+				if held, err = x.heldIn(u); err != nil {
+					return "", err
+				}
+				q.States = nil
 			}
-			n, err := x.others(q, w.Row.ID)
-			if later && n > 0 && err == nil {
-				q.States = known
-				var own int64
-				own, err = x.others(q, w.Row.ID)
-				n -= own
-			}
-			if err != nil {
-				return "", err
-			}
-			if n > 0 {
-				return u.Name, nil
+			if n, err := x.others(q, w.Row.ID, held); err != nil || n > 0 {
+				return u.Name, err
 			}
 		}
 	}
 	return "", nil
+}
+
+// heldIn returns the condition of the database's indexes for a rule. Those of a later
+// version may have the rule in states that this one does not know.
+func (x *txn) heldIn(u *driver.UniqueRule) (string, error) {
+	columns, held := slices.Sorted(slices.Values(u.Columns)), "false"
+	err := x.each(x.t.dialect.ruled(x.t.schema.Table, strings.Join(columns, ",")), nil, func(rows Rows) error {
+		var condition string
+		err := rows.Scan(&condition)
+		held += " OR (" + condition + ")"
+		return err
+	})
+	return held, err
 }

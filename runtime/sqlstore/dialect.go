@@ -20,8 +20,9 @@ type Dialect interface {
 	patience() time.Duration
 	// settings returns an error that names every setting of the session that
 	// would break the store's promises, and how to fix it. What it sets itself
-	// is for the session, or for the transaction only.
-	settings(ctx context.Context, q querier, u use) error
+	// is for the session, or for the transaction only. A transaction of the caller's is
+	// for one machine, t.
+	settings(ctx context.Context, q querier, u use, t *table) error
 	// pooled reports whether the store may keep nothing in a session.
 	pooled() bool
 	// file returns the database's file, for the lock beside it. Empty: a server.
@@ -66,6 +67,9 @@ type Dialect interface {
 
 	// columns returns the query for the names of a table's columns.
 	columns(table string) string
+	// ruled returns the query for the conditions of the machine's unique indexes over columns,
+	// which are in order and parted by commas.
+	ruled(table, columns string) string
 	// unguarded runs f, which changes the machine's tables in the transaction of q, while
 	// the triggers of the generated schema let it pass. Those of users look on. It needs
 	// the rights of the tables' owner.

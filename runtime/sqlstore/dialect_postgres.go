@@ -83,7 +83,7 @@ const postgresSettings = `SELECT concat_ws(' ', current_setting('server_version_
 // believes to fit: see docs/decisions/0043.
 const walking = `set_config('random_page_cost', current_setting('seq_page_cost'), `
 
-func (p *postgres) settings(ctx context.Context, q querier, u use) error {
+func (p *postgres) settings(ctx context.Context, q querier, u use, t *table) error {
 	if !p.met.Load() {
 		says, err := one(ctx, q, "SELECT version()")
 		if err != nil {
@@ -105,7 +105,7 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 		ids, want = ids+p.first(), want+5
 	}
 	if known && u == forTransaction {
-		ids, want = ids+", "+p.place.filtered(), want+1
+		ids, want = ids+", "+p.filtered(t), want+1
 	}
 	text, err := one(ctx, q, postgresSettings+ids+")")
 	if err != nil {
@@ -280,6 +280,16 @@ var errByScript = errors.New("tables on a PostgreSQL server are not changed by a
 func (p *postgres) columns(table string) string {
 	return `SELECT attname::text FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
 		WHERE relnamespace = ` + p.namespace() + ` AND relname = ` + literal(table) + ` AND attnum > 0 AND NOT attisdropped`
+}
+
+func (p *postgres) ruled(table, columns string) string {
+	prefix := table + "_unique_"
+	prefix = prefix[:min(len(prefix), maxIdentifier-9)] // a longer name ends in a hash
+	return `SELECT coalesce(pg_get_expr(indpred, indrelid), 'true') FROM pg_index JOIN pg_class AS i ON i.oid = indexrelid
+		WHERE indrelid = ` + literal(p.qualified(table)) + `::regclass AND indisunique
+		AND starts_with(i.relname, ` + literal(prefix) + `)
+		AND (SELECT string_agg(attname::text, ',' ORDER BY attname::text COLLATE "C") FROM pg_attribute
+			WHERE attrelid = indrelid AND attnum = ANY(indkey)) = ` + literal(columns)
 }
 
 // unguarded puts the transaction's number into a setting that ends with it, which the

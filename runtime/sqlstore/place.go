@@ -85,11 +85,13 @@ func (l *place) same(said string) error {
 	return nil
 }
 
-// filtered is an expression for whether a policy hides rows of the tables that are known.
-func (l *place) filtered() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return "(SELECT bool_or(row_security_active(o)) FROM unnest('{" + strings.Join(l.ids, ",") + "}'::oid[]) AS o)"
+// filtered is an expression for whether a policy hides rows of the machine's tables.
+func (p *postgres) filtered(t *table) string {
+	list := make([]string, len(needed))
+	for i, n := range needed {
+		list[i] = "to_regclass(" + literal(p.qualified(t.schema.Table+n.end)) + ")"
+	}
+	return "(SELECT coalesce(bool_or(row_security_active(o)), false) FROM unnest(ARRAY[" + strings.Join(list, ", ") + "]) AS o)"
 }
 
 // note keeps what tables are.

@@ -67,7 +67,7 @@ func (t *table) writeAlone(ctx context.Context, s *session, text string, args []
 	}
 	var n int64
 	q := s.within(tx)
-	if err = t.dialect.settings(ctx, q, forBegun); err != nil {
+	if err = t.dialect.settings(ctx, q, forBegun, nil); err != nil {
 		err = &unbegun{err}
 	} else if n, err = write(ctx, q, text, args, row); err == nil {
 		defer s.limit.leash(cut)()

@@ -149,7 +149,7 @@ func TestPlanOfClaimsInCalm(t *testing.T) {
 	run("ALTER TABLE parcel DISABLE TRIGGER USER; SET plan_cache_mode = force_generic_plan")
 	d := Postgres(WithLogger(slog.New(slog.DiscardHandler))).(*postgres)
 	d.met.Store(true)
-	if err := d.settings(t.Context(), s, forStore); err != nil {
+	if err := d.settings(t.Context(), s, forStore, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, all := range []int{300, 1000, 3000, 10000} { // a table of a few pages is read whole

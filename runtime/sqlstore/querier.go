@@ -62,7 +62,7 @@ func (s *Store) adoption(ctx context.Context, schema *driver.Schema) (*txn, erro
 // promises hold.
 func (s *Store) adopt(x *txn) (driver.Tx, error) {
 	x.adopted = true
-	if err := s.dialect.settings(x.ctx, x.q, forTransaction); err != nil {
+	if err := s.dialect.settings(x.ctx, x.q, forTransaction, x.t); err != nil {
 		return nil, err
 	}
 	file, err := s.dialect.file(x.ctx, x.q)

@@ -27,7 +27,7 @@ func TestServer(t *testing.T) {
 		t.Cleanup(func() { conn.Close() })
 		p, _ := Postgres(WithSchema("app")).(*postgres)
 		for range 2 {
-			err = p.settings(t.Context(), &session{conn: conn, limit: limit(p.deadline)}, forStore)
+			err = p.settings(t.Context(), &session{conn: conn, limit: limit(p.deadline)}, forStore, nil)
 			if errors.Is(err, ErrServer) == taken || taken && err != nil {
 				t.Errorf("%q: %v, want ErrServer: %v", version, err, !taken)
 			}

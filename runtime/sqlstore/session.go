@@ -258,7 +258,7 @@ func (p *pool) open(ctx context.Context, s *session) error {
 	if p.reading {
 		use = forReading
 	}
-	err = p.dialect.settings(ctx, s, use)
+	err = p.dialect.settings(ctx, s, use, nil)
 	if err == nil && s.stmts != nil {
 		err = s.gentle(ctx)
 	}

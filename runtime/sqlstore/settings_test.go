@@ -92,7 +92,7 @@ func TestServerSettings(t *testing.T) {
 			var log bytes.Buffer
 			d := Postgres(WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 			for range 2 { // of two connections one warns
-				err = d.settings(t.Context(), &session{conn: conn, limit: limit(d.patience())}, forStore)
+				err = d.settings(t.Context(), &session{conn: conn, limit: limit(d.patience())}, forStore, nil)
 			}
 			if (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 				t.Errorf("got %v, want a refusal that says %q", err, c.refused)

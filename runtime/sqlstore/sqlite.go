@@ -58,7 +58,7 @@ var oldestSQLite = [3]int{3, 51, 3}
 // patience: nobody is asked but the file.
 func (sqlite) patience() time.Duration { return 0 }
 
-func (d sqlite) settings(ctx context.Context, q querier, u use) error {
+func (d sqlite) settings(ctx context.Context, q querier, u use, _ *table) error {
 	if u == forReading {
 		value, err := one(ctx, q, "PRAGMA query_only")
 		if err == nil && value != "1" {

@@ -335,6 +335,12 @@ func (sqlite) columns(table string) string {
 	return `SELECT "name" FROM pragma_table_info(` + literal(table) + ")"
 }
 
+func (sqlite) ruled(table, columns string) string {
+	return `SELECT iif(instr("sql", ' WHERE '), substr("sql", instr("sql", ' WHERE ') + 7), 'true') FROM "sqlite_master" AS m
+		WHERE "type" = 'index' AND "tbl_name" = ` + literal(table) + ` AND instr("name", ` + literal(table+"_unique_") + `) = 1
+		AND (SELECT group_concat("name", ',') FROM (SELECT "name" FROM pragma_index_info(m."name") ORDER BY "name")) = ` + literal(columns)
+}
+
 // unguarded drops the triggers of the generated schema and makes them again.
 func (d sqlite) unguarded(ctx context.Context, q querier, t *table, f func() error) error {
 	have, err := d.masters(ctx, q)

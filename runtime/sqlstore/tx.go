@@ -127,7 +127,7 @@ func (x *txn) strict() error {
 // begin sets what holds for this transaction alone.
 func (x *txn) begin() error {
 	if x.t.dialect.pooled() {
-		if err := x.t.dialect.settings(x.ctx, x.q, forBegun); err != nil {
+		if err := x.t.dialect.settings(x.ctx, x.q, forBegun, nil); err != nil {
 			return err
 		}
 	}
@@ -338,8 +338,8 @@ func (x *txn) ask(d *driver.Delivery) error {
 	return x.t.fault("ask for effect "+d.Effect, err)
 }
 
-// others counts the rows that fit, one id aside.
-func (x *txn) others(q driver.Query, except string) (int64, error) {
+// others counts the rows that fit and hold a condition, one id aside.
+func (x *txn) others(q driver.Query, except, condition string) (int64, error) {
 	b := &text{d: x.t.dialect}
 	b.WriteString("SELECT count(*) FROM " + x.t.name)
 	if err := x.t.where(b, &q); err != nil {
@@ -350,6 +350,9 @@ func (x *txn) others(q driver.Query, except string) (int64, error) {
 		word = " AND "
 	}
 	b.WriteString(word + `"id" <> ` + b.arg(except))
+	if condition != "" {
+		b.WriteString(" AND (" + condition + ")")
+	}
 	n, _, err := x.integer(b.String(), b.args...)
 	return n, err
 }
@@ -442,7 +445,7 @@ func (x *txn) Peers(q driver.PeerQuery) (int64, error) {
 	if _, whole, err := x.group(&q); err != nil || !whole {
 		return 0, err
 	}
-	return x.others(groupQuery(&q), q.Except)
+	return x.others(groupQuery(&q), q.Except, "")
 }
 
 // NextNumber counts the group's sequence up. A number that a row of the group

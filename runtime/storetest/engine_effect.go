@@ -155,20 +155,30 @@ var effectTests = []test{
 		}
 		out := d.register("p1", "a")
 		for name := range reads(d.Machine) {
-			for _, locks := range []bool{false, true} {
+			for _, first := range []string{"nothing", "a guard", "a sequence", "a read"} {
+				locks := first == "a guard"
 				for _, joined := range []bool{false, true} {
 					call := Bill(Meta{})
-					if locks {
+					switch first {
+					case "a guard":
 						call.Peers = Shelve(Meta{}, "", "").Peers
+					case "a sequence": // others leave the group without it
+						call.Peers = func(*Parcel, string) []driver.PeerQuery {
+							return []driver.PeerQuery{{Name: "number", Sequence: true, Columns: []string{"lane"}, Values: []any{"a"}}}
+						}
 					}
 					d.inTx = func(ctx context.Context, tx fsm.Tx, _ Parcel) error {
 						m := d.Machine
 						if joined {
 							m = d.in(tx)
 						}
+						if first == "a read" { // of the record, and of what is asked for below
+							_, _ = m.Record(ctx, "p1")
+							_, _ = reads(m)[name](ctx)
+						}
 						n, err := reads(m)[name](ctx)
 						if allowed := locks && joined && strings.HasPrefix(name, "own"); !allowed && !errors.Is(err, fsm.ErrUnlocked) {
-							d.Errorf("%s, locked %t, joined %t: got %v, want ErrUnlocked", name, locks, joined, err)
+							d.Errorf("%s after %s, joined %t: got %v, want ErrUnlocked", name, first, joined, err)
 						} else if allowed && (n != 2 || err != nil) {
 							d.Errorf("%s: read %d records, %v; want 2", name, n, err)
 						}

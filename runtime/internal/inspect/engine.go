@@ -27,6 +27,9 @@ type Engine[R any] struct {
 	Compare func(ctx context.Context)
 	// Skew is how far the store's clock is ahead of the process's; 0: it is close enough.
 	Skew func() time.Duration
+	// Lag is the age of the oldest event that the log held back when its end was last looked
+	// at, and who held it.
+	Lag func() (time.Duration, string)
 	// Observe tells the machine's observer that an audit begins; what it returns tells
 	// how the audit ended.
 	Observe func(ctx context.Context) (context.Context, func(found map[string]int64, err error))
