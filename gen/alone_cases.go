@@ -31,6 +31,9 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // someone calls, where nothing asks for somebody else.
 const someone = "ann"
 
+// reason is why, where an operator calls.
+const reason = "asked"
+
 // mostBases bounds the search in one operation.
 const mostBases = 40
 
@@ -75,7 +78,7 @@ func casesOf(m *spec.Machine, o *spec.Operation) []tried {
 // firstCalls are the calls from which the search begins: in each state of the operation a
 // sound record, and each example of a way to decide.
 func firstCalls(m *spec.Machine, o *spec.Operation) []tried {
-	c := interp.Call{Op: o, Actor: someone, At: noon, Inputs: map[string]interp.Value{}}
+	c := interp.Call{Op: o, Actor: someone, Reason: reason, At: noon, Inputs: map[string]interp.Value{}}
 	for _, in := range o.Inputs {
 		if !in.Type.Optional {
 			lo, _ := inputBounds(o, in)
@@ -97,7 +100,7 @@ func firstCalls(m *spec.Machine, o *spec.Operation) []tried {
 		if !creates(o) {
 			r = filled(m, r)
 		}
-		r.ID, c.ID, c.Reason, r.Rev = "", "", "", 0
+		r.ID, c.ID, c.Reason, r.Rev = "", "", reason, 0
 		list = append(list, tried{before: r, call: c})
 	}
 	return list

@@ -82,7 +82,7 @@ func TestAlonePackagesRun(t *testing.T) {
 	wide.Name = "wide"
 	list := []*spec.Machine{wide, knownMachine(t, "known", "pure")}
 	put("known/record_test.go", []byte(knownTest))
-	for _, file := range aloneSpecs(t) {
+	for _, file := range append(aloneSpecs(t), "../specs/task.yaml", "../examples/machines/taskinstance.yaml", "../examples/machines/pod.yaml") {
 		list = append(list, parse(t, file))
 	}
 	for _, m := range list {
@@ -138,7 +138,7 @@ func TestLayers(t *testing.T) {
 	_, err := Generate(queue, Options{Layers: pureLayer})
 	var found spec.Diagnostics
 	if !errors.As(err, &found) || len(found) < 5 || slices.ContainsFunc(found, func(d spec.Diagnostic) bool {
-		return d.Severity == spec.Error && d.Code != "FSM028" || d.Pos.IsZero() || d.Hint == ""
+		return d.Severity == spec.Error && (d.Code != "FSM028" || d.Hint == "") || d.Pos.IsZero()
 	}) {
 		t.Errorf("a queue is refused as a pure package with %v", err)
 	}

@@ -374,7 +374,7 @@ func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next
 			return err
 		}
 		at := m.now()
-		s, err := m.thenStep(ctx, tx, op, &row, rec, origin{at: at, requestID: requestID})
+		s, err := m.thenStep(ctx, tx, op, &row, rec, origin{event: driver.Event{At: at, RequestID: requestID}})
 		if err != nil {
 			return err
 		}

@@ -31,17 +31,10 @@ func TestFingerprintIsStable(t *testing.T) {
 		{Name: "b", Value: true, Kind: driver.KindBool},
 	}
 	got, err := driver.Fingerprint("hold", "ann", "", inputs)
-	// printf '%s' '{"actor":"ann","inputs":{...},"operation":"hold","reason":""}' | sha256sum
-	const digest = "59d902885b6b45bb30fb2abb67394fa46ce456144d455038acc75842c26f5a04"
+	// printf '%s' '{"actor":"ann","inputs":{...},"operation":"hold","reason":""}' | sha256sum: 59d902885b6b45bb30fb2abb...
 	const want = "v2:WdkCiFtrRbsw-yq7"
 	if err != nil || got != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
-	}
-	for stored, same := range map[string]bool{want: true, "v1:" + digest: true, "v1:" + strings.Replace(digest, "5", "6", 1): false,
-		"v1:" + digest[:32]: false, "v1:x": false, "": false, "v2:": false, digest: false} {
-		if driver.SameRequest(stored, got) != same {
-			t.Errorf("%q is the same request: %v, want %v", stored, !same, same)
-		}
 	}
 	slices.Reverse(inputs)
 	if again, _ := driver.Fingerprint("hold", "ann", "", inputs); again != got {

@@ -161,15 +161,21 @@ type passedOver struct {
 
 func (p *passedOver) Error() string { return "pass over " + p.id + ": " + p.err.Error() }
 
+// taking is one try of a pick, in one transaction.
+type taking[R any] struct {
+	outs []Outcome[R]
+	seen map[string]bool // records that it has looked at
+	held *heldGroup      // a group that another writer has
+	met  []driver.Parked // records of one look that are to be parked
+}
+
 func (m *Machine[R]) pickIn(ctx context.Context, tx driver.Tx, n int, q *request[R], s *search[R], again bool) ([]Outcome[R], error) {
 	if !q.own || again {
 		if outs, err := m.known(tx, q, "", q.RequestID); err != nil || len(outs) > 0 {
 			return outs, err
 		}
 	}
-	var outs []Outcome[R]
-	var held *heldGroup
-	seen := map[string]bool{}
+	t := &taking[R]{seen: map[string]bool{}}
 	// Where says nearly everything, so n rows mostly suffice; those that Fits
 	// or a guard refuses make a wider look necessary.
 	look := s.look(m, tx, q, n)
@@ -178,98 +184,105 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx driver.Tx, n int, q *request
 		if err != nil {
 			return nil, err
 		}
-		look.Stir = time.Time{}
+		look.Stir, t.met = time.Time{}, nil
 		m.tick(q)
-		var met []driver.Parked // from the first on, nothing is taken: what stands aside then lets others come first
-		for i := range rows {
-			row := &rows[i]
-			if seen[row.ID] {
-				continue
-			}
-			seen[row.ID] = true
-			rec, err := m.load(q.op, row)
-			if err != nil {
-				continue // a quarantined record is never handed out
-			}
-			if look.Park != nil && !s.still {
-				switch b, refused, err := m.refused(tx, q, row, &rec, s, s.probe || len(met) > 0); {
-				case err != nil:
-					return nil, err
-				case refused:
-					met = append(met, b)
-				}
-			}
-			if len(met) > 0 || s.passOver[row.ID] || q.Fits != nil && !q.Fits(&rec, q.at) {
-				continue
-			}
-			out, wrote, err := m.pickOne(ctx, tx, q, row, rec, int64(len(outs)))
-			var refused *Refusal
-			switch {
-			case err == nil:
-				outs = append(outs, out)
-			case errors.As(err, &refused) && !wrote && ofRecord(refused.Code):
-				if look.Park == nil || s.still {
-					continue // passed over
-				}
-				b, refused, err := m.refused(tx, q, row, &rec, s, true)
-				if err != nil {
-					return nil, err
-				}
-				if refused {
-					met = append(met, b)
-				}
-			case errors.As(err, &held) && !wrote:
-				// passed over
-			default:
-				return nil, err
-			}
-			if len(outs) == n {
-				return outs, nil
-			}
+		if err := m.scan(ctx, tx, n, q, s, t, rows, look.Park != nil && !s.still); err != nil {
+			return nil, err
 		}
-		if len(met) > 0 && len(outs) > 0 {
+		switch met := t.met; {
+		case len(t.outs) == n:
+			return t.outs, nil
+		case len(met) > 0 && len(t.outs) > 0:
 			if err := s.parkHere(tx, &look, met, q.at); err != nil {
 				return nil, err
 			}
-			clear(seen)
+			clear(t.seen)
 			look.Limit = max(1, look.Limit/8)
+		case len(met) > 0 && len(met) < len(rows): // the rest may be taken: it is not locked in vain
+			return nil, &errMet{met, n}
+		case len(met) > 0:
+			return nil, &errMet{met, 8 * look.Limit}
+		case len(rows) < look.Limit && len(t.outs) > 0:
+			return t.outs, nil
+		case len(rows) < look.Limit:
+			return m.untaken(tx, q, s, t, look, !q.own || again)
+		}
+	}
+}
+
+// scan takes what it may of the rows of one look, n at most in all. From the first record on that
+// is to be parked it takes nothing: what stands aside then lets others come first.
+func (m *Machine[R]) scan(ctx context.Context, tx driver.Tx, n int, q *request[R], s *search[R], t *taking[R], rows []driver.Row, parks bool) error {
+	for i := range rows {
+		row := &rows[i]
+		if t.seen[row.ID] {
 			continue
 		}
-		if len(met) > 0 {
-			if len(met) < len(rows) { // the rest may be taken: it is not locked in vain
-				return nil, &errMet{met, n}
-			}
-			return nil, &errMet{met, 8 * look.Limit}
+		t.seen[row.ID] = true
+		rec, err := m.load(q.op, row)
+		if err != nil {
+			continue // a quarantined record is never handed out
 		}
-		if len(rows) < look.Limit {
-			break
+		aside := func(deep bool) error {
+			b, refused, err := m.refused(tx, q, row, &rec, s, deep)
+			if err == nil && refused {
+				t.met = append(t.met, b)
+			}
+			return err
+		}
+		if parks {
+			if err := aside(s.probe || len(t.met) > 0); err != nil {
+				return err
+			}
+		}
+		if len(t.met) > 0 || s.passOver[row.ID] || q.Fits != nil && !q.Fits(&rec, q.at) {
+			continue
+		}
+		out, wrote, err := m.pickOne(ctx, tx, q, row, rec, int64(len(t.outs)))
+		var refused *Refusal
+		switch {
+		case err == nil:
+			if t.outs = append(t.outs, out); len(t.outs) == n {
+				return nil
+			}
+		case wrote:
+			return err
+		case errors.As(err, &t.held): // passed over
+		case !errors.As(err, &refused) || !ofRecord(refused.Code):
+			return err
+		case parks:
+			if err := aside(true); err != nil {
+				return err
+			}
 		}
 	}
-	if len(outs) == 0 {
-		if held != nil {
-			return nil, &heldByOther{held.wait}
-		}
-		if s.held != "" {
-			return nil, heldRow(s.held)
-		}
-		if !q.worker {
-			switch id, err := heldRecord(tx, look, seen); {
-			case err != nil:
-				return nil, err
-			case id != "":
-				return nil, heldRow(id)
-			}
-		}
-		if !q.own || again {
-			// Those that would have fitted may have been taken by an earlier try of
-			// this request, whose commit the query has just waited for.
-			if outs, err := m.known(tx, q, "", q.RequestID); err != nil || len(outs) > 0 {
-				return outs, err
-			}
-		}
-		return nil, m.unless(q, "", m.refusal(ErrNothingToDo, q.op, "", ""))
+	return nil
+}
+
+// untaken says why a pick that has looked at everything took nothing.
+func (m *Machine[R]) untaken(tx driver.Tx, q *request[R], s *search[R], t *taking[R], look driver.Query, ask bool) ([]Outcome[R], error) {
+	switch {
+	case t.held != nil:
+		return nil, &heldByOther{t.held.wait}
+	case s.held != "":
+		return nil, heldRow(s.held)
 	}
-	return outs, nil
+	if !q.worker {
+		switch id, err := heldRecord(tx, look, t.seen); {
+		case err != nil:
+			return nil, err
+		case id != "":
+			return nil, heldRow(id)
+		}
+	}
+	if ask {
+		// Those that would have fitted may have been taken by an earlier try of
+		// this request, whose commit the query has just waited for.
+		if outs, err := m.known(tx, q, "", q.RequestID); err != nil || len(outs) > 0 {
+			return outs, err
+		}
+	}
+	return nil, m.unless(q, "", m.refusal(ErrNothingToDo, q.op, "", ""))
 }
 
 // look returns the query for at most limit records that a pick may take now.

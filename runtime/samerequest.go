@@ -13,7 +13,7 @@ import (
 // the log holds, for JSON may be spelled in another way. An erased event has nothing to compare.
 func sameRequest[R any](e *driver.Event, q *request[R]) bool {
 	switch {
-	case driver.SameRequest(e.Fingerprint, q.fingerprint):
+	case e.Fingerprint == q.fingerprint:
 		return true
 	case e.Redacted():
 		return e.Operation == q.op.Stored || e.Operation == driver.OpPurged

@@ -24,26 +24,17 @@ type step[R any] struct {
 	atomic bool // its effect runs in the transaction
 }
 
-// origin is what an event says about where a step came from.
+// origin is where a step came from.
 type origin struct {
-	at          time.Time
-	actor       string
-	reason      string
-	requestID   string
-	requestN    int64
-	fingerprint string
-	labels      map[string]string
-	inputs      driver.JSON
-	cause       string
-	try         bool // records were passed over to come here: no group is waited for
+	event driver.Event // what it says of that
+	try   bool         // records were passed over to come here: no group is waited for
 }
 
 func (q *request[R]) origin(requestID string, n int64) origin {
-	return origin{
-		at: q.at, actor: q.Actor, reason: q.Reason,
-		requestID: requestID, requestN: n, fingerprint: q.fingerprint,
-		labels: q.Labels, inputs: q.inputs,
-	}
+	return origin{event: driver.Event{
+		At: q.at, Actor: q.Actor, Reason: q.Reason, RequestID: requestID, RequestN: n,
+		Fingerprint: q.fingerprint, Labels: q.Labels, Inputs: q.inputs,
+	}}
 }
 
 // decide runs the pure method on a copy of rec and makes the write of what it
@@ -59,7 +50,7 @@ func (m *Machine[R]) decide(op *fsmimpl.Operation[R], c *fsmimpl.Call[R], prev *
 // decideStep is decide for a step that holds the copy already.
 func (m *Machine[R]) decideStep(s *step[R], c *fsmimpl.Call[R], prev *driver.Row, id string, peers []int64, o origin) error {
 	op, rec := s.op, s.rec
-	decided, err := c.Decide(&s.rec, id, peers, o.at)
+	decided, err := c.Decide(&s.rec, id, peers, o.event.At)
 	if err != nil {
 		return err
 	}
@@ -77,13 +68,10 @@ func (m *Machine[R]) decideStep(s *step[R], c *fsmimpl.Call[R], prev *driver.Row
 		blank := m.schema.Blank()
 		before = &blank
 	}
-	w.Event = driver.Event{
-		ID: id, Operation: op.Stored, Name: op.Event, From: decided.From, To: decided.To,
-		At: o.at, Actor: o.actor, Reason: o.reason,
-		RequestID: o.requestID, RequestN: o.requestN, Fingerprint: o.fingerprint,
-		Labels: o.labels, Inputs: o.inputs, Version: m.schema.Version, Cause: o.cause, Guard: decided.Guard,
-	}
+	w.Event = o.event
 	e := &w.Event
+	e.ID, e.Operation, e.Name, e.Version = id, op.Stored, op.Event, m.schema.Version
+	e.From, e.To, e.Guard = decided.From, decided.To, decided.Guard
 	if decided.RecordOnly {
 		if prev == nil {
 			return fmt.Errorf("%s: %s: a creation cannot be recorded only", m.schema.Machine, op.Name)
@@ -232,7 +220,7 @@ func (m *Machine[R]) isSequence(rule string) bool {
 func (m *Machine[R]) follow(ctx context.Context, tx driver.Tx, s *step[R], at time.Time, try bool) (*step[R], []driver.Event, error) {
 	events := []driver.Event{s.write.Event}
 	for s.write.Row != nil && s.op.Then != "" && !delayed(s.op) {
-		next, err := m.thenStep(ctx, tx, s.op, &s.row, s.rec, origin{at: at, try: try})
+		next, err := m.thenStep(ctx, tx, s.op, &s.row, s.rec, origin{event: driver.Event{At: at}, try: try})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -246,7 +234,7 @@ func (m *Machine[R]) follow(ctx context.Context, tx driver.Tx, s *step[R], at ti
 // the request id unless it is in op's own transaction.
 func (m *Machine[R]) thenStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Operation[R], prev *driver.Row, rec R, o origin) (*step[R], error) {
 	next := m.byName[op.Then]
-	c, err := next.System(&rec, o.at)
+	c, err := next.System(&rec, o.event.At)
 	if err != nil {
 		return nil, fmt.Errorf("%s %q: source of %s: %w", m.schema.Machine, prev.ID, next.Name, err)
 	}
@@ -254,9 +242,10 @@ func (m *Machine[R]) thenStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Ope
 	if err != nil {
 		return nil, m.badInput(err, next, prev.ID)
 	}
-	o.actor, o.requestN, o.inputs, o.cause = driver.SystemActor, -1, inputs, op.Stored
-	if o.requestID != "" {
-		if o.fingerprint, err = driver.Fingerprint(next.Stored, driver.SystemActor, "", c.Inputs); err != nil {
+	e := &o.event
+	e.Actor, e.RequestN, e.Inputs, e.Cause = driver.SystemActor, -1, inputs, op.Stored
+	if e.RequestID != "" {
+		if e.Fingerprint, err = driver.Fingerprint(next.Stored, driver.SystemActor, "", c.Inputs); err != nil {
 			return nil, err
 		}
 	}

@@ -29,27 +29,17 @@ func (r *resolver) facts(list []*astFact, sc scope) []*Fact {
 func (r *resolver) fact(a *astFact, sc scope) *Fact {
 	f := &Fact{Pos: a.text.pos, Text: a.text.text, Op: a.op}
 	unary := a.op == Present || a.op == Absent
-	var ok, fine bool
-	if f.Left, ok = r.term(a.left, sc); !ok {
-		fine = false
-	} else {
-		fine = true
-	}
+	left, right := false, unary
+	f.Left, left = r.term(a.left, sc)
 	if !unary {
-		if f.Right, ok = r.term(a.right, sc); !ok {
-			fine = false
-		}
+		f.Right, right = r.term(a.right, sc)
 	}
-	if !fine {
+	switch {
+	case !left || !right:
 		return nil
-	}
-	if unary {
+	case unary:
 		return r.presence(f, a)
-	}
-	if !r.bindWords(f, a, sc) {
-		return nil
-	}
-	if !r.comparable(f, a) {
+	case !r.bindWords(f, a, sc) || !r.comparable(f, a):
 		return nil
 	}
 	return f

@@ -19,6 +19,7 @@ import (
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/diff"
+	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -51,8 +52,8 @@ not touched. A file that fsmgen did not write is never overwritten. Files of an
 earlier run that are no longer produced are reported and left alone.
 
 --layers pure makes a package that needs the standard library alone: the
-operations are methods on a value, without a store. What of the specification
-needs one is refused. durable without handles leaves the typed handles out.
+operations are methods on a value, without a store. What needs one is left out
+and told where it changes no operation, and refused elsewhere. durable without handles leaves the typed handles out.
 
 For a rolling deployment, --beside names the version before this one, as a file
 or in git: after the new package's Migrate, programs of that version go on
@@ -143,6 +144,9 @@ func (c *tool) gen(paths []string, f genFlags) error {
 	}
 	if !f.asJSON {
 		c.RenderAll(c.Err, sources, spec.Warning)
+		if slices.Equal(f.layers, []string{string(spec.LayerPure)}) {
+			c.leftOut(sources)
+		}
 	}
 	return c.put(plans, putOptions{check: f.check, asJSON: f.asJSON, tell: !f.check && !f.watch})
 }
@@ -157,6 +161,15 @@ func (c *tool) genFailed(sources []*cli.Source, f genFlags) error {
 		c.Errorf("nothing was written\n")
 	}
 	return cli.ErrFindings
+}
+
+// leftOut says what a package without a store is without.
+func (c *tool) leftOut(sources []*cli.Source) {
+	for _, s := range sources {
+		for _, d := range validate.NeedsStore(s.Machine) {
+			fmt.Fprintf(c.Err, "%s:%s: %s\n", s.Name, d.Pos, d.Message)
+		}
+	}
 }
 
 var packageName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)

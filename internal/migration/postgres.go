@@ -1,12 +1,9 @@
 package migration
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // postgres writes the migration of a PostgreSQL database: the table is altered
@@ -38,9 +35,6 @@ func (p *plan) postgres() {
 	p.postgresNames()
 	p.postgresOthers()
 	p.line("")
-	p.line("-- The chain of a row, which tables of before lack.")
-	p.line(`ALTER TABLE %s ADD COLUMN IF NOT EXISTS "_chain" bigint NOT NULL DEFAULT 0;`, t)
-	p.line("")
 	p.line("-- Indexes and triggers of the generator are made again below.")
 	for _, v := range p.old.triggers {
 		p.line("DROP TRIGGER IF EXISTS %s ON %s;", quoteName(v.name), quoteName(v.table))
@@ -61,23 +55,11 @@ func (p *plan) postgres() {
 	}
 	for _, k := range p.old.checks {
 		if !slices.Contains(p.next.checks, k) {
-			p.postgresDropCheck(t, k)
+			p.line("ALTER TABLE %s DROP CONSTRAINT %s;", t, quoteName(k.name))
 		}
 	}
 	if len(p.moved) > 0 {
 		p.postgresMoves()
-	}
-	if i := slices.IndexFunc(p.next.columns, column.computed); i >= 0 {
-		p.line("")
-		p.line("-- Tables of before have an index that each move wrote, and no computed columns.")
-		p.line("DO $fsm$")
-		p.line("BEGIN")
-		p.line("    IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = %s::regclass AND attname IN (%s)) THEN", quoteText(t),
-			strings.Join(mapped(p.computedNames(), quoteText), ", "))
-		p.line("        DROP INDEX IF EXISTS %s;", quoteName(p.next.m.Name+"_state"))
-		p.line("    END IF;")
-		p.line("END")
-		p.line("$fsm$;")
 	}
 	added := p.alterations()
 	p.line("")
@@ -107,44 +89,6 @@ func (p *plan) uncommented() string {
 		}
 	}
 	return b.String()
-}
-
-// postgresDropCheck drops a rule. One with a long text had another name in databases that an older
-// fsmgen made: the beginning of the text and its hash.
-func (p *plan) postgresDropCheck(table string, k check) {
-	if former := p.former(k); former != "" {
-		p.line("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s, DROP CONSTRAINT IF EXISTS %s;", table, quoteName(k.name), quoteName(former))
-		return
-	}
-	p.line("ALTER TABLE %s DROP CONSTRAINT %s;", table, quoteName(k.name))
-}
-
-// former returns the name that a rule may have in databases of before; empty: only its own.
-func (p *plan) former(k check) string {
-	comment := fmt.Sprintf("COMMENT ON CONSTRAINT %s ON %s IS '", quoteName(k.name), quoteName(p.old.m.Name))
-	_, rule, long := strings.Cut(p.old.sections["tables"], comment)
-	if !long {
-		return ""
-	}
-	rule, _, _ = strings.Cut(rule, "';\n")
-	rule = strings.ReplaceAll(rule, "''", "'")
-	const most = 63 // bytes of a name on PostgreSQL
-	keep, sum := min(most-9, len(rule)-1), sha256.Sum256([]byte(rule))
-	for keep > 0 && !utf8.RuneStart(rule[keep]) {
-		keep--
-	}
-	return rule[:keep] + "_" + hex.EncodeToString(sum[:4])
-}
-
-// computedNames returns the columns that the server works out, of both versions.
-func (p *plan) computedNames() []string {
-	var names []string
-	for _, c := range slices.Concat(p.old.columns, p.next.columns) {
-		if c.computed() && !slices.Contains(names, c.name) {
-			names = append(names, c.name)
-		}
-	}
-	return names
 }
 
 // retyped reports whether a column gets another type: no view may look at it then.
@@ -222,7 +166,7 @@ func (p *plan) postgresOthers() {
 		made = append(made, quoteText(x.name))
 	}
 	for _, k := range p.old.checks {
-		made = append(made, quoteText(k.name), quoteText(p.former(k)))
+		made = append(made, quoteText(k.name))
 	}
 	p.line("DO $fsm$")
 	p.line("DECLARE")
@@ -288,8 +232,6 @@ func (p *plan) alterations() []string {
 	for _, c := range p.old.columns {
 		switch n := p.next.column(c.name); {
 		case c.computed() && n == nil && len(p.alone) == 0: // programs of the old version name it: see beside
-		case c.computed() && n == nil: // tables of before lack it
-			add("DROP COLUMN IF EXISTS %s", quoteName(c.name))
 		case n == nil:
 			add("DROP COLUMN %s", quoteName(c.name))
 		}

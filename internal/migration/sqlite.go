@@ -314,7 +314,7 @@ func (p *plan) copyRows(into string) string {
 	for _, c := range p.next.columns {
 		value := p.valueAfter(c)
 		switch {
-		case c.name == "_chain": // tables of before lack it; it is looked up in the log
+		case c.name == "_chain": // it is looked up in the log
 			continue
 		case c.name == "state":
 			value = p.stateAfter()

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/hex"
 	"hash/crc32"
 	"slices"
 	"strconv"
@@ -12,22 +11,11 @@ import (
 	"sync"
 )
 
-// A version stands before every fingerprint. Those of the first one, which older programs
-// wrote, have the whole digest in hexadecimal.
+// A version stands before every fingerprint.
 const (
 	fingerprintVersion = "v2:"
-	firstVersion       = "v1:"
 	fingerprintBytes   = 12
 )
-
-// SameRequest reports whether a stored fingerprint is that of a call.
-func SameRequest(stored, fingerprint string) bool {
-	if digest, first := strings.CutPrefix(stored, firstVersion); first {
-		sum, err := hex.DecodeString(digest)
-		return err == nil && len(sum) == sha256.Size && fingerprintOf(sum) == fingerprint
-	}
-	return stored == fingerprint
-}
 
 func fingerprintOf(sum []byte) string {
 	var text [len(fingerprintVersion) + fingerprintBytes/3*4]byte

@@ -142,55 +142,6 @@ func TestRepairKeepsWhatRefersToTheRecord(t *testing.T) {
 	}
 }
 
-// A log that an older fsmgen made gets its chain when it is migrated.
-func TestOlderLogGetsItsChain(t *testing.T) {
-	t.Parallel()
-	path := filled(t)
-	hand(t, path, `ALTER TABLE "parcel_events" DROP COLUMN "chain"`)
-	store := open(t, path)
-	_, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(parcelSchema(t)), parcelEffects())
-	if !errors.Is(err, fsm.ErrSchemaMismatch) || !strings.Contains(err.Error(), "Migrate") {
-		t.Fatalf("an older log was taken: %v", err)
-	}
-	m, err := openParcels(t, store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sound(t, m)
-	chained := 0
-	for e, err := range m.History(t.Context(), "p1") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.Chain != 0 {
-			chained++
-		}
-	}
-	if chained != 76 {
-		t.Errorf("%d events are chained, want 76", chained)
-	}
-	if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p4"}, storetest.Hold(storetest.Meta{Actor: "ann"}, "a", corpusTime)); err != nil {
-		t.Error(err)
-	}
-	sound(t, m)
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	hand(t, path, event(`"actor" = 'eve'`, "p1", 33, 0))
-	resummed(t, path, "p1", 33, 0, false)
-	if m, err = openParcels(t, open(t, path)); err != nil {
-		t.Fatal(err)
-	}
-	for f, err := range audit.Run(t.Context(), m) {
-		if err != nil || f.Check != audit.CheckHistory {
-			t.Errorf("%v, %v, want the edited event only", f, err)
-		}
-	}
-	if h := audit.HealthOf(m); h.Findings[audit.CheckHistory] != 1 {
-		t.Errorf("the edited event was not found: %+v", h)
-	}
-}
-
 // A backup that was made under load is whole, and work goes on in it.
 func TestBackupIsRestored(t *testing.T) {
 	t.Parallel()

@@ -28,19 +28,6 @@ func chainedTo(e *driver.Event) (rev, n int64) {
 	return e.Rev - 1, 0
 }
 
-// chainEvents returns the statement that fills the chains of a log that had none.
-func chainEvents(events string) string {
-	return fmt.Sprintf(`WITH RECURSIVE c ("id", "rev", "n", "chain") AS (
-	SELECT e."id", e."rev", e."n", e."checksum" FROM %[1]s AS e WHERE e."n" = 0
-		AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = e."id" AND p."rev" = e."rev" - 1 AND p."n" = 0)
-	UNION ALL
-	SELECT e."id", e."rev", e."n", (c."chain" * 16777619 + e."checksum") %% 4294967296
-	FROM c JOIN %[1]s AS e ON e."id" = c."id" AND e."rev" BETWEEN c."rev" AND c."rev" + 1
-		AND (c."n" = 0 AND e."n" = 0 AND e."rev" = c."rev" + 1 OR e."rev" = c."rev" AND e."n" = c."n" + 1)
-)
-UPDATE %[1]s SET "chain" = c."chain" FROM c WHERE %[1]s."id" = c."id" AND %[1]s."rev" = c."rev" AND %[1]s."n" = c."n"`, events)
-}
-
 // byColumns and byChain say how the row is compared with what the write was decided on, if it is.
 func byColumns(w *driver.Write) bool { return w.Old != nil && w.Old.Chain == 0 }
 func byChain(w *driver.Write) bool   { return w.Old != nil && w.Old.Chain != 0 }

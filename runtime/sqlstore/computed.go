@@ -37,8 +37,7 @@ func (t *table) worksOf() (list []worked) {
 var computedLine = regexp.MustCompile(`(?m)^    NEW\."(_open|_in_[^"]+|_minute_[^"]+)" := (.*);$`)
 
 // computedColumns returns the columns of the generated schema that are worked out of a row,
-// by what they are; those that the database has. Tables of before lack them, and have indexes
-// over what they are made of.
+// by what they are; those that the database has, which may be of another version.
 func computedColumns(schema string, have []string) map[string]string {
 	list := map[string]string{}
 	for _, m := range computedLine.FindAllStringSubmatch(schema, -1) {

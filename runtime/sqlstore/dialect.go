@@ -58,9 +58,6 @@ type Dialect interface {
 	// m is nil where the meta table does not know the machine. Objects that others
 	// have made stay, or the work is refused with *UserObjectError.
 	work(ctx context.Context, q querier, t *table, m *meta, want []piece) ([]stage, error)
-	// renameColumns gives columns their names of today, and refuses with *UserObjectError
-	// what somebody else has made and would lose them.
-	renameColumns(ctx context.Context, q querier, t *table, m *meta, want []piece, list []rename) error
 	// unlink stops a session from enforcing foreign keys, outside of a transaction,
 	// or lets it go on. Nothing where no table is rebuilt.
 	unlink(ctx context.Context, q querier, off bool) error

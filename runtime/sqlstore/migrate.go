@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -131,14 +130,6 @@ func (t *table) Check(ctx context.Context) (err error) {
 	if err != nil {
 		return t.fault("read the schema", err)
 	}
-	if chained, err := t.hasChain(ctx, s); err != nil {
-		return t.fault("read the schema", err)
-	} else if !chained {
-		return t.mismatch("the log keeps no chain of checksums; an older fsmgen made it")
-	}
-	if err := t.checkNames(ctx, s); err != nil {
-		return err
-	}
 	for _, match := range created.FindAllStringSubmatch(script, -1) {
 		if name := strings.ReplaceAll(match[1], `""`, `"`); !objects[name] {
 			return t.mismatch("%q is missing in the database", name)
@@ -175,25 +166,6 @@ func (t *table) settle(ctx context.Context, q querier, own bool) error {
 		maps.DeleteFunc(t.computed, func(_, name string) bool { return name == `"_open"` })
 	}
 	t.build()
-	return nil
-}
-
-// hasChain reports whether the log has the column that older logs lack.
-func (t *table) hasChain(ctx context.Context, q querier) (bool, error) {
-	names, err := column(ctx, q, t.dialect.columns(t.schema.Table+"_events"))
-	return slices.Contains(names, "chain"), err
-}
-
-// checkNames refuses tables whose columns have the names of contract version 1.
-func (t *table) checkNames(ctx context.Context, q querier) error {
-	list, err := t.oldNames(ctx, q)
-	if err != nil {
-		return t.fault("read the schema", err)
-	}
-	if len(list) > 0 {
-		return t.mismatch("the column %q of %q has another name since contract version 2: %q",
-			list[0].old, t.schema.Table+"_events", list[0].name)
-	}
 	return nil
 }
 
@@ -257,11 +229,6 @@ func (t *table) upToDate(ctx context.Context, want []piece) (same bool, err erro
 	if m == nil || *m != t.ownMeta() {
 		return false, nil
 	}
-	if list, err := t.oldNames(ctx, s); err != nil {
-		return false, t.unfit(m, err)
-	} else if len(list) > 0 {
-		return false, nil
-	}
 	steps, err := t.dialect.work(ctx, s, t, m, want)
 	if err != nil {
 		return false, t.unfit(m, err)
@@ -302,43 +269,14 @@ func (t *table) migrate(x *txn, want []piece) error {
 			return t.besides(x.ctx, q, m, st)
 		}
 	}
-	chained := true
-	if m != nil {
-		list, err := t.oldNames(x.ctx, q)
-		if err == nil && len(list) > 0 {
-			err = t.dialect.renameColumns(x.ctx, q, t, m, want, list)
-		}
-		if err != nil {
-			return t.unfit(m, err)
-		}
-		if chained, err = t.hasChain(x.ctx, q); err != nil {
-			return t.fault("read the schema", err)
-		}
-	}
 	steps, err := t.dialect.work(x.ctx, q, t, m, want)
 	for i := 0; i < len(steps) && err == nil; i++ {
 		err = steps[i](x.ctx, q)
-	}
-	if m != nil && len(steps) > 0 && err == nil {
-		err = t.dropGuardRows(x.ctx, q)
-	}
-	if err == nil && !chained {
-		err = t.dialect.unguarded(x.ctx, q, t, func() error {
-			_, err := q.exec(x.ctx, chainEvents(t.part("_events")))
-			return err
-		})
 	}
 	if err != nil {
 		return t.unfit(m, err)
 	}
 	return t.note(x.ctx, q, m)
-}
-
-// dropGuardRows removes what an older fsmgen wrote for the lock of a guard: a row for
-// each group, with its values. Numbers begin at 1, and notes have a colon in their name.
-func (t *table) dropGuardRows(ctx context.Context, q querier) error {
-	_, err := q.exec(ctx, fmt.Sprintf(`DELETE FROM %s WHERE "number" = 0 AND "key" LIKE '[%%' AND "name" NOT LIKE '%%:%%'`, t.part("_groups")))
-	return err
 }
 
 // note writes down which specification the tables are made for.

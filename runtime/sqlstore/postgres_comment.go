@@ -1,10 +1,7 @@
 package sqlstore
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
-	"unicode/utf8"
 )
 
 // comment reads COMMENT ON COLUMN "table"."column" IS 'text', or one about a table or a
@@ -53,32 +50,16 @@ func (p *postgres) comments() string {
 }
 
 // commented returns what says of an object what it is, where nothing is said: what is there
-// may be a user's. A rule that an older fsmgen has named otherwise gets its name of today. Both
-// are for the owner of the table: nobody else needs them.
+// may be a user's. It is for the owner of the table: nobody else needs it.
 func commented(w piece, have map[string]string) []string {
 	_, there := have["comment "+w.name]
 	if _, others := have["others "+w.table]; there || others {
 		return nil
 	}
-	rest, rule := strings.CutPrefix(w.name, "CONSTRAINT ")
+	rule := strings.HasPrefix(w.name, "CONSTRAINT ")
 	_, table := have["table "+w.table]
 	if _, there := have["rule "+w.name]; there || !rule || !table {
 		return []string{w.text}
 	}
-	old, on := quote(formerName(w.is)), " ON "+quote(w.table)
-	if _, there := have["rule CONSTRAINT "+old+on]; !there {
-		return nil // somebody has dropped it
-	}
-	name := "ALTER TABLE " + quote(w.table) + " RENAME CONSTRAINT " + old + " TO " + strings.TrimSuffix(rest, on)
-	return []string{name, w.text}
-}
-
-// formerName is the name that a rule had which is longer than a name can be.
-func formerName(rule string) string {
-	sum := sha256.Sum256([]byte(rule))
-	keep := min(maxIdentifier-9, len(rule)-1)
-	for keep > 0 && !utf8.RuneStart(rule[keep]) {
-		keep--
-	}
-	return rule[:keep] + "_" + hex.EncodeToString(sum[:4])
+	return nil // somebody has dropped the rule
 }

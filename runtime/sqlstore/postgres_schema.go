@@ -206,3 +206,6 @@ func triggerForm(text string) string {
 	}
 	return strings.ToUpper(strings.Join(list, " "))
 }
+
+// likeForm takes from a text the meaning that LIKE gives some of its characters.
+var likeForm = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)

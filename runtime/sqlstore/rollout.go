@@ -67,7 +67,7 @@ func (t *table) besides(ctx context.Context, q querier, m *meta, st standing) er
 			return t.mismatch("the column %q is missing in the tables, which are those of version %d (hash %.12s)", c, m.version, m.hash)
 		}
 	}
-	return t.checkNames(ctx, q)
+	return nil
 }
 
 // stored returns the stored names of the fields.

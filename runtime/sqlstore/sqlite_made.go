@@ -38,7 +38,7 @@ func (w *sqliteWork) noted(ctx context.Context, q querier) (map[string]piece, er
 	}
 	old := map[string]piece{}
 	for _, p := range list {
-		old[strings.ToLower(p.name)] = w.t.today(p)
+		old[strings.ToLower(p.name)] = p
 	}
 	return old, nil
 }

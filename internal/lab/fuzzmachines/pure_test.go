@@ -150,7 +150,8 @@ func pureMachine(name, text string) sound {
 	return sound{name: name, machine: m.Name, text: text, files: files}
 }
 
-// withoutStore takes what needs a store out of a specification, as far as that is an edit.
+// withoutStore takes out of a specification what a package without a store cannot carry, as far
+// as that is an edit.
 func withoutStore(t *testing.T, text string) string {
 	t.Helper()
 	var doc yaml.Node
@@ -158,8 +159,8 @@ func withoutStore(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	root := doc.Content[0]
-	drop(root, "requests", "unique", "projection", "probes", "removed")
-	gone := map[string]bool{} // guards
+	drop(root, "unique", "projection") // they may be over what goes
+	gone := map[string]bool{}          // guards
 	for key, guard := range pairs(value(root, "guards")) {
 		gone[key] = value(guard, "none") != nil || value(guard, "fewer") != nil
 	}
@@ -173,7 +174,6 @@ func withoutStore(t *testing.T, text string) string {
 	}
 	for name, field := range pairs(value(root, "fields")) {
 		if field.Kind == yaml.MappingNode {
-			drop(field, "was")
 			if typ := value(field, "type"); typ != nil && typ.Value == "sequence" {
 				drop(value(root, "fields"), name)
 				continue
@@ -182,14 +182,11 @@ func withoutStore(t *testing.T, text string) string {
 		}
 		field.Value = strings.ReplaceAll(field.Value, "json", "string")
 	}
-	for _, state := range pairs(value(root, "states")) {
-		drop(state, "probe", "was")
-	}
 	for _, op := range pairs(value(root, "operations")) {
-		if by := value(op, "by"); by != nil && by.Value == "operator" {
-			drop(op, "by")
+		drop(op, "dedupe_by")
+		if effect := value(op, "effect"); effect == nil || value(effect, "atomic") != nil {
+			drop(op, "then") // it is a part of the step
 		}
-		drop(op, "was", "dedupe_by", "next", "trigger", "effect", "then")
 		if require := value(op, "require"); require != nil {
 			require.Content = slices.DeleteFunc(require.Content, func(n *yaml.Node) bool { return gone[n.Value] })
 			if len(require.Content) == 0 {

@@ -1,0 +1,114 @@
+package docs
+
+import (
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// settingRooms are the packages with settings, and who gives them.
+var settingRooms = []struct{ dir, title string }{
+	{"runtime", "A machine: `Open(ctx, store, …, fsm.With…)`"},
+	{"runtime/sqlite", "SQLite: `sqlite.Open(path, sqlite.With…)`"},
+	{"runtime/postgres", "PostgreSQL: `postgres.Open(ctx, dsn, postgres.With…)`"},
+	{"runtime/etcdstore", "etcd: `etcdstore.Open(ctx, config, etcdstore.With…)`"},
+	{"runtime/fsmotel", "OpenTelemetry: `fsmotel.New(fsmotel.With…)`"},
+	{"runtime/sqlstore", "Another driver of SQLite or PostgreSQL: `sqlstore.New(db, dialect, sqlstore.With…)`"},
+	{"runtime/storetest", "Who writes a store: `storetest.Run(t, open, storetest.With…)`"},
+}
+
+// TestSettings holds docs/settings.md to the settings of all packages.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("# Settings\n\nEvery setting of every package, from the comments of the code. What they are for stands in [Operate](operate.md).\n")
+	seen := map[string]bool{}
+	for _, room := range settingRooms {
+		fmt.Fprintf(&b, "\n## %s\n\n| setting | |\n|---|---|\n", room.title)
+		for _, s := range settings(t, room.dir) {
+			seen[room.dir] = true
+			fmt.Fprintf(&b, "| `%s` | %s |\n", s.call, s.text)
+		}
+		if !seen[room.dir] {
+			t.Errorf("%s has no setting", room.dir)
+		}
+	}
+	for _, dir := range folders(t, root+"/runtime") {
+		if len(settings(t, dir)) > 0 && !seen[dir] {
+			t.Errorf("%s has settings that no document names", dir)
+		}
+	}
+	const page = root + "/docs/settings.md"
+	if *update {
+		if err := os.WriteFile(page, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	have, err := os.ReadFile(page)
+	if err != nil || string(have) != b.String() {
+		t.Errorf("docs/settings.md is not what the code says (%v): go test ./internal/lab/docs -update", err)
+	}
+}
+
+type setting struct{ call, text string }
+
+// settings lists the exported functions of a package whose names begin with With.
+func settings(t *testing.T, dir string) (list []setting) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "With") {
+				continue
+			}
+			text := strings.Join(strings.Fields(new(doc.Package).Synopsis(f.Doc.Text())), " ")
+			if text == "" {
+				t.Errorf("%s: %s has no comment", name, f.Name.Name)
+			}
+			var params []string
+			for _, p := range f.Type.Params.List {
+				for _, n := range p.Names {
+					params = append(params, n.Name)
+				}
+			}
+			text = strings.TrimPrefix(text, f.Name.Name+" ")
+			list = append(list, setting{f.Name.Name + "(" + strings.Join(params, ", ") + ")", strings.ReplaceAll(text, "|", `\|`)})
+		}
+	}
+	slices.SortFunc(list, func(a, b setting) int { return strings.Compare(a.call, b.call) })
+	return list
+}
+
+// folders lists the folders of packages below one, itself among them, by their paths in the repository.
+func folders(t *testing.T, from string) (list []string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && !strings.Contains(path+"/", "/internal/") {
+			list = append(list, strings.TrimPrefix(filepath.ToSlash(path), root+"/"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
