@@ -126,9 +126,9 @@ func drawn(rnd *rand.Rand) string {
 // with any inputs. It is said of many machines.
 func TestNeverIsTrue(t *testing.T) {
 	t.Parallel()
-	machines, walks := 150, uint64(8)
+	machines, walks := 80, uint64(2)
 	if campaign.On() {
-		machines, walks = 3000, 40
+		machines, walks = 1500, 8
 	}
 	rnd := rand.New(rand.NewPCG(36, 803))
 	whole, never, steps := 0, 0, 0
