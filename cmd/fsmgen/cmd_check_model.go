@@ -62,7 +62,7 @@ func (c *tool) runModel(sources []*cli.Source, asText bool) error {
 		bar.Hide()
 		r.results[s] = result
 		for _, d := range found {
-			if asText {
+			if asText && d.Code == "FSM801" {
 				d.Related = nil
 			}
 			s.Found = append(s.Found, d)

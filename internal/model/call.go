@@ -110,15 +110,24 @@ func (p *pools) values(in *spec.Input) []interp.Value {
 	return list
 }
 
-// numbers lists the integers around those that facts name.
+// numbers lists the integers around those that facts name, as near as the input can come.
 func (p *pools) numbers(in *spec.Input) []int64 {
 	var list []int64
+	t := p.fitting(in)
 	for _, n := range p.ints[p.root(in)] {
-		list = append(list, n-1, n, n+1)
+		for _, n := range []int64{n - 1, n, n + 1} {
+			if t.Max != nil {
+				n = min(n, *t.Max)
+			}
+			if t.Min != nil {
+				n = max(n, *t.Min)
+			}
+			list = append(list, n)
+		}
 	}
 	if len(list) == 0 {
 		low, n := int64(0), 2
-		if t := p.fitting(in); t.Min != nil {
+		if t.Min != nil {
 			low = *t.Min
 		}
 		if p.keyed[p.root(in)] {

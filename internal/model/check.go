@@ -98,9 +98,12 @@ type Result struct {
 	Elapsed     time.Duration
 	Violation   *Violation // nil: every promise holds within the bounds
 	Limits      []string   // the bounds that were met, in words: what lies beyond was not looked at
-	Missing     []string   // operations, branches, refusals of guards and keys in common that never happened
+	Missing     []Missing  // what never happened
+	Whole       bool       // what is missing cannot happen, but for keys in common
+	Stuck       []Stuck    // what waits in vain
 
-	cut bool // it ended before it saw all states
+	cut   bool // it ended before it saw all states
+	exact bool // it met no bound, and tried what stands for all values
 }
 
 // Speed returns the states that were looked at in a second.
@@ -148,6 +151,7 @@ type checker struct {
 	crowds   map[int64]int // what the numbers of guards on other records are looked at as
 	happened []happened    // in the transaction at hand
 	moves    int
+	watched  bool // the first record is not taken for another one, see watch
 	crowded  bool // an effect has more groups than are counted
 	cut      bool // the search ended before it saw all states
 }
@@ -156,6 +160,7 @@ type checker struct {
 type happened struct {
 	op     *spec.Operation
 	branch *spec.Branch
+	to     *spec.State
 }
 
 // counted is an effect that may happen once for each group.
@@ -195,7 +200,7 @@ func Search(ctx context.Context, m *spec.Machine, o Options, progress func(looke
 	started := time.Now()
 	asked, o := o, Defaults(m, o)
 	best, err := searchOnce(ctx, m, o, progress)
-	if err == nil && best.Violation == nil && len(best.Missing) > 0 {
+	if settled := best.Whole && len(keys(m)) == 0; err == nil && best.Violation == nil && len(best.Missing) > 0 && !settled {
 		list := wider(m, asked, o)
 		for i := 0; i < len(list); i++ {
 			r, failed := searchOnce(ctx, m, list[i], nil)
@@ -203,12 +208,15 @@ func Search(ctx context.Context, m *spec.Machine, o Options, progress func(looke
 				return best, failed
 			}
 			whole := !r.cut
-			missing := slices.DeleteFunc(slices.Clone(best.Missing), func(what string) bool { return !slices.Contains(r.Missing, what) })
+			of, missing := r, both(r.Missing, best.Missing)
+			if best.exact {
+				of, missing = best, both(best.Missing, r.Missing)
+			}
 			if r.Violation != nil || whole && r.Options.Records >= best.Options.Records && len(r.Missing) < len(best.Missing) {
 				best = r
 				best.Options.MaxStates, best.Options.decisions = o.MaxStates, o.decisions
 			}
-			best.Missing = missing
+			best.Missing, best.Whole, best.Stuck, best.exact = missing, of.Whole, of.Stuck, of.exact
 			if best.Violation != nil || len(missing) == 0 {
 				break
 			}
@@ -247,6 +255,9 @@ func searchOnce(ctx context.Context, m *spec.Machine, o Options, progress func(l
 	}
 	if c.t.full {
 		r.Limits = append(r.Limits, "more than 65534 kinds of records")
+	}
+	if err == nil && r.Violation == nil && !r.cut && len(r.Limits) == 0 && exact(m, c.t.pools) {
+		r.exact, r.Whole, r.Stuck = true, !across(m), c.stuck()
 	}
 	return r, err
 }

@@ -16,13 +16,17 @@ import (
 // is met by nobody.
 type cover struct {
 	ops      []bool
+	states   []bool // that a record was in, if only within a transaction
 	branches map[*spec.Branch]bool
 	guards   map[*spec.Guard]bool // refused a call
 	shared   map[int]bool         // by key: two records had the same group
 }
 
 func newCover(m *spec.Machine) *cover {
-	return &cover{ops: make([]bool, len(m.Operations)), branches: map[*spec.Branch]bool{}, guards: map[*spec.Guard]bool{}, shared: map[int]bool{}}
+	return &cover{
+		ops: make([]bool, len(m.Operations)), states: make([]bool, len(m.States)),
+		branches: map[*spec.Branch]bool{}, guards: map[*spec.Guard]bool{}, shared: map[int]bool{},
+	}
 }
 
 // did notes that an operation changed, or would have changed, a record.
@@ -84,39 +88,90 @@ func (v *cover) refused(op *spec.Operation, name string) {
 	}
 }
 
-// missing names what never happened, in the order of the file.
-func (c *checker) missing() []string {
-	var list []string
+// Missing is something that never happened in a search.
+type Missing struct {
+	What string // "operation scrap"
+	Pos  spec.Pos
+	Mark string // the name at Pos
+	Said string // the same as a sentence; "" for what another one that is missing brings along, and for keys in common
+	On   string // the operation whose `allow` speaks of it; "" for keys in common
+
+	so []spec.Related // the states that no record reaches for it
+}
+
+// missing lists what never happened, in the order of the file.
+func (c *checker) missing() []Missing {
+	var list []Missing
+	asked := func(from []spec.StateRef) bool {
+		return slices.ContainsFunc(from, func(r spec.StateRef) bool { return c.cover.states[r.State.Index] })
+	}
+	add := func(what string, pos spec.Pos, mark string, op *spec.Operation, asked bool, moves []spec.Move) {
+		x := Missing{What: what, Pos: pos, Mark: mark, On: op.Name}
+		if asked {
+			x.Said = what + " never happens"
+		}
+		for _, v := range moves {
+			so := spec.Related{Pos: v.To.Pos, Message: "so no record ever reaches " + v.To.Name}
+			if !c.cover.states[v.To.Index] && !slices.Contains(x.so, so) {
+				x.so = append(x.so, so)
+			}
+		}
+		list = append(list, x)
+	}
 	for i, op := range c.m.Operations {
 		if !c.cover.ops[i] {
-			list = append(list, "operation "+op.Name)
+			add("operation "+op.Name, op.Pos, op.Name, op, len(op.Creates) > 0 || asked(op.From), op.Moves())
 			continue
 		}
 		met := met(op)
 		for n, b := range op.Choose {
 			if met[b] && !c.cover.branches[b] {
-				list = append(list, fmt.Sprintf("branch %d of %s", n+1, op.Name))
+				moves := slices.DeleteFunc(slices.Clone(op.Moves()), func(v spec.Move) bool { return v.Branch != b })
+				add(fmt.Sprintf("branch %d of %s", n+1, op.Name), b.Pos, "", op, b.From == nil || asked(b.From), moves)
 			}
 		}
 	}
-	required := map[*spec.Guard]bool{}
-	for _, op := range c.m.Operations {
-		for _, r := range op.Require {
-			required[r.Guard] = true
+	for _, s := range c.m.States {
+		if !c.cover.states[s.Index] {
+			list = append(list, Missing{What: "state " + s.Name, Pos: s.Pos, Mark: s.Name, On: s.Name})
 		}
 	}
 	for _, g := range c.m.Guards {
-		if required[g] && !c.cover.guards[g] {
-			list = append(list, "a refusal by guard "+g.Name)
+		x, seen := Missing{What: "a refusal by guard " + g.Name}, c.cover.guards[g]
+		for _, op := range c.m.Operations {
+			for _, r := range op.Require {
+				if r.Guard != g {
+					continue
+				}
+				seen = seen || len(r.Owners()) > 0 && slices.ContainsFunc(c.m.States, func(s *spec.State) bool {
+					return c.m.Class(s, op) == spec.RecordOnly // refuses strangers there, which is not looked at
+				})
+				if x.Pos.IsZero() {
+					x.Pos, x.Mark, x.On = r.Pos, g.Name, op.Name
+				}
+				if c.cover.ops[op.Index] && x.Said == "" {
+					x.Pos, x.On, x.Said = r.Pos, op.Name, g.Name+" never refuses "+op.Name
+				}
+			}
+		}
+		if !x.Pos.IsZero() && !seen {
+			list = append(list, x)
 		}
 	}
 	for _, e := range c.effects {
-		what := "two records with one key of effect " + e.op.Effect.Name
-		if !c.cover.shared[e.key] && !slices.Contains(list, what) {
-			list = append(list, what)
+		x := Missing{What: "two records with one key of effect " + e.op.Effect.Name, Pos: e.op.Effect.Pos}
+		if !c.cover.shared[e.key] && !slices.ContainsFunc(list, func(y Missing) bool { return x.What == y.What }) {
+			list = append(list, x)
 		}
 	}
 	return list
+}
+
+// both is what two searches did not see, in the words of the first one.
+func both(a, b []Missing) []Missing {
+	return slices.DeleteFunc(slices.Clone(a), func(x Missing) bool {
+		return !slices.ContainsFunc(b, func(y Missing) bool { return x.What == y.What })
+	})
 }
 
 // hear notes what a record decides about the operations of which `of` is true.
@@ -153,6 +208,7 @@ func (c *checker) note(s *state) {
 		l := c.t.at(x.local)
 		if !l.met {
 			l.met = true
+			c.cover.states[l.record.State.Index] = true
 			c.hear(l, func(op *spec.Operation) bool { return !c.hidden[op.Index] })
 		}
 	}
@@ -257,10 +313,14 @@ func (r Result) Verdict() string {
 }
 
 // few names the first of many.
-func few(list []string) string {
+func few(list []Missing) string {
 	const most = 12
-	if len(list) <= most {
-		return strings.Join(list, ", ")
+	var names []string
+	for _, x := range list[:min(len(list), most)] {
+		names = append(names, x.What)
 	}
-	return fmt.Sprintf("%s, and %d more", strings.Join(list[:most], ", "), len(list)-most)
+	if len(list) > most {
+		names = append(names, fmt.Sprintf("and %d more", len(list)-most))
+	}
+	return strings.Join(names, ", ")
 }

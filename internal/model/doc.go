@@ -23,7 +23,11 @@
 // A search in which nothing could happen has looked at no promise. So it notes which
 // operations and branches happened, which guards refused, and whether two records had
 // one key of an effect. Where something is missing and the caller named no bounds, it
-// tries wider ones; what is still missing is named in the place of "holds".
+// tries wider ones; what is still missing is named in the place of "holds". Where it
+// met no bound, no rule looks across records, and the values that it tried stand for all
+// others, what is missing cannot happen ([FSM803]). The moves between the states also say
+// which record waits in vain: from it no success of a deadline, or of the step after its
+// effect, can be reached ([FSM804]).
 //
 // Time passes between two steps, also between a step and what follows it in the same
 // transaction: that both write one instant is not looked at.
@@ -39,4 +43,6 @@
 // number is taken.
 //
 // [FSM801]: https://github.com/fsmgen/fsmgen/blob/main/internal/validate/RULES.md
+// [FSM803]: https://github.com/fsmgen/fsmgen/blob/main/internal/validate/RULES.md
+// [FSM804]: https://github.com/fsmgen/fsmgen/blob/main/internal/validate/RULES.md
 package model

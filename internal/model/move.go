@@ -41,7 +41,7 @@ func (c *checker) successors(s *state, emit func(move, *state) bool) {
 			}
 		default:
 			for j := range s.slots {
-				if twin(s, j) {
+				if c.twin(s, j) {
 					continue
 				}
 				for _, e := range c.t.at(s.slots[j].local).edges[i] {
@@ -59,7 +59,7 @@ func (c *checker) successors(s *state, emit func(move, *state) bool) {
 		}
 	}
 	for j := range s.slots {
-		if !twin(s, j) && !c.environment(s, j, emit) {
+		if !c.twin(s, j) && !c.environment(s, j, emit) {
 			return
 		}
 	}
@@ -67,8 +67,11 @@ func (c *checker) successors(s *state, emit func(move, *state) bool) {
 
 // twin reports whether an earlier record is the same in everything: what can
 // happen to this one is what can happen to that one.
-func twin(s *state, j int) bool {
+func (c *checker) twin(s *state, j int) bool {
 	for i := range j {
+		if i == 0 && c.watched {
+			continue // what happens to the first one is told from what happens to others
+		}
 		if s.slots[i] == s.slots[j] {
 			return true
 		}
@@ -134,7 +137,7 @@ func (c *checker) call(s *state, j int, op *spec.Operation, e edge, emit func(mo
 // transaction, and emits the result. A step that the store refuses emits nothing.
 func (c *checker) land(v move, op *spec.Operation, to uint16, emit func(move, *state) bool) bool {
 	s := &c.next
-	c.happened = append(c.happened[:0], happened{op, v.branch})
+	c.happened = append(c.happened[:0], happened{op, v.branch, c.t.locals[to].record.State})
 chain:
 	for step := op; ; {
 		l := c.t.at(to)
@@ -174,7 +177,7 @@ chain:
 				v.wrong, v.what = then.Name+": "+e.wrong, wrongInvariant
 				return emit(v, nil)
 			}
-			c.happened = append(c.happened, happened{then, e.branch})
+			c.happened = append(c.happened, happened{then, e.branch, c.t.locals[e.to].record.State})
 			step, to = then, e.to
 		default:
 			return true
@@ -182,6 +185,7 @@ chain:
 	}
 	for _, h := range c.happened {
 		c.cover.did(h.op, h.branch)
+		c.cover.states[h.to.Index] = true
 	}
 	return emit(v, s)
 }

@@ -51,6 +51,7 @@ type codec struct {
 	best    []byte
 	trial   []byte
 	plain   bool // states are written as they are: nothing is exchanged
+	watched bool // the first record keeps its place
 }
 
 // width is the length of a key.
@@ -80,7 +81,11 @@ func (c *codec) key(s *state, effectKeys []int) []byte {
 				c.scratch.effects[e] = c.permuted(s.effects[e], effectKeys[e], p)
 			}
 		}
-		sortSlots(c.scratch.slots)
+		if c.watched {
+			sortSlots(c.scratch.slots[1:])
+		} else {
+			sortSlots(c.scratch.slots)
+		}
 		c.trial = c.write(c.trial[:0], &c.scratch)
 		if p == 0 || bytes.Compare(c.trial, c.best) < 0 {
 			c.best, c.trial = c.trial, c.best

@@ -33,25 +33,8 @@ type Step struct {
 func (c *checker) violation(i int, found move) *Violation {
 	v := &Violation{What: found.wrong, kind: found.what, op: found.about}
 	v.Pos, v.Mark = found.op.Pos, found.op.Name
-	var path []int
-	for ; i > 0; i = int(c.seen.parent[i]) {
-		path = append(path, i)
-	}
-	slices.Reverse(path)
-	now := &state{effects: make([]uint32, len(c.effects))}
-	for _, want := range path {
-		key := slices.Clone(c.seen.at(want))
-		var to *state
-		c.successors(now, func(m move, next *state) bool {
-			if m.wrong != "" || !bytes.Equal(c.key(next), key) {
-				return true
-			}
-			to = next.clone()
-			v.Trace = append(v.Trace, c.step(m, now, to))
-			return false
-		})
-		now = to
-	}
+	var now *state
+	v.Trace, now = c.way(i)
 	c.successors(now, func(m move, next *state) bool {
 		if m.wrong == "" || m.what != found.what {
 			return true
@@ -66,6 +49,30 @@ func (c *checker) violation(i int, found move) *Violation {
 	})
 	v.real = c.tell(v.Trace)
 	return v
+}
+
+// way is a shortest way to the state at i, and the state as it goes there.
+func (c *checker) way(i int) (trace []Step, now *state) {
+	var path []int
+	for ; i > 0; i = int(c.seen.parent[i]) {
+		path = append(path, i)
+	}
+	slices.Reverse(path)
+	now = &state{effects: make([]uint32, len(c.effects))}
+	for _, want := range path {
+		key := slices.Clone(c.seen.at(want))
+		var to *state
+		c.successors(now, func(m move, next *state) bool {
+			if m.wrong != "" || !bytes.Equal(c.key(next), key) {
+				return true
+			}
+			to = next.clone()
+			trace = append(trace, c.step(m, now, to))
+			return false
+		})
+		now = to
+	}
+	return trace, now
 }
 
 // step describes a move between two states; to is nil when it is not taken.
@@ -210,18 +217,60 @@ func (v *Violation) Diagnostic(m *spec.Machine) spec.Diagnostic {
 		Message: fmt.Sprintf("%s: %s, after %d steps", v.Mark, v.What, len(v.Trace)),
 		Hint:    "make one of the steps impossible: by a guard, a `unique`, or a smaller `from`",
 	}
-	for i, s := range v.Trace {
+	d.Related = related(v.Trace, v.Pos)
+	return d
+}
+
+// related lists steps as places that a finding at `at` speaks of.
+func related(trace []Step, at spec.Pos) []spec.Related {
+	var list []spec.Related
+	for i, s := range trace {
 		pos := s.Pos
 		if pos.IsZero() {
-			pos = v.Pos // time passes nowhere in the file
+			pos = at // time passes nowhere in the file
 		}
 		text := fmt.Sprintf("step %d: %s %s %s", i+1, s.Who, s.What, s.moved())
 		if len(s.Changed) > 0 {
 			text += " {" + strings.Join(s.Changed, ", ") + "}"
 		}
-		d.Related = append(d.Related, spec.Related{Pos: pos, Message: text})
+		list = append(list, spec.Related{Pos: pos, Message: text})
 	}
-	return d
+	return list
+}
+
+// Never returns what cannot happen as findings, FSM803. They are errors, unless the
+// search met a bound: then there are none, and [Result.Limit] names it.
+func (r Result) Never(m *spec.Machine) []spec.Diagnostic {
+	var list []spec.Diagnostic
+	for _, x := range r.Missing {
+		if !r.Whole || x.Said == "" {
+			continue
+		}
+		list = append(list, spec.Diagnostic{
+			Code: "FSM803", Severity: spec.Error, File: m.File, Pos: x.Pos, Len: len(x.Mark),
+			Message: x.Said + ", whatever is done and in which order", Related: x.so,
+			Hint: "remove it, or change what stands in its way: a fact, or what the steps before it set; " +
+				"where it is meant, write `allow: {FSM803: <why>}` on " + x.On,
+		})
+	}
+	return list
+}
+
+// Waits returns what waits in vain as findings, FSM804, with the steps that lead there.
+func (r Result) Waits(m *spec.Machine) []spec.Diagnostic {
+	var list []spec.Diagnostic
+	for _, x := range r.Stuck {
+		if slices.ContainsFunc(r.Missing, func(y Missing) bool { return y.What == "operation "+x.On }) {
+			continue // FSM803 says more
+		}
+		list = append(list, spec.Diagnostic{
+			Code: "FSM804", Severity: spec.Warning, File: m.File, Pos: x.Pos, Len: len(x.Mark),
+			Message: fmt.Sprintf("%s, after %d steps", x.What, len(x.Trace)),
+			Hint:    x.Way + "; where a person looks after it, write `allow: {FSM804: <why>}` on " + x.On,
+			Related: related(x.Trace, x.Pos),
+		})
+	}
+	return list
 }
 
 // Limit returns the bounds that were met as an info, FSM802, or false when the
@@ -229,8 +278,9 @@ func (v *Violation) Diagnostic(m *spec.Machine) spec.Diagnostic {
 func (r Result) Limit(m *spec.Machine) (spec.Diagnostic, bool) {
 	d := spec.Diagnostic{Code: "FSM802", Severity: spec.Info, File: m.File, Pos: m.Pos, Len: len(m.Name)}
 	var parts []string
-	if r.Violation == nil && len(r.Missing) > 0 {
-		parts = append(parts, "never happened: "+few(r.Missing))
+	missing := slices.DeleteFunc(slices.Clone(r.Missing), func(x Missing) bool { return r.Whole && x.On != "" })
+	if r.Violation == nil && len(missing) > 0 {
+		parts = append(parts, "never happened: "+few(missing))
 		d.Hint = "raise --records, --groups, --workers or --counter, or find out why it cannot happen"
 	}
 	if len(r.Limits) > 0 {

@@ -21,7 +21,7 @@ type Rule struct {
 	Severity spec.Severity
 	Doc      string      // why it matters and how to fix it, in sentences
 	Run      func(*Pass) // nil: detected while the file is parsed, by the model checker, or by `fsmgen diff`
-	Allow    bool        // judges style or operations: `allow` may overrule it
+	Allow    bool        // judges style or operations, or what may be meant: `allow` may overrule it
 	Asked    bool        // a fact and no finding, worked out when asked for: see [Facts]
 	Model    bool        // found by the model checker, on demand: see [Model]
 	Changes  bool        // found between two versions, by `fsmgen diff`
@@ -60,15 +60,15 @@ func run(m *spec.Machine, asked bool) spec.Diagnostics {
 		}
 	}
 	if !asked {
-		found = allowed(m, found)
+		found = allowed(m, found, func(r Rule) bool { return !r.Model })
 	}
 	found.Sort()
 	return found
 }
 
 // allowed leaves out what the file allows, and reports what it cannot allow and
-// what it allows in vain.
-func allowed(m *spec.Machine, found spec.Diagnostics) spec.Diagnostics {
+// what it allows in vain, of the rules that were looked for.
+func allowed(m *spec.Machine, found spec.Diagnostics, looked func(Rule) bool) spec.Diagnostics {
 	if len(m.Allow) == 0 {
 		return found
 	}
@@ -101,7 +101,7 @@ func allowed(m *spec.Machine, found spec.Diagnostics) spec.Diagnostics {
 		return met
 	})
 	for _, a := range m.Allow {
-		if valid[a] && !used[a] {
+		if rule, _ := Explain(a.Code); valid[a] && !used[a] && looked(rule) {
 			report("FSM607", a, "remove it", "no finding %s is here", a.Code)
 		}
 	}

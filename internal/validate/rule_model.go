@@ -23,6 +23,20 @@ var modelRules = []Rule{
 			"not explore beyond it: no finding there proves nothing. Raise the bound with the flag that the hint names, or live with\n" +
 			"it: what holds across records is proven for any number of them by the ordinary check (FSM505).",
 	},
+	{
+		Code: "FSM803", Name: "what never happens", Severity: spec.Error, Model: true, Allow: true,
+		Doc: "`fsmgen check --model` saw all that can become of a record: no bound was met, no rule looks across records, and the values\n" +
+			"that it tried stand for all values. Yet this operation or branch never happened, no record was in this state, or this guard\n" +
+			"refused nobody. So the file says something that is not so: most often a fact that nothing makes true, or a step that sets\n" +
+			"too little. What follows from another such finding is left out. Where the search is not sure, it is an info (FSM802).",
+	},
+	{
+		Code: "FSM804", Name: "what waits in vain", Severity: spec.Warning, Model: true, Allow: true,
+		Doc: "A record waits for a deadline, or for the step after an effect. `fsmgen check --model` found a way to a record that every\n" +
+			"such operation refuses. It goes on to refuse it while time passes, and while people do what leaves the record waiting. So the\n" +
+			"sweeper comes again and again, and the worker that died keeps its job. No way there is shorter than these steps. Let a second\n" +
+			"operation of the system take what the first one refuses. It is looked for where the search met no bound.",
+	},
 }
 
 // Model runs the model checker on a machine that passed the other rules, and
@@ -34,6 +48,9 @@ func Model(m *spec.Machine, o model.Options, progress func(looked, known int)) (
 	if r.Violation != nil {
 		found = append(found, r.Violation.Diagnostic(m))
 	}
+	found = append(found, r.Never(m)...)
+	found = append(found, r.Waits(m)...)
+	found = allowed(m, found, func(rule Rule) bool { return rule.Model && r.Whole })
 	if d, ok := r.Limit(m); ok {
 		found = append(found, d)
 	}
