@@ -52,7 +52,7 @@ type Diagnostic struct {
 	Before   string // the record before the step, for findings of the proof
 	After    string // the record after it
 	Related  []Related
-	Fix      []Edit // edits of the file that make the finding go and lead to no other error; nil where the author has to decide
+	Fix      []Edit // edits of the file that should make the finding go; nil where the author has to decide
 }
 
 // String returns "file:line:col: severity: message [code]".

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Edit replaces Len characters at a place of the file by a text.
+// Edit replaces Len characters at a place of the file by a text. The end of a line
+// is a character, too.
 type Edit struct {
 	Pos  Pos
 	Len  int
@@ -42,11 +43,7 @@ func (ds Diagnostics) Fixed(src []byte) ([]byte, int) {
 		if from < done {
 			continue
 		}
-		to := from
-		for range e.Len {
-			_, size := utf8.DecodeRune(src[to:])
-			to += size
-		}
+		to := from + len(runes(src[from:], e.Len))
 		out = append(append(out, src[done:from]...), e.Text...)
 		done = to
 	}
@@ -59,45 +56,5 @@ func offsetOf(src []byte, pos Pos) int {
 	for range pos.Line - 1 {
 		at += bytes.IndexByte(src[at:], '\n') + 1
 	}
-	for range pos.Col - 1 {
-		_, size := utf8.DecodeRune(src[at:])
-		at += size
-	}
-	return at
-}
-
-// keepFixes tries the edits of each finding and keeps those that make it go and
-// lead to no other error. It tries few, and none in a file that nobody wrote by hand.
-func (r *reporter) keepFixes(src []byte) {
-	const mostTried, largest = 16, 64 << 10
-	tried := 0
-	for i := range r.found {
-		d := &r.found[i]
-		if len(d.Fix) == 0 {
-			continue
-		}
-		if tried++; tried > mostTried || len(src) > largest || !r.leadsOut(src, *d) {
-			d.Fix = nil
-		}
-	}
-}
-
-// leadsOut reports whether the edits of a finding make it go, and bring no other error.
-func (r *reporter) leadsOut(src []byte, d Diagnostic) bool {
-	edited, _ := Diagnostics{d}.Fixed(src)
-	after := &reporter{file: r.file}
-	after.parse(edited)
-	after.finish()
-	times := func(ds Diagnostics, of Diagnostic) (n int) {
-		for _, f := range ds {
-			if f.Code == of.Code && f.Message == of.Message {
-				n++
-			}
-		}
-		return n
-	}
-	if times(after.found, d) >= times(r.found, d) {
-		return false
-	}
-	return !slices.ContainsFunc(after.found, func(f Diagnostic) bool { return f.Severity == Error && times(r.found, f) == 0 })
+	return at + len(runes(src[at:], pos.Col-1))
 }

@@ -17,7 +17,6 @@ func Parse(file string, src []byte) (*Machine, Diagnostics) {
 	r := &reporter{file: file}
 	m := r.parse(src)
 	r.finish()
-	r.keepFixes(src)
 	if m == nil || r.found.HasErrors() {
 		return nil, r.found
 	}

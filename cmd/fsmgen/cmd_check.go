@@ -92,7 +92,7 @@ func (c *tool) check(paths []string, format string, strict, verbose bool) error 
 	if err != nil {
 		return err
 	}
-	if cli.AnyErrors(sources) || strict && cli.NewReport(sources, nil).Warnings > 0 {
+	if errors, warnings := cli.Tally(sources); errors > 0 || strict && warnings > 0 {
 		return cli.ErrFindings
 	}
 	return nil

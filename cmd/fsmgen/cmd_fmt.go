@@ -33,8 +33,9 @@ Brackets with comments inside are opened. A file that cannot be read is reported
 and left alone.
 
 With --fix it also makes the edits that findings of "fsmgen check" offer: of a
-name that is nearly one of the file, or of a sign of another language. Each edit
-takes its finding away and leads to no other error.`,
+name that is nearly one of the file, of a line that says nothing, or of a change
+that the proof misses. Each edit takes its finding away and leads to no other
+error. Edits are offered until none is left; what needs a decision stays.`,
 		Example: `  fsmgen fmt specs/*.yaml
   fsmgen fmt --fix job.yaml               # also correct what has one correction
   fsmgen fmt --check specs/*.yaml         # in CI: fail when a file would change
@@ -65,7 +66,7 @@ func (c *tool) fmt(paths []string, f fmtFlags) error {
 		c.Current = s.Name
 		text := s.Text
 		if f.fix {
-			text = fixed(s)
+			text = validate.Fixed(s.Name, s.Text)
 		}
 		var out []byte
 		out, s.Found = spec.Format(s.Name, text)
@@ -124,20 +125,4 @@ func (c *tool) fmt(paths []string, f fmtFlags) error {
 		return cli.ErrFindings
 	}
 	return nil
-}
-
-// fixed returns the text of a specification with the edits that its findings
-// offer, and then those of what is found behind them.
-func fixed(s *cli.Source) []byte {
-	const rounds = 10
-	text := s.Text
-	for range rounds {
-		_, found := validate.Source(s.Name, text)
-		next, n := found.Fixed(text)
-		if n == 0 {
-			break
-		}
-		text = next
-	}
-	return text
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -93,21 +94,32 @@ type relatedReport struct {
 	Message string `json:"message"`
 }
 
-// NewReport reports what was found in sources, and files.
+// NewReport reports what was found in sources, and files. It tries the edits that
+// findings offer.
 func NewReport(sources []*Source, files []FileReport) Report {
 	r := Report{Findings: []findingReport{}, Files: files}
+	r.Errors, r.Warnings = Tally(sources)
 	for _, s := range sources {
-		for _, d := range s.Found {
-			switch d.Severity {
-			case spec.Error:
-				r.Errors++
-			case spec.Warning:
-				r.Warnings++
-			}
+		for _, d := range validate.Tried(s.Name, s.Text, s.Machine, s.Found) {
 			r.Findings = append(r.Findings, newFindingReport(d))
 		}
 	}
 	return r
+}
+
+// Tally counts the errors and the warnings of sources.
+func Tally(sources []*Source) (errors, warnings int) {
+	for _, s := range sources {
+		for _, d := range s.Found {
+			switch d.Severity {
+			case spec.Error:
+				errors++
+			case spec.Warning:
+				warnings++
+			}
+		}
+	}
+	return errors, warnings
 }
 
 func newFindingReport(d spec.Diagnostic) findingReport {
@@ -167,7 +179,7 @@ func (c *CLI) Least(s spec.Severity) spec.Severity {
 // for `check`: those who generate have asked for something else.
 func (c *CLI) RenderAll(w io.Writer, sources []*Source, least spec.Severity) {
 	colours := Colourful(w)
-	r := NewReport(sources, nil)
+	errors, warnings := Tally(sources)
 	for _, s := range sources {
 		lines := spec.Lines(s.Text)
 		for _, d := range s.Found {
@@ -182,8 +194,8 @@ func (c *CLI) RenderAll(w io.Writer, sources []*Source, least spec.Severity) {
 			c.ToExplain(d.Code)
 		}
 	}
-	if r.Errors+r.Warnings > 1 {
-		_, _ = fmt.Fprintf(w, "%s, %s\n", Count(r.Errors, "error"), Count(r.Warnings, "warning"))
+	if errors+warnings > 1 {
+		_, _ = fmt.Fprintf(w, "%s, %s\n", Count(errors, "error"), Count(warnings, "warning"))
 	}
 }
 

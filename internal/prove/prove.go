@@ -21,6 +21,7 @@ type Finding struct {
 	Mark    string // the text that stands at Pos
 	Message string
 	Hint    string
+	Fix     []spec.Edit // the hint as edits, where it leaves nothing to decide
 	Related []spec.Related
 	Example *Example // how it fails, or nil
 }

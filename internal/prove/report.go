@@ -44,7 +44,7 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 		return
 	}
 	f := Finding{
-		Code: g.code, Pos: pos, Mark: mark, Hint: w.wayOut(s, branch, to, g, key, at),
+		Code: g.code, Pos: pos, Mark: mark, Hint: w.wayOut(s, branch, to, g, key, at), Fix: w.edits(op, branch, g, key, at),
 		Message: fmt.Sprintf("%s: %s -> %s can leave %s", op.Name, source, to.Name, g.left),
 	}
 	if !g.pos.IsZero() {
@@ -142,6 +142,30 @@ func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key 
 		return fmt.Sprintf("add %s to `clear:` of %s", f.Name, where)
 	}
 	return fmt.Sprintf("a set never shrinks: require a guard with `when: %s is absent`, or take it out of `absent` of %s", f.Name, to.Name)
+}
+
+// edits are the way out where it is one: a `clear` is too much, or one is missing.
+func (w *work) edits(op *spec.Operation, branch *spec.Branch, g goal, key string, at spec.Assign) []spec.Edit {
+	f := g.fields0()
+	switch {
+	case g.code != "FSM301":
+		return nil
+	case g.present && key == "clear":
+		return w.m.Without(at.Pos)
+	case g.present || key != "" || !f.Type.Optional:
+		return nil
+	}
+	beside, cleared := op.To, op.Effects.Clear
+	if branch != nil {
+		beside, cleared = branch.To, branch.Effects.Clear
+	}
+	switch {
+	case len(cleared) > 0:
+		return w.m.Beside(cleared[len(cleared)-1].Pos, f.Name)
+	case beside != nil:
+		return w.m.After(beside.Pos, "clear: ["+f.Name+"]")
+	}
+	return nil
 }
 
 func promises(refs []spec.FieldRef, f *spec.Field) bool {

@@ -77,7 +77,11 @@ func allowed(m *spec.Machine, found spec.Diagnostics, looked func(Rule) bool) sp
 	report := func(code string, a *spec.Allow, hint, format string, args ...any) {
 		rule, _ := Explain(code)
 		p := &Pass{Machine: m, rule: &rule, found: &found}
-		p.report(finding{pos: a.Pos, mark: a.Code, hint: hint}, format, args...)
+		at := finding{pos: a.Pos, mark: a.Code, hint: hint}
+		if code == "FSM607" {
+			at.fix = m.Without(a.Pos)
+		}
+		p.report(at, format, args...)
 	}
 	for _, a := range m.Allow {
 		switch rule, known := Explain(a.Code); {
@@ -106,18 +110,6 @@ func allowed(m *spec.Machine, found spec.Diagnostics, looked func(Rule) bool) sp
 		}
 	}
 	return found
-}
-
-// Source parses a file and looks at the machine in it. The machine is nil when
-// the file could not be resolved; then the findings are those of parsing.
-func Source(file string, src []byte) (*spec.Machine, spec.Diagnostics) {
-	m, found := spec.Parse(file, src)
-	if m == nil || found.HasErrors() {
-		return nil, found
-	}
-	found = append(found, Run(m)...)
-	found.Sort()
-	return m, found
 }
 
 // Explain returns the rule of a code.
@@ -149,6 +141,7 @@ type finding struct {
 	related []spec.Related
 	before  string // the record before a step that fails, and after it
 	after   string
+	fix     []spec.Edit // when nobody has to decide
 }
 
 // report adds a finding with the rule's code and severity.
@@ -156,7 +149,7 @@ func (p *Pass) report(f finding, format string, args ...any) {
 	*p.found = append(*p.found, spec.Diagnostic{
 		Code: p.rule.Code, Severity: p.rule.Severity, File: p.Machine.File,
 		Pos: f.pos, Len: utf8.RuneCountInString(f.mark),
-		Message: fmt.Sprintf(format, args...), Hint: f.hint, Related: f.related, Before: f.before, After: f.after,
+		Message: fmt.Sprintf(format, args...), Hint: f.hint, Related: f.related, Before: f.before, After: f.after, Fix: f.fix,
 	})
 }
 

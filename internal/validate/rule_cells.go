@@ -259,7 +259,11 @@ func impossibleThen(p *Pass) {
 			}
 		}
 		if len(states) > 0 {
-			p.report(at(fmt.Sprintf("list %s under `from` of %s", enumerate(states, "and"), next.Name)),
+			more := at(fmt.Sprintf("list %s under `from` of %s", enumerate(states, "and"), next.Name))
+			if n := len(next.From); n > 0 {
+				more.fix = p.Machine.Beside(next.From[n-1].Pos, commas(states))
+			}
+			p.report(more,
 				"%s is not possible in %s, which %s leads to", next.Name, plural("state", states), op.Name)
 		}
 	}

@@ -59,24 +59,30 @@ func mustBeSet(f *spec.Field) bool {
 func mayBeAbsent(f *spec.Field) bool { return f.Type.Optional || f.Type.Kind == spec.KindSet }
 
 func presenceOfRequired(p *Pass) {
-	report := func(pos spec.Pos, f *spec.Field) {
-		hint := "remove it, or declare the field `optional`"
+	report := func(pos spec.Pos, f *spec.Field, saysNothing bool) {
+		at := finding{pos: pos, mark: f.Name, related: also(f.Pos, "%s is declared here", f.Name), hint: "remove it, or declare the field `optional`"}
 		if f.Builtin {
-			hint = "remove it: the field is built in"
+			at.hint = "remove it: the field is built in"
 		}
-		p.report(finding{pos: pos, mark: f.Name, related: also(f.Pos, "%s is declared here", f.Name), hint: hint},
-			"field %q is not optional, so it is always present", f.Name)
+		if f.Builtin || saysNothing {
+			at.fix = p.Machine.Without(pos)
+		}
+		p.report(at, "field %q is not optional, so it is always present", f.Name)
 	}
-	for _, s := range p.Machine.States {
-		for _, r := range slices.Concat(s.Present, s.Absent, s.ShouldPresent, s.ShouldAbsent) {
+	each := func(refs []spec.FieldRef, saysNothing bool) {
+		for _, r := range refs {
 			if !mayBeAbsent(r.Field) {
-				report(r.Pos, r.Field)
+				report(r.Pos, r.Field, saysNothing)
 			}
 		}
 	}
+	for _, s := range p.Machine.States {
+		each(slices.Concat(s.Present, s.ShouldPresent), true)
+		each(slices.Concat(s.Absent, s.ShouldAbsent), false)
+	}
 	for _, f := range writtenFacts(p.Machine) {
 		if (f.Op == spec.Present || f.Op == spec.Absent) && f.Left.Kind == spec.TermField && !mayBeAbsent(f.Left.Field) {
-			report(f.Left.Pos, f.Left.Field)
+			report(f.Left.Pos, f.Left.Field, f.Op == spec.Present)
 		}
 	}
 }

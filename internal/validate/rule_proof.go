@@ -90,7 +90,7 @@ func proven(p *Pass) {
 	for _, f := range proofOf(p.Machine).Findings {
 		if f.Code == p.rule.Code {
 			p.report(finding{
-				pos: f.Pos, mark: f.Mark, hint: f.Hint, related: f.Related,
+				pos: f.Pos, mark: f.Mark, hint: f.Hint, related: f.Related, fix: f.Fix,
 				before: f.Before(p.Machine), after: f.After(p.Machine),
 			}, "%s", f.Message)
 		}
