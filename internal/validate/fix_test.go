@@ -185,11 +185,11 @@ func tryFixes(t *testing.T, file string, src []byte, tried map[string]int) {
 		next, _ := spec.Diagnostics{d}.Fixed(src)
 		_, is := validate.Source(file, next)
 		if more(is, d) >= 0 {
-			t.Errorf("%v: its edit %q leaves it\n%s", d, d.Fix, next)
+			t.Errorf("%v: its edit %v leaves it\n%s", d, d.Fix, next)
 		}
 		for _, f := range is {
 			if more(is, f) > 0 && (f.Severity == spec.Error || f.Severity == spec.Warning && m != nil) {
-				t.Errorf("%v: its edit %q leads to %v\n%s", d, d.Fix, f, next)
+				t.Errorf("%v: its edit %v leads to %v\n%s", d, d.Fix, f, next)
 			}
 		}
 	}
