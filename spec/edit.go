@@ -30,7 +30,8 @@ func (m *Machine) Without(pos Pos) []Edit {
 	case in.flow && i > 0:
 		_, from = t.span(in, starts[i-1])
 	case !in.flow:
-		from, to = t.wholeLines(from, to)
+		own := in.kind == listNode || in.keyOf(c.node) == "allow" || in.in != nil && in.in.keyOf(in.node) == "allow"
+		from, to = t.wholeLines(from, to, own)
 	}
 	if from < 0 || in.flow && bytes.Contains(t.src[from:to], []byte(" #")) { // a comment within stays
 		return nil
@@ -220,15 +221,15 @@ func (t document) span(in *chain, start Pos) (from, to int) {
 	return from, to
 }
 
-// wholeLines widens an entry of a block to its lines, with the comment above it. An
-// entry that begins behind a dash has no line of its own.
-func (t document) wholeLines(from, to int) (int, int) {
+// wholeLines widens an entry of a block to its lines, with the comment above it where that
+// is its own. An entry that begins behind a dash has no line of its own.
+func (t document) wholeLines(from, to int, own bool) (int, int) {
 	line := bytes.LastIndexByte(t.src[:from], '\n') + 1
 	indent := string(t.src[line:from])
 	if strings.Trim(indent, " ") != "" {
 		return -1, -1
 	}
-	for line > 0 {
+	for own && line > 0 {
 		above := bytes.LastIndexByte(t.src[:line-1], '\n') + 1
 		if !strings.HasPrefix(string(t.src[above:line]), indent+"#") {
 			break

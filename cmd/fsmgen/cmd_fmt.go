@@ -72,6 +72,9 @@ func (c *tool) fmt(paths []string, f fmtFlags) error {
 		out, s.Found = spec.Format(s.Name, text)
 		switch {
 		case s.Found.HasErrors():
+			if f.fix { // the file stays, so what is told is of its text
+				_, s.Found = spec.Format(s.Name, s.Text)
+			}
 			failed = true
 			continue
 		case s.Path == "-" && !f.check && f.asJSON:

@@ -53,7 +53,8 @@ earlier run that are no longer produced are reported and left alone.
 
 --layers pure makes a package that needs the standard library alone: the
 operations are methods on a value, without a store. What needs one is left out
-and told where it changes no operation, and refused elsewhere. durable without handles leaves the typed handles out.
+and told where it changes no operation, and refused elsewhere. durable without
+handles leaves the typed handles out.
 
 For a rolling deployment, --beside names the version before this one, as a file
 or in git: after the new package's Migrate, programs of that version go on
@@ -142,10 +143,15 @@ func (c *tool) gen(paths []string, f genFlags) error {
 	if err := overlaps(plans); err != nil {
 		return err
 	}
+	pure := slices.Equal(f.layers, []string{string(spec.LayerPure)})
 	if !f.asJSON {
 		c.RenderAll(c.Err, sources, spec.Warning)
-		if slices.Equal(f.layers, []string{string(spec.LayerPure)}) {
-			c.leftOut(sources)
+	}
+	for _, s := range sources {
+		if pure && f.asJSON {
+			s.Found = append(s.Found, validate.NeedsStore(s.Machine)...)
+		} else if pure {
+			c.leftOut(s)
 		}
 	}
 	return c.put(plans, putOptions{check: f.check, asJSON: f.asJSON, tell: !f.check && !f.watch})
@@ -164,11 +170,9 @@ func (c *tool) genFailed(sources []*cli.Source, f genFlags) error {
 }
 
 // leftOut says what a package without a store is without.
-func (c *tool) leftOut(sources []*cli.Source) {
-	for _, s := range sources {
-		for _, d := range validate.NeedsStore(s.Machine) {
-			fmt.Fprintf(c.Err, "%s:%s: %s\n", s.Name, d.Pos, d.Message)
-		}
+func (c *tool) leftOut(s *cli.Source) {
+	for _, d := range validate.NeedsStore(s.Machine) {
+		fmt.Fprintf(c.Err, "%s:%s: %s\n", s.Name, d.Pos, d.Message)
 	}
 }
 

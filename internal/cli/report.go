@@ -78,6 +78,7 @@ type findingReport struct {
 	After    string          `json:"after,omitempty"`
 	Related  []relatedReport `json:"related,omitempty"`
 	Fix      []editReport    `json:"fix,omitempty"`
+	Choice   bool            `json:"choice,omitempty"` // fix is one of several ways out
 }
 
 // editReport is an edit of the file that makes a finding go.
@@ -133,6 +134,7 @@ func newFindingReport(d spec.Diagnostic) findingReport {
 	}
 	for _, e := range d.Fix {
 		f.Fix = append(f.Fix, editReport{Line: e.Pos.Line, Column: e.Pos.Col, Length: e.Len, Text: e.Text})
+		f.Choice = validate.Choice(d)
 	}
 	return f
 }

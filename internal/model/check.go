@@ -257,7 +257,7 @@ func searchOnce(ctx context.Context, m *spec.Machine, o Options, progress func(l
 		r.Limits = append(r.Limits, "more than 65534 kinds of records")
 	}
 	if err == nil && r.Violation == nil && !r.cut && len(r.Limits) == 0 && exact(m, c.t.pools) {
-		r.exact, r.Whole, r.Stuck = true, !across(m), c.stuck()
+		r.exact, r.Whole, r.Stuck = true, !across(m), c.stuck(ctx)
 	}
 	return r, err
 }

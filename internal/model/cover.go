@@ -94,7 +94,7 @@ type Missing struct {
 	Pos  spec.Pos
 	Mark string // the name at Pos
 	Said string // the same as a sentence; "" for what another one that is missing brings along, and for keys in common
-	On   string // the operation whose `allow` speaks of it; "" for keys in common
+	On   string // the operation whose `allow` speaks of it, or the state; "" for keys in common
 
 	so []spec.Related // the states that no record reaches for it
 }

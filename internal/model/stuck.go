@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -32,14 +33,14 @@ const mostWatched = 20_000
 
 // stuck lists what waits in some record, and succeeds neither there nor in anything that
 // the records can become while it waits. More records than there are only stand in the way.
-func (c *checker) stuck() []Stuck {
+func (c *checker) stuck(ctx context.Context) []Stuck {
 	waits := func(op *spec.Operation) bool {
 		return len(op.Triggers) > 0 || op.Then != nil && op.Effect != nil && !op.Effect.Atomic
 	}
 	if !slices.ContainsFunc(c.m.Operations, waits) {
 		return nil
 	}
-	nodes := c.watch()
+	nodes := c.watch(ctx)
 	var list []Stuck
 	add := func(n int, pos spec.Pos, mark string, op *spec.Operation, way, format string, args ...any) {
 		if slices.ContainsFunc(list, func(x Stuck) bool { return x.Pos == pos }) {
@@ -120,8 +121,8 @@ func (c *checker) fires(s *state) bool {
 }
 
 // watch lists each record of each state, nearest first. Where no rule looks across
-// records, the others are left out.
-func (c *checker) watch() []*watched {
+// records, the others are left out. Nobody waits for the answer when the context has ended.
+func (c *checker) watch(ctx context.Context) []*watched {
 	alone := !across(c.m)
 	if !alone && c.seen.len() > mostWatched {
 		return nil
@@ -141,6 +142,9 @@ func (c *checker) watch() []*watched {
 		return string(c.key(one))
 	}
 	for i := range c.seen.len() {
+		if i%lookEvery == 0 && ctx.Err() != nil {
+			return nil
+		}
 		c.codec.read(c.seen.at(i), from)
 		for j, x := range from.slots {
 			if alone && known[x] {

@@ -248,9 +248,9 @@ func (r Result) Never(m *spec.Machine) []spec.Diagnostic {
 		}
 		list = append(list, spec.Diagnostic{
 			Code: "FSM803", Severity: spec.Error, File: m.File, Pos: x.Pos, Len: len(x.Mark),
-			Message: x.Said + ", whatever is done and in which order", Related: x.so,
+			Message: x.Said + ", whatever operations do and in which order", Related: x.so,
 			Hint: "remove it, or change what stands in its way: a fact, or what the steps before it set; " +
-				"where it is meant, write `allow: {FSM803: <why>}` on " + x.On,
+				"where it is meant, for imported records say, write `allow: {FSM803: <why>}` on " + x.On,
 		})
 	}
 	return list
@@ -265,7 +265,7 @@ func (r Result) Waits(m *spec.Machine) []spec.Diagnostic {
 		}
 		list = append(list, spec.Diagnostic{
 			Code: "FSM804", Severity: spec.Warning, File: m.File, Pos: x.Pos, Len: len(x.Mark),
-			Message: fmt.Sprintf("%s, after %d steps", x.What, len(x.Trace)),
+			Message: fmt.Sprintf("%s: step %d leads there", x.What, len(x.Trace)),
 			Hint:    x.Way + "; where a person looks after it, write `allow: {FSM804: <why>}` on " + x.On,
 			Related: related(x.Trace, x.Pos),
 		})

@@ -22,9 +22,14 @@ func Source(file string, src []byte) (*spec.Machine, spec.Diagnostics) {
 }
 
 // Tried returns the findings of a file with those of their edits that make the finding
-// go and lead to no other error. Each is made alone, and the file is checked again.
+// go and lead to no other error. Each is made alone, and the file is checked again; with a
+// projection, it is only read again.
 func Tried(file string, src []byte, m *spec.Machine, found spec.Diagnostics) spec.Diagnostics {
-	const most = 256 << 10 // bytes that are looked at again: an editor waits for this
+	const most = 64 << 10 // bytes that are looked at again: an editor waits for this
+	check := Source
+	if m != nil && m.Projection != nil { // counting its groups may take seconds
+		check = spec.Parse
+	}
 	found = slices.Clone(found)
 	looked := 0
 	for i, d := range found {
@@ -33,7 +38,7 @@ func Tried(file string, src []byte, m *spec.Machine, found spec.Diagnostics) spe
 		}
 		if looked += len(src); looked <= most {
 			next, _ := spec.Diagnostics{d}.Fixed(src)
-			if after, is := Source(file, next); leadsOut(m, found, after, is, d) {
+			if after, is := check(file, next); leadsOut(m, found, after, is, d) {
 				continue
 			}
 		}
@@ -83,8 +88,8 @@ func speaksOf(d spec.Diagnostic, made spec.Diagnostics) bool {
 	return false
 }
 
-// Fixed returns the text of a file with the edits that its findings offer, and then
-// those of what is found behind them. Where that leads to another error, it makes only
+// Fixed returns the text of a file with the edits that its findings offer and that need no
+// decision, and then those of what is found behind them. Where that leads to another error, it makes only
 // edits that lead to none, together or one by one.
 func Fixed(file string, src []byte) []byte {
 	const rounds = 20
@@ -93,7 +98,7 @@ func Fixed(file string, src []byte) []byte {
 	var made spec.Diagnostics
 	for n := 0; n < rounds && len(withFix(is)) > 0; n++ {
 		made = append(made, withFix(is)...)
-		next, _ = is.Fixed(next)
+		next, _ = withFix(is).Fixed(next)
 		after, is = Source(file, next)
 	}
 	if leadsOut(m, found, after, is, made...) && len(withFix(is)) == 0 {
@@ -115,7 +120,13 @@ func Fixed(file string, src []byte) []byte {
 	return src
 }
 
-// withFix are the findings that offer edits.
+// withFix are the findings that offer edits without a decision.
 func withFix(found spec.Diagnostics) spec.Diagnostics {
-	return slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return len(d.Fix) == 0 })
+	return slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return len(d.Fix) == 0 || Choice(d) })
+}
+
+// Choice reports whether the edits of a finding are one of several ways out.
+func Choice(d spec.Diagnostic) bool {
+	rule, _ := Explain(d.Code)
+	return rule.Choice
 }

@@ -21,6 +21,7 @@ type Rule struct {
 	Severity spec.Severity
 	Doc      string      // why it matters and how to fix it, in sentences
 	Run      func(*Pass) // nil: detected while the file is parsed, by the model checker, or by `fsmgen diff`
+	Choice   bool        // its edits are one of several ways out: an editor offers them, `fmt --fix` leaves them
 	Allow    bool        // judges style or operations, or what may be meant: `allow` may overrule it
 	Asked    bool        // a fact and no finding, worked out when asked for: see [Facts]
 	Model    bool        // found by the model checker, on demand: see [Model]

@@ -11,7 +11,7 @@ import (
 // callerRules look at what a caller is told, and on whose word a record moves.
 var callerRules = []Rule{
 	{
-		Code: "FSM109", Name: "early call that is recorded only", Severity: spec.Warning, Run: recordedEarly, Allow: true,
+		Code: "FSM109", Name: "early call that is recorded only", Severity: spec.Warning, Run: recordedEarly, Allow: true, Choice: true,
 		Doc: `A call that is recorded only is answered like one that was carried out. That is right for a repeat: the work is done.
 Here a record may be that has yet to reach a state in which the operation works, so the work cannot be done already. The call is too early,
 such as the heartbeat of a worker whose job is in the queue. It is swallowed, and its sender takes it for a success. Leave the state out of ` + "`record_only_in`" + `, and the call is refused. Where cells have no ` + "`otherwise: reject`" + ` to fall back on,

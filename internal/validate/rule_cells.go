@@ -45,7 +45,7 @@ lease, or one for operators. People may take as long as they like: an owner sinc
 who has a day or more.`,
 	},
 	{
-		Code: "FSM107", Name: "`then` step that always fails", Severity: spec.Error, Run: impossibleThen,
+		Code: "FSM107", Name: "`then` step that always fails", Severity: spec.Error, Run: impossibleThen, Choice: true,
 		Doc: `The step of ` + "`then`" + ` runs in the same transaction, by the system and without inputs; when it is refused,
 everything rolls back. A step that is always refused after the first operation makes that operation fail each time.`,
 	},

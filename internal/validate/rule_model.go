@@ -26,8 +26,8 @@ var modelRules = []Rule{
 	{
 		Code: "FSM803", Name: "what never happens", Severity: spec.Error, Model: true, Allow: true,
 		Doc: "`fsmgen check --model` saw all that can become of a record: no bound was met, no rule looks across records, and the values\n" +
-			"that it tried stand for all values. Yet this operation or branch never happened, no record was in this state, or this guard\n" +
-			"refused nobody. So the file says something that is not so: most often a fact that nothing makes true, or a step that sets\n" +
+			"that it tried stand for all values. Yet this operation or branch never happened, or this guard refused nobody; a state that no\n" +
+			"record reached for it is named. Records are those that operations make: imported ones and rows of older versions may be others. So the file says something that is not so: most often a fact that nothing makes true, or a step that sets\n" +
 			"too little. What follows from another such finding is left out. Where the search is not sure, it is an info (FSM802).",
 	},
 	{

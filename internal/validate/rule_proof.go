@@ -34,7 +34,7 @@ listed under ` + "`from`" + `; or a branch contradicts it in every source state.
 branches and change it: the two contradict each other. Move the effects into the branches that change the record.`,
 	},
 	{
-		Code: "FSM301", Name: "presence not established", Severity: spec.Error, Run: proven,
+		Code: "FSM301", Name: "presence not established", Severity: spec.Error, Run: proven, Choice: true,
 		Doc: `Every transition must leave a record that satisfies what its target state needs. The proof follows every operation
 from every source state through every branch. This one can leave a field present that the target needs absent, or absent that it
 needs present. Before and after show such a record, which keeps everything that the source state promises. Set or clear the field, require a

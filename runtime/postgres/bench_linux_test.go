@@ -187,7 +187,7 @@ var errMoved = errors.New("the row has moved")
 
 func (j *beat) documents() (fingerprint, inputs, changes string) {
 	lease := j.lease.Format(time.RFC3339Nano)
-	return "v1:0011223344556677889900112233445566778899001122334455667788990011", `{"lease":"` + lease + `"}`, `{"lease":"` + lease + `"}`
+	return "v2:WdkCiFtrRbsw-yq7", `{"lease":"` + lease + `"}`, `{"lease":"` + lease + `"}`
 }
 
 // cte is the same transition by hand in one statement.

@@ -135,10 +135,15 @@ func (x *txn) conflict(w *driver.Write) (string, error) {
 	for _, later := range []bool{false, true} {
 		for i := range x.t.schema.Uniques {
 			u := &x.t.schema.Uniques[i]
-			if !counts(u, w.Row.State) || later && u.States == nil {
+			if !counts(u, w.Row.State) {
 				continue
 			}
 			q, held := driver.Query{States: u.States}, ""
+			if u.States == nil { // a later version may have states without the rule
+				for _, st := range x.t.schema.States {
+					q.States = append(q.States, st.Stored)
+				}
+			}
 			for _, name := range u.Columns {
 				q.Where = append(q.Where, driver.Cond{Column: name, Op: driver.OpEq, Value: w.Row.Values[x.t.schema.Column(name)]})
 			}

@@ -288,8 +288,8 @@ func (p *postgres) ruled(table, columns string) string {
 	return `SELECT coalesce(pg_get_expr(indpred, indrelid), 'true') FROM pg_index JOIN pg_class AS i ON i.oid = indexrelid
 		WHERE indrelid = ` + literal(p.qualified(table)) + `::regclass AND indisunique
 		AND starts_with(i.relname, ` + literal(prefix) + `)
-		AND (SELECT string_agg(attname::text, ',' ORDER BY attname::text COLLATE "C") FROM pg_attribute
-			WHERE attrelid = indrelid AND attnum = ANY(indkey)) = ` + literal(columns)
+		AND coalesce((SELECT string_agg(attname::text, ',' ORDER BY attname::text COLLATE "C") FROM pg_attribute
+			WHERE attrelid = indrelid AND attnum = ANY(indkey)), '') = ` + literal(columns)
 }
 
 // unguarded puts the transaction's number into a setting that ends with it, which the

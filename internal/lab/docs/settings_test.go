@@ -6,6 +6,7 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,15 +14,16 @@ import (
 	"testing"
 )
 
-// settingRooms are the packages with settings, and who gives them.
-var settingRooms = []struct{ dir, title string }{
-	{"runtime", "A machine: `Open(ctx, store, …, fsm.With…)`"},
-	{"runtime/sqlite", "SQLite: `sqlite.Open(path, sqlite.With…)`"},
-	{"runtime/postgres", "PostgreSQL: `postgres.Open(ctx, dsn, postgres.With…)`"},
-	{"runtime/etcdstore", "etcd: `etcdstore.Open(ctx, config, etcdstore.With…)`"},
-	{"runtime/fsmotel", "OpenTelemetry: `fsmotel.New(fsmotel.With…)`"},
-	{"runtime/sqlstore", "Another driver of SQLite or PostgreSQL: `sqlstore.New(db, dialect, sqlstore.With…)`"},
-	{"runtime/storetest", "Who writes a store: `storetest.Run(t, open, storetest.With…)`"},
+// settingRooms are the packages with settings, by what the settings return, and who gives them.
+var settingRooms = []struct{ dir, of, title string }{
+	{"runtime", "Option", "A machine: `Open(ctx, store, …, fsm.With…)`"},
+	{"runtime/sqlite", "Option", "SQLite: `sqlite.Open(path, sqlite.With…)`"},
+	{"runtime/postgres", "Option", "PostgreSQL: `postgres.Open(ctx, dsn, postgres.With…)`"},
+	{"runtime/etcdstore", "Option", "etcd: `etcdstore.Open(ctx, config, etcdstore.With…)`"},
+	{"runtime/fsmotel", "Option", "OpenTelemetry: `fsmotel.New(fsmotel.With…)`"},
+	{"runtime/sqlstore", "Option", "Another driver: `sqlstore.New(db, dialect, sqlstore.With…)`"},
+	{"runtime/sqlstore", "PostgresOption", "Another driver of PostgreSQL: `sqlstore.Postgres(sqlstore.With…)`"},
+	{"runtime/storetest", "Option", "Who writes a store: `storetest.Run(t, open, storetest.With…)`"},
 }
 
 // TestSettings holds docs/settings.md to the settings of all packages.
@@ -29,20 +31,21 @@ func TestSettings(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString("# Settings\n\nEvery setting of every package, from the comments of the code. What they are for stands in [Operate](operate.md).\n")
-	seen := map[string]bool{}
+	told := map[string]bool{}
 	for _, room := range settingRooms {
 		fmt.Fprintf(&b, "\n## %s\n\n| setting | |\n|---|---|\n", room.title)
 		for _, s := range settings(t, room.dir) {
-			seen[room.dir] = true
-			fmt.Fprintf(&b, "| `%s` | %s |\n", s.call, s.text)
-		}
-		if !seen[room.dir] {
-			t.Errorf("%s has no setting", room.dir)
+			if s.of == room.of {
+				told[room.dir+" "+s.call] = true
+				fmt.Fprintf(&b, "| `%s` | %s |\n", s.call, s.text)
+			}
 		}
 	}
 	for _, dir := range folders(t, root+"/runtime") {
-		if len(settings(t, dir)) > 0 && !seen[dir] {
-			t.Errorf("%s has settings that no document names", dir)
+		for _, s := range settings(t, dir) {
+			if !told[dir+" "+s.call] {
+				t.Errorf("%s.%s returns %s: settingRooms has no place for it", dir, s.call, s.of)
+			}
 		}
 	}
 	const page = root + "/docs/settings.md"
@@ -58,7 +61,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-type setting struct{ call, text string }
+type setting struct{ call, text, of string }
 
 // settings lists the exported functions of a package whose names begin with With.
 func settings(t *testing.T, dir string) (list []setting) {
@@ -77,7 +80,7 @@ func settings(t *testing.T, dir string) (list []setting) {
 		}
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "With") {
+			if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "With") || f.Type.Results == nil {
 				continue
 			}
 			text := strings.Join(strings.Fields(new(doc.Package).Synopsis(f.Doc.Text())), " ")
@@ -91,7 +94,7 @@ func settings(t *testing.T, dir string) (list []setting) {
 				}
 			}
 			text = strings.TrimPrefix(text, f.Name.Name+" ")
-			list = append(list, setting{f.Name.Name + "(" + strings.Join(params, ", ") + ")", strings.ReplaceAll(text, "|", `\|`)})
+			list = append(list, setting{f.Name.Name + "(" + strings.Join(params, ", ") + ")", strings.ReplaceAll(text, "|", `\|`), types.ExprString(f.Type.Results.List[0].Type)})
 		}
 	}
 	slices.SortFunc(list, func(a, b setting) int { return strings.Compare(a.call, b.call) })
