@@ -71,6 +71,42 @@ func TestOnlyWhatIsTakenIsToldSo(t *testing.T) {
 	}
 }
 
+// A rule over all states of the old version says nothing of those that the later one adds without it.
+func TestLaterStatesTakeNoPlace(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts PostgreSQL")
+	}
+	for _, dialect := range []string{migration.SQLite, migration.Postgres} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			for seed := *firstSeed; ; seed++ {
+				r := rand.New(rand.NewPCG(seed, 53))
+				first := newRoll(r)
+				first.in = slices.Clone(first.states)
+				second := first.evolve()
+				old, next := parse(t, "old.yaml", first.yaml()), parse(t, "new.yaml", second.yaml())
+				w := &takes{rollOut: rollOut{Rand: r, dialect: dialect, old: old, next: next}}
+				w.suits()
+				if len(diff.Machines(old, next).Beside()) > 0 || w.without == "" || len(words(next.Unique[0].In)) < len(first.in) {
+					continue
+				}
+				w.T = t
+				one, two, db := w.opened()
+				in, due := first.states[first.open-1], time.Now()
+				execute(t, db, `CREATE UNIQUE INDEX "of a user" ON "`+next.Name+`" ("due") WHERE "state" = '`+in+`'`)
+				w.made(two, "later", "key", time.Time{}, w.without)
+				w.made(two, "user", "", due, in)
+				w.made(one, "refused", "key", due)
+				if err := w.call(one, "to_"+in, "refused", "", time.Time{}); err == nil || errors.Is(err, fsm.ErrNotUnique) {
+					t.Errorf("seed %d, into %s, a rule of a user's refuses: %v", seed, in, err)
+				}
+				return
+			}
+		})
+	}
+}
+
 // takes is one pair of versions. The later one has a state without the rule, and one with it.
 type takes struct {
 	rollOut
@@ -95,7 +131,8 @@ func (w *takes) suits() bool {
 	return w.without != "" && w.has != "" && len(w.in) > 0 && !apart("s0") && !apart("e0")
 }
 
-func (w *takes) run() {
+// opened migrates a database from the old version to the later one, and opens it in programs of both.
+func (w *takes) opened() (one, two *program, db *sql.DB) {
 	w.Helper()
 	if w.place = filepath.Join(w.TempDir(), "x.db"); w.dialect == migration.Postgres {
 		w.place = pgtest.DSN(w.T)
@@ -106,9 +143,9 @@ func (w *takes) run() {
 	if err := migrates(w.T, oldStore, first); err != nil {
 		w.Fatal(err)
 	}
-	one := open(w.T, oldStore, w.old, first, "one")
+	one = open(w.T, oldStore, w.old, first, "one")
 	w.migrate(store, w.old, w.next, second)
-	two := open(w.T, store, w.next, second, "two")
+	two = open(w.T, store, w.next, second, "two")
 	db, err := sqlite.OpenDB(w.place)
 	if w.dialect == migration.Postgres {
 		db, err = sql.Open("pgx", w.place)
@@ -116,7 +153,13 @@ func (w *takes) run() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	defer db.Close()
+	w.Cleanup(func() { db.Close() })
+	return one, two, db
+}
+
+func (w *takes) run() {
+	w.Helper()
+	one, two, db := w.opened()
 	execute(w.T, db, `CREATE UNIQUE INDEX "of a user" ON "`+w.next.Name+`" ("due") WHERE "state" IN ('`+strings.Join(w.in, "', '")+`')`)
 	due := time.Now()
 	for _, in := range w.in {
