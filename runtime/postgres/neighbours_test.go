@@ -173,7 +173,7 @@ func TestRowSecurityOfAnotherMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.run(t, `GRANT ALL ON ALL TABLES IN SCHEMA public TO "`+n.role+`"`)
-	machines := map[string]machine{"parcel": n.m, "crate": crates}
+	machines := map[string]*fsm.Machine[storetest.Parcel]{"parcel": n.m, "crate": crates}
 	ends := []string{"", "_events", "_outbox", "_groups"}
 	for _, i := range some(2*len(ends), 4) {
 		hidden := []string{"parcel", "crate"}[i%2]

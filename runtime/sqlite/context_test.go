@@ -199,11 +199,11 @@ func TestContextEndsWaits(t *testing.T) {
 					o.prepare(a, name)
 					before := o.events()
 					remove := by.put(o)
-					for _, later := range []time.Duration{0, 1, 2, 10, 100, 1000} {
+					for _, later := range []int64{0, 1, 2, 10, 100, 1000} {
 						ctx, cancel := context.WithCancel(t.Context())
 						end := make(chan error, 1)
 						go func() { end <- a.call(ctx, o, name) }()
-						time.Sleep(later * time.Millisecond)
+						time.Sleep(time.Duration(later) * time.Millisecond)
 						synctest.Wait()
 						if len(end) > 0 {
 							t.Errorf("it has ended within %d ms: %v", later, <-end)
