@@ -51,7 +51,7 @@ test campaigns: export GOGC ?= 400
 .PHONY: campaigns
 campaigns: ## the short forms of campaigns: faults, random machines, all generated packages (Linux; strace, PostgreSQL)
 	FSMGEN_CAMPAIGNS=1 FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1 \
-		$(GO) test -count=1 -timeout 40m ./gen/chart/draw ./internal/lab/claims ./internal/lab/cost ./internal/lab/faults ./internal/lab/fuzzmachines ./internal/lab/difftest ./internal/diff ./internal/migration ./internal/prove ./internal/model ./internal/validate ./spec ./gen ./runtime/postgres ./runtime/sqlite
+		$(GO) test -count=1 -timeout 60m ./gen/chart/draw ./internal/lab/claims ./internal/lab/cost ./internal/lab/faults ./internal/lab/fuzzmachines ./internal/lab/difftest ./internal/diff ./internal/migration ./internal/prove ./internal/model ./internal/validate ./spec ./gen ./runtime/postgres ./runtime/sqlite
 
 .PHONY: cost-table
 cost-table: ## processor time of check, gen, build and generated tests for machines of 10 to 2000 states; a quarter of an hour
