@@ -261,7 +261,8 @@ func (m *Machine[R]) uniqueRule(name string) *driver.UniqueRule {
 func (m *Machine[R]) Engine() *inspect.Engine[R] {
 	return &inspect.Engine[R]{
 		Schema: m.schema, Descriptor: m.d, ByStored: m.byStored, Store: m.store, Table: m.table,
-		Now: m.now, Outbox: m.outbox(), Health: m.health, Quarantine: m.quarantine, Observe: m.observeAudit, Compare: m.compare, Skew: m.ahead, Lag: m.lagged,
+		Now: m.now, Outbox: m.outbox(), Health: m.health, Quarantine: m.quarantine, Observe: m.observeAudit,
+		Compare: m.compare, Skew: m.ahead, Lag: m.lagged,
 		Run: func(ctx context.Context, w inspect.Work) error {
 			u := m.unit(&fsmimpl.Operation[R]{Name: w.Name}, w.ID, w.RequestID)
 			u.try = func(tx driver.Tx, _ bool) error { return w.Try(tx) }

@@ -163,6 +163,9 @@ func (p *passedOver) Error() string { return "pass over " + p.id + ": " + p.err.
 
 // taking is one try of a pick, in one transaction.
 type taking[R any] struct {
+	q    *request[R]
+	s    *search[R]
+	n    int // records are wanted
 	outs []Outcome[R]
 	seen map[string]bool // records that it has looked at
 	held *heldGroup      // a group that another writer has
@@ -175,7 +178,7 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx driver.Tx, n int, q *request
 			return outs, err
 		}
 	}
-	t := &taking[R]{seen: map[string]bool{}}
+	t := &taking[R]{q: q, s: s, n: n, seen: map[string]bool{}}
 	// Where says nearly everything, so n rows mostly suffice; those that Fits
 	// or a guard refuses make a wider look necessary.
 	look := s.look(m, tx, q, n)
@@ -186,7 +189,7 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx driver.Tx, n int, q *request
 		}
 		look.Stir, t.met = time.Time{}, nil
 		m.tick(q)
-		if err := m.scan(ctx, tx, n, q, s, t, rows, look.Park != nil && !s.still); err != nil {
+		if err := m.scan(ctx, tx, t, rows, look.Park != nil && !s.still); err != nil {
 			return nil, err
 		}
 		switch met := t.met; {
@@ -205,14 +208,15 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx driver.Tx, n int, q *request
 		case len(rows) < look.Limit && len(t.outs) > 0:
 			return t.outs, nil
 		case len(rows) < look.Limit:
-			return m.untaken(tx, q, s, t, look, !q.own || again)
+			return m.untaken(tx, t, look, !q.own || again)
 		}
 	}
 }
 
 // scan takes what it may of the rows of one look, n at most in all. From the first record on that
 // is to be parked it takes nothing: what stands aside then lets others come first.
-func (m *Machine[R]) scan(ctx context.Context, tx driver.Tx, n int, q *request[R], s *search[R], t *taking[R], rows []driver.Row, parks bool) error {
+func (m *Machine[R]) scan(ctx context.Context, tx driver.Tx, t *taking[R], rows []driver.Row, parks bool) error {
+	q, s := t.q, t.s
 	for i := range rows {
 		row := &rows[i]
 		if t.seen[row.ID] {
@@ -242,7 +246,7 @@ func (m *Machine[R]) scan(ctx context.Context, tx driver.Tx, n int, q *request[R
 		var refused *Refusal
 		switch {
 		case err == nil:
-			if t.outs = append(t.outs, out); len(t.outs) == n {
+			if t.outs = append(t.outs, out); len(t.outs) == t.n {
 				return nil
 			}
 		case wrote:
@@ -260,12 +264,13 @@ func (m *Machine[R]) scan(ctx context.Context, tx driver.Tx, n int, q *request[R
 }
 
 // untaken says why a pick that has looked at everything took nothing.
-func (m *Machine[R]) untaken(tx driver.Tx, q *request[R], s *search[R], t *taking[R], look driver.Query, ask bool) ([]Outcome[R], error) {
+func (m *Machine[R]) untaken(tx driver.Tx, t *taking[R], look driver.Query, ask bool) ([]Outcome[R], error) {
+	q := t.q
 	switch {
 	case t.held != nil:
 		return nil, &heldByOther{t.held.wait}
-	case s.held != "":
-		return nil, heldRow(s.held)
+	case t.s.held != "":
+		return nil, heldRow(t.s.held)
 	}
 	if !q.worker {
 		switch id, err := heldRecord(tx, look, t.seen); {

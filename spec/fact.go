@@ -125,7 +125,8 @@ func (p *parser) parseFact(w word) *astFact {
 		if ts[0].text != "not" {
 			return fail(ts[0], "", "%q is not a term", ts[0].text)
 		}
-		const hint = "write the opposite: `a != b` for `not a == b`, `a >= b` for `not a < b`, `x is absent` for `not x is present`; a comparison with something absent is false both ways"
+		const hint = "write the opposite: `a != b` for `not a == b`, `a >= b` for `not a < b`, `x is absent` for `not x is present`; " +
+			"a comparison with something absent is false both ways"
 		p.at(codeFact, w.part(ts[0].at, len("not"), "not"), hint, "cannot read the fact %q: %q is not a term", fold(w.text), "not").fix(w, opposite(ts[1:]))
 		return nil
 	}

@@ -53,7 +53,8 @@ func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 		}
 	}
 	if a.effect != nil {
-		o.Effect = &Effect{Pos: a.effect.pos, NamePos: a.effect.name.pos, Name: a.effect.name.text, Key: r.effectKey(a.effect.key), Atomic: a.effect.atomic}
+		o.Effect = &Effect{Pos: a.effect.pos, NamePos: a.effect.name.pos, Name: a.effect.name.text,
+			Key: r.effectKey(a.effect.key), Atomic: a.effect.atomic}
 	}
 	if a.then.given() {
 		if then, ok := lookup(r, &r.operations, a.then); ok {

@@ -28,9 +28,9 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// During a roll-out a program of the old version hears that a place is taken only where it is:
-// not because of records in states without the rule, whatever else refuses its write, and
-// whoever moves between its statements. A place that a later state holds is taken.
+// During a roll-out, a program of the old version is refused as not unique only by a record
+// that the rule counts. Records in states without the rule, other refusals and concurrent moves
+// do not lead to that refusal. A record in a later state that has the rule does.
 func TestOnlyWhatIsTakenIsToldSo(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

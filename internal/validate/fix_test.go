@@ -85,7 +85,9 @@ var neglects = []planting{
 	},
 	func(r *rand.Rand, text string) string { // an operation comes from one state more
 		all := oneFrom.FindAllStringSubmatch(text, -1)
-		return replaced(r, text, oneFrom, func(from []string) string { return "from: [" + from[1] + ", " + all[r.IntN(len(all))][1] + "]\n" })
+		return replaced(r, text, oneFrom, func(from []string) string {
+			return "from: [" + from[1] + ", " + all[r.IntN(len(all))][1] + "]\n"
+		})
 	},
 	func(r *rand.Rand, text string) string { // nobody says who changes a counter
 		return replaced(r, text, counter, func([]string) string { return []string{"counter", "{type: counter}"}[r.IntN(2)] })

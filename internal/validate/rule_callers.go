@@ -42,7 +42,8 @@ func recordedEarly(p *Pass) {
 				continue
 			}
 			p.report(finding{pos: r.Pos, mark: r.State.Name, related: also(op.Pos, "%s is declared here", op.Name),
-				hint: fmt.Sprintf("take %s out of `record_only_in`, so that the call is refused there", r.State.Name), fix: m.Without(r.Pos)},
+				hint: fmt.Sprintf("take %s out of `record_only_in`, so that the call is refused there", r.State.Name),
+				fix:  m.Without(r.Pos)},
 				"%s in %s is answered like a success, but it is too early: the record has yet to reach %s", op.Name, r.State.Name, stateNames(op.From))
 		}
 	}

@@ -119,7 +119,8 @@ func counterUnlisted(p *Pass) {
 				}
 			}
 			by := fmt.Sprintf("changed_by: [%s]", commas(names))
-			p.report(finding{pos: f.Pos, mark: f.Name, hint: fmt.Sprintf("write `%s: {type: counter, %s}`", f.Name, by), fix: p.Machine.Extended(f.Pos, by)},
+			p.report(finding{pos: f.Pos, mark: f.Name, hint: fmt.Sprintf("write `%s: {type: counter, %s}`", f.Name, by),
+				fix: p.Machine.Extended(f.Pos, by)},
 				"counter %s has no `changed_by`, so nothing says which operations may raise it", f.Name)
 		}
 	}

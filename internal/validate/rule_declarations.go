@@ -60,7 +60,8 @@ func mayBeAbsent(f *spec.Field) bool { return f.Type.Optional || f.Type.Kind == 
 
 func presenceOfRequired(p *Pass) {
 	report := func(pos spec.Pos, f *spec.Field, saysNothing bool) {
-		at := finding{pos: pos, mark: f.Name, related: also(f.Pos, "%s is declared here", f.Name), hint: "remove it, or declare the field `optional`"}
+		at := finding{pos: pos, mark: f.Name, related: also(f.Pos, "%s is declared here", f.Name),
+			hint: "remove it, or declare the field `optional`"}
 		if f.Builtin {
 			at.hint = "remove it: the field is built in"
 		}

@@ -112,7 +112,8 @@ func storeNeeds(p *Pass, asked bool) {
 
 func operationNeeds(o *spec.Operation, report, leave needs) {
 	if o.By == spec.ByOperator {
-		leave(o.Pos, o.Name, "leave `by` out, and keep the reason where the method is called", "`by: operator`: no log keeps who it was and why")
+		leave(o.Pos, o.Name, "leave `by` out, and keep the reason where the method is called",
+			"`by: operator`: no log keeps who it was and why")
 	}
 	if o.DedupeBy != nil {
 		leave(o.DedupeBy.Pos, "dedupe_by", "take it out of the file", "`dedupe_by`: it would have to find another record")
@@ -121,10 +122,12 @@ func operationNeeds(o *spec.Operation, report, leave needs) {
 		leave(o.Next.Pos, "next", "take it out of the file", "`next`: there is nothing to pick from")
 	}
 	for _, t := range o.Triggers {
-		leave(t.Pos, t.Text, fmt.Sprintf("take it out, and call %s when its time has come", o.Name), "a trigger: nobody would look at the clock")
+		leave(t.Pos, t.Text, fmt.Sprintf("take it out, and call %s when its time has come", o.Name),
+			"a trigger: nobody would look at the clock")
 	}
 	if o.Effect != nil {
-		leave(o.Effect.Pos, "effect", "take it out, and do the work when the method has returned", "an effect: nobody would perform it again after a crash")
+		leave(o.Effect.Pos, "effect", "take it out, and do the work when the method has returned",
+			"an effect: nobody would perform it again after a crash")
 	}
 	if o.Then != nil {
 		then := report

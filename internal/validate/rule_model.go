@@ -25,17 +25,20 @@ var modelRules = []Rule{
 	},
 	{
 		Code: "FSM803", Name: "what never happens", Severity: spec.Error, Model: true, Allow: true,
-		Doc: "`fsmgen check --model` saw all that can become of a record: no bound was met, no rule looks across records, and the values\n" +
-			"that it tried stand for all values. Yet this operation or branch never happened, or this guard refused nobody; a state that no\n" +
-			"record reached for it is named. Records are those that operations make: imported ones and rows of older versions may be others. So the file says something that is not so: most often a fact that nothing makes true, or a step that sets\n" +
-			"too little. What follows from another such finding is left out. Where the search is not sure, it is an info (FSM802).",
+		Doc: "`fsmgen check --model` saw all that can become of a record: no bound was met, no rule looks across records, and\n" +
+			"the values that it tried stand for all values. Yet this operation or branch never happened, or this guard refused\n" +
+			"nobody; a state that no record reached for it is named. So the file says something that is not so: most often a\n" +
+			"fact that nothing makes true, or a step that sets too little. What follows from another such finding is left out.\n" +
+			"Records are those that operations make: imported ones and rows of older versions may be others. Where the search is\n" +
+			"not sure, it is an info (FSM802).",
 	},
 	{
 		Code: "FSM804", Name: "what waits in vain", Severity: spec.Warning, Model: true, Allow: true,
-		Doc: "A record waits for a deadline, or for the step after an effect. `fsmgen check --model` found a way to a record that every\n" +
-			"such operation refuses. It goes on to refuse it while time passes, and while people do what leaves the record waiting. So the\n" +
-			"sweeper comes again and again, and the worker that died keeps its job. No way there is shorter than these steps. Let a second\n" +
-			"operation of the system take what the first one refuses. It is looked for where the search met no bound.",
+		Doc: "A record waits for a deadline, or for the step after an effect. `fsmgen check --model` found a way to a record that\n" +
+			"every such operation refuses. It goes on to refuse it while time passes, and while people do what leaves the record\n" +
+			"waiting. So the sweeper comes again and again, and the worker that died keeps its job. No way there is shorter than\n" +
+			"these steps. Let a second operation of the system take what the first one refuses. It is looked for where the\n" +
+			"search met no bound.",
 	},
 }
 

@@ -275,7 +275,8 @@ func TestTLS(t *testing.T) {
 	certified.StartTLS()
 	certified.Close()
 	f := serveOver(t, newData(), &tls.Config{Certificates: certified.TLS.Certificates, NextProtos: []string{"h2"}})
-	if _, err := etcdstore.Open(t.Context(), config(f), etcdstore.WithTryTimeout(3*time.Second)); err == nil || !strings.Contains(err.Error(), "certificate") {
+	_, err := etcdstore.Open(t.Context(), config(f), etcdstore.WithTryTimeout(3*time.Second))
+	if err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a server that nobody vouches for: got %v, want an error about its certificate", err)
 	}
 	ours := config(f)

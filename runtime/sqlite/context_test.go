@@ -46,7 +46,8 @@ var askings = map[string]asked{
 		return err
 	}},
 	"create many": {call: func(ctx context.Context, o *office, id string) error {
-		_, err := o.m.CreateMany(ctx, []fsmimpl.Call[storetest.Parcel]{storetest.Register(who("call "+id), storetest.RegisterInput{ID: "new " + id, Lane: "l"})})
+		made := storetest.Register(who("call "+id), storetest.RegisterInput{ID: "new " + id, Lane: "l"})
+		_, err := o.m.CreateMany(ctx, []fsmimpl.Call[storetest.Parcel]{made})
 		return err
 	}},
 	"apply on held": {call: func(ctx context.Context, o *office, id string) error {

@@ -338,7 +338,8 @@ func (sqlite) columns(table string) string {
 func (sqlite) ruled(table, columns string) string {
 	return `SELECT iif(instr("sql", ' WHERE '), substr("sql", instr("sql", ' WHERE ') + 7), 'true') FROM "sqlite_master" AS m
 		WHERE "type" = 'index' AND "tbl_name" = ` + literal(table) + ` AND instr("name", ` + literal(table+"_unique_") + `) = 1
-		AND coalesce((SELECT group_concat("name", ',') FROM (SELECT "name" FROM pragma_index_info(m."name") WHERE "name" IS NOT NULL ORDER BY "name")), '') = ` + literal(columns)
+		AND coalesce((SELECT group_concat("name", ',') FROM (SELECT "name" FROM pragma_index_info(m."name")
+			WHERE "name" IS NOT NULL ORDER BY "name")), '') = ` + literal(columns)
 }
 
 // unguarded drops the triggers of the generated schema and makes them again.

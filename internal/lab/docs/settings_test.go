@@ -30,7 +30,8 @@ var settingRooms = []struct{ dir, of, title string }{
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString("# Settings\n\nEvery setting of every package, from the comments of the code. What they are for stands in [Operate](operate.md).\n")
+	b.WriteString("# Settings\n\nEvery setting of every package, from the comments of the code. " +
+		"What they are for stands in [Operate](operate.md).\n")
 	told := map[string]bool{}
 	for _, room := range settingRooms {
 		fmt.Fprintf(&b, "\n## %s\n\n| setting | |\n|---|---|\n", room.title)
@@ -94,7 +95,11 @@ func settings(t *testing.T, dir string) (list []setting) {
 				}
 			}
 			text = strings.TrimPrefix(text, f.Name.Name+" ")
-			list = append(list, setting{f.Name.Name + "(" + strings.Join(params, ", ") + ")", strings.ReplaceAll(text, "|", `\|`), types.ExprString(f.Type.Results.List[0].Type)})
+			list = append(list, setting{
+				call: f.Name.Name + "(" + strings.Join(params, ", ") + ")",
+				text: strings.ReplaceAll(text, "|", `\|`),
+				of:   types.ExprString(f.Type.Results.List[0].Type),
+			})
 		}
 	}
 	slices.SortFunc(list, func(a, b setting) int { return strings.Compare(a.call, b.call) })
