@@ -143,7 +143,7 @@ func (c *checker) missing() []Missing {
 				if r.Guard != g {
 					continue
 				}
-				seen = seen || len(r.Owners()) > 0 && slices.ContainsFunc(c.m.States, func(s *spec.State) bool {
+				seen = seen || c.numbered(r.When) || len(r.Owners()) > 0 && slices.ContainsFunc(c.m.States, func(s *spec.State) bool {
 					return c.m.Class(s, op) == spec.RecordOnly // refuses strangers there, which is not looked at
 				})
 				if x.Pos.IsZero() {
@@ -165,6 +165,17 @@ func (c *checker) missing() []Missing {
 		}
 	}
 	return list
+}
+
+// numbered reports whether a fact looks at a number of a sequence, or at what is compared with one:
+// the search gives each record the first number.
+func (c *checker) numbered(facts []*spec.Fact) bool {
+	p := c.t.pools
+	return slices.ContainsFunc(c.m.Fields, func(s *spec.Field) bool {
+		of := func(t spec.Term) bool { n := node(t); return n != nil && p.root(n) == p.root(s) }
+		return s.Type.Kind == spec.KindSequence &&
+			slices.ContainsFunc(facts, func(f *spec.Fact) bool { return of(f.Left) || of(f.Right) })
+	})
 }
 
 // both is what two searches did not see, in the words of the first one.
