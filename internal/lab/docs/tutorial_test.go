@@ -69,7 +69,10 @@ func (w *walk) shell(body string) (printed string) {
 		case strings.HasPrefix(line, "git clone ") || strings.HasPrefix(line, "go tool fsmgen serve "): // a network, a browser
 		case strings.HasPrefix(line, "go mod init ") || strings.HasPrefix(line, "go mod edit "):
 			flush()
-			w.module.Run(words[0], strings.Fields(strings.ReplaceAll(line, "=../fsmgen", "="+outside.Root(w.t)))[1:]...)
+			for i := range words {
+				words[i] = strings.ReplaceAll(words[i], "=../fsmgen", "="+outside.Root(w.t)) // a folder with blanks is one word
+			}
+			w.module.Run(words[0], words[1:]...)
 			w.module.Sums()
 		case line == "go mod tidy\n":
 			flush()
