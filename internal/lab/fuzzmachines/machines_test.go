@@ -33,6 +33,7 @@ var (
 	seed   = flag.Uint64("seed", 1, "the first seed")
 	share  = flag.Uint64("sqlite", 1, "one in this many machines is tested over SQLite too; 0: none")
 	tries  = flag.Int("shrink", 60, "how many smaller machines are tried when one fails")
+	whole  = flag.Bool("whole", false, "test each found machine over both databases")
 	only   = flag.String("only", "", "the found machines that are tested, separated by commas")
 	limit  = flag.Duration("limit", 15*time.Minute, "how long the generated tests of one machine may take")
 )
@@ -70,8 +71,9 @@ func TestRandomMachines(t *testing.T) {
 }
 
 // TestFoundMachines runs the generated tests of machines of real systems and of small ones, one for each
-// kind of fault that people and random machines have found: over memory, in a campaign each
-// over one of the two databases as well, and with -only over all three. Outside of a campaign it runs every eighth.
+// kind of fault that people and random machines have found: over memory, in a campaign a quarter of
+// them over each database as well, and with -only or -whole over all three stores. Outside of a
+// campaign it runs every eighth.
 func TestFoundMachines(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -83,7 +85,7 @@ func TestFoundMachines(t *testing.T) {
 	}
 	var list []sound
 	for i, path := range paths {
-		if !campaign.On() && *only == "" && i%8 != 0 {
+		if !campaign.On() && *only == "" && !*whole && i%8 != 0 {
 			continue
 		}
 		text, err := os.ReadFile(path)
@@ -100,10 +102,10 @@ func TestFoundMachines(t *testing.T) {
 		}
 		stores := ""
 		switch {
-		case *only != "":
+		case *only != "" || *whole:
 			stores = "sqlite,postgres"
 		case campaign.On():
-			stores = []string{"sqlite", "postgres"}[i%2]
+			stores = []string{"sqlite", "", "postgres", ""}[i%4]
 		}
 		files, err := gen.Generate(m, gen.Options{Package: name, TestStore: stores, EngineTests: true})
 		if err != nil {
