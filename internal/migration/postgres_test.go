@@ -33,7 +33,7 @@ func TestPostgresSchemaIsTheGeneratedOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PostgreSQL")
 	}
-	// In a campaign it is every edit.
+	// In a campaign it is every edit; since this says so, make campaigns runs it.
 	everyEdit(t, []string{"full", "none"}, func(t *testing.T, old, next *spec.Machine, enforce string) {
 		m, err := migration.New(old, next, migration.Postgres, enforce)
 		if err != nil {
