@@ -28,15 +28,13 @@ func aloneTestFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 		if fixed && len(o.Inputs) == 0 && !needsActor(o) && !readsNow(m, o) {
 			continue // the matrix says it all
 		}
-		for _, x := range casesOf(m, o) {
+		for _, x := range (search{m: m}).calls(o) {
 			e.testCase(&cases, x)
 		}
 	}
 	if len(m.Fields) > 0 {
-		for _, s := range m.States {
-			for _, x := range checksOf(m, s) {
-				fmt.Fprintf(&checks, "{%s, %q},\n", e.record(x.record), violations(x.broken))
-			}
+		for _, x := range (search{m: m}).checks() {
+			fmt.Fprintf(&checks, "{%s, %q},\n", e.record(x.record), violations(x.broken))
 		}
 	}
 	e.matrix()
@@ -70,7 +68,7 @@ func (e *aloneTests) matrix() {
 	e.line("// testCalls call each operation with inputs that it takes.")
 	e.line("var testCalls = map[string]func(x *%s) (Event, error){", e.n.Record)
 	for _, o := range e.m.Operations {
-		e.line("%q: %s,", o.Name, e.call(firstCalls(e.m, o)[0].call))
+		e.line("%q: %s,", o.Name, e.call(search{m: e.m}.firstCalls(o)[0].call))
 	}
 	e.line("}\n")
 }

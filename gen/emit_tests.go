@@ -1,7 +1,6 @@
 package gen
 
 import (
-	"bytes"
 	"fmt"
 	"go/format"
 	"strconv"
@@ -14,20 +13,18 @@ import (
 const testsPath = runtimePath + "/fsmtest"
 
 // enginePath is the import path of the suites about the engine.
-const enginePath = runtimePath + "/enginetest"
+const enginePath = "github.com/fsmgen/fsmgen/internal/lab/enginetest"
 
-// testFile writes the tests of one machine: the matrix and the table that a
-// reviewer reads, and adapters without a decision of their own. What the tests
-// expect follows from matrix and table, never from the generated code.
+// testFile writes the tests of one machine: calls with what must come of them, and
+// adapters without a decision of their own. What the tests expect follows from the
+// specification, never from the generated code.
 func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
-	e := &testEmitter{m: m, n: n, opt: opt}
-	e.line("// %s", header)
-	e.line("")
-	e.line("package %s", n.Package)
-	e.line("")
 	body := &testEmitter{m: m, n: n, opt: opt}
-	body.rules()
-	body.driver()
+	body.line("// Test%s makes the calls of testCases: by the pure methods, and over each store.", spec.GoName(m.Name))
+	body.line("func Test%s(t *testing.T) { testPackage.Run(t) }", spec.GoName(m.Name))
+	body.line("")
+	body.cases()
+	body.reach()
 	body.pure()
 	body.durable()
 	body.inputs()
@@ -37,22 +34,24 @@ func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 			body.opening(s)
 		}
 	}
+	return formatted(m, n, opt, body)
+}
+
+// formatted is a test file with its imports.
+func formatted(m *spec.Machine, n *names, opt Options, body *testEmitter) ([]byte, error) {
+	e := &testEmitter{m: m, n: n, opt: opt}
+	e.line("// %s", header)
+	e.line("")
+	e.line("package %s", n.Package)
+	e.line("")
 	e.imports(body.String())
 	e.WriteString(body.String())
-	// The matrix has a cell for each state and operation; it is put in at the end.
 	text, err := format.Source([]byte(e.String()))
 	if err != nil {
 		return nil, fmt.Errorf("format the tests: %w", err)
 	}
-	before, after, ok := bytes.Cut(text, []byte(matrixDeclared))
-	if !ok {
-		return nil, fmt.Errorf("the test file has no place for the matrix")
-	}
-	return matrixText(m, append(before[:len(before):len(before)], "const testMatrix = `\n"...), append([]byte("`"), after...)), nil
+	return text, nil
 }
-
-// matrixDeclared stands for the matrix while a file is formatted.
-const matrixDeclared = "const testMatrix = ``"
 
 type testEmitter struct {
 	testWriter
@@ -106,33 +105,12 @@ func uses(code, selector string) bool {
 	}
 }
 
-// rules writes the matrix and the table.
-func (e *testEmitter) rules() {
-	e.line("// testMatrix says what each operation does to a record in each state, and what")
-	e.line("// a creation makes:")
-	e.line("//")
-	e.line("//	-> s         the record moves to s, or stays there")
-	e.line("//	choose       the branches below decide")
-	e.line("//	record only  the call is logged and changes nothing")
-	e.line("//	refused      nothing happens")
-	e.line(matrixDeclared)
-	e.line("")
-	e.line("// testTable holds the rules in the words of the specification.")
-	e.writeTable(e.m, e.opt)
-	e.line("")
-	e.line("// Test%s holds the generated code against testMatrix and testTable: every", spec.GoName(e.m.Name))
-	e.line("// operation on every abstract record, and the durable layer call by call.")
-	e.line("func Test%s(t *testing.T) {", spec.GoName(e.m.Name))
-	e.line("fsmtest.Run(t, testTable, testDriver)")
-	e.line("}")
-	e.line("")
-}
-
-// driver writes how the tests reach the package.
-func (e *testEmitter) driver() {
+// reach writes how the tests reach the package.
+func (e *testEmitter) reach() {
 	n := e.n
-	e.line("// testDriver is how the tests reach the package.")
-	e.line("var testDriver = fsmtest.Driver[%s]{", n.Record)
+	e.line("// testPackage is the package as the tests reach it, and what must come of its calls.")
+	e.line("var testPackage = fsmtest.Package[%s]{", n.Record)
+	e.moves()
 	e.line("Descriptor: &descriptor,")
 	e.line("Check: %s,", n.ours("package", "Check"))
 	e.line("Equal: %s.%s,", n.Record, n.ours("record", "Equal"))

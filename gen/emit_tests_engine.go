@@ -1,8 +1,8 @@
 package gen
 
 import (
+	"bytes"
 	"fmt"
-	"go/format"
 	"slices"
 	"strings"
 
@@ -17,20 +17,42 @@ func engineFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 		return nil, nil
 	}
 	body := &engineEmitter{testEmitter: testEmitter{m: m, n: n, opt: opt}, held: newHeld(m, n)}
+	body.rules()
 	body.engine()
-	body.testProbes()
-	e := &testEmitter{m: m, n: n, opt: opt}
-	e.line("// %s", header)
-	e.line("")
-	e.line("package %s", n.Package)
-	e.line("")
-	e.imports(body.String())
-	e.WriteString(body.String())
-	text, err := format.Source([]byte(e.String()))
+	body.probes()
+	text, err := formatted(m, n, opt, &body.testEmitter)
 	if err != nil {
-		return nil, fmt.Errorf("format the tests of the engine: %w", err)
+		return nil, err
 	}
-	return text, nil
+	// The matrix has a cell for each state and operation; it is put in at the end.
+	before, after, ok := bytes.Cut(text, []byte(matrixDeclared))
+	if !ok {
+		return nil, fmt.Errorf("the test file has no place for the matrix")
+	}
+	return matrixText(m, append(before[:len(before):len(before)], "const engineMatrix = `\n"...), append([]byte("`"), after...)), nil
+}
+
+// matrixDeclared stands for the matrix while a file is formatted.
+const matrixDeclared = "const engineMatrix = ``"
+
+// rules writes the matrix and the table.
+func (e *engineEmitter) rules() {
+	e.line("// engineMatrix says what each operation does to a record in each state, and what")
+	e.line("// a creation makes:")
+	e.line("//")
+	e.line("//	-> s         the record moves to s, or stays there")
+	e.line("//	choose       the branches below decide")
+	e.line("//	record only  the call is logged and changes nothing")
+	e.line("//	refused      nothing happens")
+	e.line(matrixDeclared)
+	e.line("")
+	e.line("// engineTable holds the rules in the words of the specification.")
+	e.writeTable(e.m, e.opt)
+	e.line("")
+	e.line("// Test%sTable holds the generated code against engineMatrix and engineTable: every", spec.GoName(e.m.Name))
+	e.line("// operation on every abstract record, and the durable layer call by call.")
+	e.line("func Test%sTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }", spec.GoName(e.m.Name))
+	e.line("")
 }
 
 type engineEmitter struct {
@@ -44,14 +66,14 @@ func (e *engineEmitter) engine() {
 	m := func(name string) string { return e.n.ours("machine", name) }
 	e.line("// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.")
 	if len(e.m.Lookups) > 0 {
-		e.line("func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine, testLookups...) }")
+		e.line("func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach, engineLookups...) }")
 	} else {
-		e.line("func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }")
+		e.line("func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }")
 	}
 	e.line("")
 	e.lookupTable()
-	e.line("// testEngine is what it reaches of an opened machine.")
-	e.line("func testEngine(machine any) *enginetest.Engine[%s] {", record)
+	e.line("// engineReach is what it reaches of an opened machine.")
+	e.line("func engineReach(machine any) *enginetest.Engine[%s] {", record)
 	e.line("m := machine.(*Machine)")
 	e.line("return &enginetest.Engine[%s]{", record)
 	e.line("Record: m.%s,", m("Record"))
@@ -64,7 +86,7 @@ func (e *engineEmitter) engine() {
 	e.line("History: m.%s,", m("History"))
 	probe, probes := "_", ""
 	if len(e.m.Probes) > 0 {
-		probe, probes = "probe", ", testProbes(probe)"
+		probe, probes = "probe", ", engineProbes(probe)"
 	}
 	e.line("Audit: func(ctx context.Context, %s func(string) (bool, error)) iter.Seq2[audit.Finding, error] {", probe)
 	e.line("return m.%s(ctx%s)", m("Audit"), probes)
@@ -106,7 +128,7 @@ func (e *engineEmitter) lookupTable() {
 	if len(e.m.Lookups) == 0 {
 		return
 	}
-	e.line("var testLookups = []enginetest.Lookup{")
+	e.line("var engineLookups = []enginetest.Lookup{")
 	for _, l := range e.m.Lookups {
 		var order []string
 		for _, o := range l.Order {
@@ -174,15 +196,15 @@ func (e *engineEmitter) bare() {
 	e.line("},")
 }
 
-// testProbes writes probes that answer as they are told.
-func (e *engineEmitter) testProbes() {
+// probes writes probes that answer as they are told.
+func (e *engineEmitter) probes() {
 	if len(e.m.Probes) == 0 {
 		return
 	}
-	e.line("type testProbes func(name string) (bool, error)")
+	e.line("type engineProbes func(name string) (bool, error)")
 	e.line("")
 	for _, p := range e.m.Probes {
-		e.line("func (p testProbes) %s(context.Context, %s) (bool, error) { return p(%q) }", spec.MethodName(p.Name), e.n.Record, p.Name)
+		e.line("func (p engineProbes) %s(context.Context, %s) (bool, error) { return p(%q) }", spec.MethodName(p.Name), e.n.Record, p.Name)
 		e.line("")
 	}
 }

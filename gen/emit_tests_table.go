@@ -129,22 +129,22 @@ func cellText(class spec.Class, s *spec.State, o *spec.Operation) string {
 
 // writeTable writes the rules of the machine in the specification's words.
 func (w *testWriter) writeTable(m *spec.Machine, opt Options) {
-	w.line("var testTable = fsmtest.Table{")
+	w.line("var engineTable = enginetest.Table{")
 	w.line("%s, Version: %d,", entry("Machine", m.Name, "Entity", m.Entity), m.Version)
 	if opt.Spec != "" {
 		w.line("%s,", entry("Spec", opt.Spec))
 	}
 	w.line("%s,", entry("Hash", m.Hash))
 	w.line("%s,", entry("Enforce", opt.Enforce, "RequestID", demandWord(m.RequestID), "ExpectedRev", demandWord(m.ExpectedRev)))
-	w.line("Matrix: testMatrix,")
+	w.line("Matrix: engineMatrix,")
 	if len(m.Fields) > 0 {
-		w.line("Fields: []fsmtest.Field{")
+		w.line("Fields: []enginetest.Field{")
 		for _, f := range m.Fields {
 			w.line("{%s},", entry("Name", f.Name, "Type", typeText(f.Type), "Stored", f.Was, "Words", storedWords(f.Type), "Per", fieldList(f.Per)))
 		}
 		w.line("},")
 	}
-	w.line("States: []fsmtest.State{")
+	w.line("States: []enginetest.State{")
 	for _, s := range m.States {
 		text := entry("Name", s.Name, "Stored", s.Was)
 		if s.Terminal {
@@ -167,7 +167,7 @@ func (w *testWriter) writeTable(m *spec.Machine, opt Options) {
 		w.line("%s,", factList("Invariant", m.Invariant))
 	}
 	if len(m.Guards) > 0 {
-		w.line("Guards: []fsmtest.Guard{")
+		w.line("Guards: []enginetest.Guard{")
 		errors := &names{byError: make(map[string]*sentinel)}
 		errors.collectErrors(m)
 		for _, g := range m.Guards {
@@ -180,19 +180,19 @@ func (w *testWriter) writeTable(m *spec.Machine, opt Options) {
 		w.line("},")
 	}
 	if len(m.Unique) > 0 {
-		w.line("Uniques: []fsmtest.Unique{")
+		w.line("Uniques: []enginetest.Unique{")
 		for _, u := range m.Unique {
 			w.line("{%s},", entry("Name", u.Name, "Fields", refList(u.Fields), "In", stateList(u.In), "Error", u.Error))
 		}
 		w.line("},")
 	}
-	w.line("Operations: []fsmtest.Operation{")
+	w.line("Operations: []enginetest.Operation{")
 	for _, o := range m.Operations {
 		w.writeOperation(m, o)
 	}
 	w.line("},")
 	if len(m.Forbidden) > 0 {
-		w.line("Forbidden: []fsmtest.Move{")
+		w.line("Forbidden: []enginetest.Move{")
 		for _, f := range m.Forbidden {
 			w.line("{%s},", entry("From", f.From.State.Name, "To", f.To.State.Name, "Reason", f.Reason))
 		}
@@ -235,7 +235,7 @@ func operationParts(m *spec.Machine, o *spec.Operation) []string {
 			}
 			inputs = append(inputs, "{"+text+"}")
 		}
-		add("Inputs: []fsmtest.Input{" + fill(inputs) + "}")
+		add("Inputs: []enginetest.Input{" + fill(inputs) + "}")
 	}
 	var guards, implied []string
 	for _, r := range o.Require {
@@ -255,7 +255,7 @@ func operationParts(m *spec.Machine, o *spec.Operation) []string {
 		for _, b := range o.Choose {
 			branches = append(branches, "{"+branchText(b)+"}")
 		}
-		add("Choose: []fsmtest.Branch{\n" + strings.Join(branches, ",\n") + ",\n}")
+		add("Choose: []enginetest.Branch{\n" + strings.Join(branches, ",\n") + ",\n}")
 	}
 	add(witnessList(m, o, witnesses(m, o)))
 	if o.DedupeBy != nil {
@@ -316,7 +316,7 @@ func (w *testWriter) writeProjection(p *spec.Projection) {
 	if p == nil {
 		return
 	}
-	w.line("Projection: &fsmtest.Projection{")
+	w.line("Projection: &enginetest.Projection{")
 	w.line("%s,", entry("Entity", p.Entity, "Key", refList(p.Key)))
 	var fields []string
 	for _, f := range p.Fields {
@@ -329,7 +329,7 @@ func (w *testWriter) writeProjection(p *spec.Projection) {
 	if len(fields) > 0 {
 		w.line("Fields: %s,", stringsExpr(fields))
 	}
-	w.line("Rules: []fsmtest.Rule{")
+	w.line("Rules: []enginetest.Rule{")
 	for _, r := range p.Rules {
 		text := entry("State", r.State.Name, "Any", stateList(r.Any), "All", stateList(r.All), "None", stateList(r.None))
 		if r.AtLeast > 0 {
@@ -339,7 +339,7 @@ func (w *testWriter) writeProjection(p *spec.Projection) {
 	}
 	w.line("},")
 	if len(p.Transitions) > 0 {
-		w.line("Moves: []fsmtest.Move{")
+		w.line("Moves: []enginetest.Move{")
 		for _, t := range p.Transitions {
 			w.line("{%s},", entry("From", t.From.Name, "To", t.To.Name))
 		}

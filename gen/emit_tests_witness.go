@@ -202,7 +202,7 @@ func witnessList(m *spec.Machine, o *spec.Operation, list []witness) string {
 	for _, x := range list {
 		lines = append(lines, "{"+strings.Join(x.entries(m, o), ", ")+"},\n")
 	}
-	return "Witnesses: []fsmtest.Witness{\n" + strings.Join(lines, "") + "}"
+	return "Witnesses: []enginetest.Witness{\n" + strings.Join(lines, "") + "}"
 }
 
 func (x witness) entries(m *spec.Machine, o *spec.Operation) []string {

@@ -106,6 +106,10 @@ func fingerprint(m *spec.Machine, c Call) string {
 	return strings.Join(parts, " ")
 }
 
+// SameRequest reports whether two accepted calls ask for the same, so that one of them
+// can be a retry of the other.
+func SameRequest(m *spec.Machine, a, b Call) bool { return fingerprint(m, a) == fingerprint(m, b) }
+
 // loose reports whether an input is left out of the fingerprint. All inputs of
 // a triggered operation are: a source computes them, and a sweeper that comes
 // twice may compute others.

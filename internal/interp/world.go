@@ -213,3 +213,16 @@ func (w World) candidates(m *spec.Machine, c Call) []Record {
 	})
 	return fit
 }
+
+// Others counts what an operation must know of the other records.
+func (w World) Others(m *spec.Machine, r Record, c Call) Others { return w.others(m, r, c) }
+
+// Clash reports whether two records of the world have what only one of them may have.
+func (w World) Clash(m *spec.Machine) bool {
+	for _, r := range w.Records {
+		if w.unique(m, m.Operations[0], nil, r) != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,12 +1,10 @@
 package fsmtest
 
 import (
-	"context"
 	"encoding"
 	"fmt"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
 // Opt returns an optional input: absent when the call does not send it.
@@ -25,9 +23,9 @@ func Word[T ~uint8 | ~uint16, P interface {
 	encoding.TextUnmarshaler
 }](c Call, name string) T {
 	var v T
-	s, ok := c.Inputs[name].(string)
+	s, ok := textOf(c.Inputs[name])
 	switch {
-	case s == oracle.NoWord:
+	case s == NoWord:
 		return ^v
 	case ok:
 		if err := P(&v).UnmarshalText([]byte(s)); err != nil {
@@ -59,19 +57,6 @@ func Ends[S interface {
 		list = append(list, End{State: s.String(), Terminal: s.Terminal(), Final: ok && final.Final()})
 	}
 	return list
-}
-
-// Opened makes what a test file's Open returns: the machine whose operations call calls.
-func Opened[M, R any](
-	core func(M) *fsm.Machine[R],
-	call func(context.Context, M, string, fsm.Target, Call) (fsm.Outcome[R], error),
-) func(M, error) (*Durable[R], error) {
-	return func(m M, err error) (*Durable[R], error) {
-		if err != nil {
-			return nil, err
-		}
-		return oracle.Over(m, core, call), nil
-	}
 }
 
 // OrNil returns the value of an optional, nil when it is absent.

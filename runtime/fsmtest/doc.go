@@ -19,7 +19,7 @@
 //
 // It judges a machine. It does not judge stores, schemas and the engine, crashes no
 // process and does not measure: that is the work of runtime/storetest and
-// runtime/enginetest in the repository of fsmgen.
+// internal/lab/enginetest in the repository of fsmgen.
 //
 // For tests that people write, Given puts a record into the state that a test
 // begins in, Clock is a clock that a test winds, and Faulty is a store that

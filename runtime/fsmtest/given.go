@@ -12,7 +12,6 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
-	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
 // Given puts a record into a store as if it had just come to its state, and
@@ -42,7 +41,7 @@ func Arrange[R any](ctx context.Context, store fsm.Store, m *fsm.Machine[R], r R
 		return none, fmt.Errorf("%s: %w", d.Schema.Machine, err)
 	}
 	a.row.Rev = 1
-	if err := oracle.Seed(ctx, store, d.Schema, a.row); err != nil {
+	if err := Seed(ctx, store, d.Schema, a.row); err != nil {
 		return none, fmt.Errorf("%s: %w", d.Schema.Machine, err)
 	}
 	return d.Decode(a.row)
@@ -173,7 +172,7 @@ func candidates(c driver.Column, index int) []any {
 	case driver.KindJSON:
 		return []any{"{}"}
 	case driver.KindSet:
-		return []any{oracle.SetOf("some " + c.Name)}
+		return []any{setOf("some " + c.Name)}
 	}
 	return []any{int64(1), int64(2), int64(3), int64(5), int64(10), int64(100), int64(1000)}
 }

@@ -57,7 +57,7 @@ const (
 // ends as it does: the promise is broken. A package of a mended specification
 // refuses a step, or ends otherwise, and passes. With [EndsAsTold] it is the other
 // way round: the test fails at the first step that leads elsewhere.
-func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], s Story) {
+func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Package[R], s Story) {
 	t.Helper()
 	if s.Ends == EndsAsTold {
 		relive(t, d, s.Steps)

@@ -36,8 +36,8 @@ func (door) Ref() fsm.Ref { return fsm.Ref{ID: "d", Rev: 1} }
 
 // doorDriver opens a machine with two operations: open performs the effect
 // ring, shut answers with the given error.
-func doorDriver(shut error) Driver[door] {
-	return Driver[door]{
+func doorDriver(shut error) Package[door] {
+	return Package[door]{
 		Migrate: func(context.Context, fsm.Store) error { return nil },
 		Open: func(_ context.Context, _ fsm.Store, fx *Effects, _ ...fsm.Option) (*Durable[door], error) {
 			return &Durable[door]{
@@ -110,8 +110,8 @@ type gate struct{ rev int64 }
 func (g gate) Ref() fsm.Ref { return fsm.Ref{ID: "g", Rev: g.rev} }
 
 // gateDriver opens a machine whose operation answers with out and err.
-func gateDriver(out fsm.Outcome[gate], err error) Driver[gate] {
-	return Driver[gate]{
+func gateDriver(out fsm.Outcome[gate], err error) Package[gate] {
+	return Package[gate]{
 		Descriptor: &fsmimpl.Descriptor[gate]{Encode: func(g *gate) driver.Row { return driver.Row{ID: "g", Rev: g.rev, State: "open"} }},
 		Migrate:    func(context.Context, fsm.Store) error { return nil },
 		Open: func(context.Context, fsm.Store, *Effects, ...fsm.Option) (*Durable[gate], error) {

@@ -8,13 +8,12 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
 // relive takes the steps of a story by a clock that shows what they say, and
 // compares what each of them leads to.
-func relive[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], steps []StoryStep) {
+func relive[R interface{ Ref() fsm.Ref }](t testing.TB, d Package[R], steps []StoryStep) {
 	t.Helper()
 	ctx, store, clock := t.Context(), memstore.New(), NewClock()
 	if err := d.Migrate(ctx, store); err != nil {
@@ -40,7 +39,7 @@ func relive[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], steps []Sto
 		if leads != step.Leads || guard != step.Guard {
 			t.Fatalf("%s: %s, want %s", what, told(leads, guard), told(step.Leads, step.Guard))
 		}
-		for _, id := range oracle.SortedKeys(step.Is) {
+		for _, id := range sortedKeys(step.Is) {
 			r, err := m.Record(ctx, id)
 			if err != nil {
 				t.Fatalf("%s: the record %q after it: %v", what, id, err)

@@ -1,13 +1,18 @@
 package fsmtest
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
 // Words describes a generated enum: all its values in order, their names, and
@@ -23,8 +28,8 @@ func Words[T interface {
 	*T
 	encoding.TextUnmarshaler
 }](name string, values []T, names, stored string, gone ...string) Vocabulary {
-	return oracle.Vocabulary{Name: name, Test: func(t *testing.T) {
-		want, words := oracle.List(names), oracle.List(oracle.Or(stored, names))
+	return Vocabulary{Name: name, Test: func(t *testing.T) {
+		want, words := list(names), list(cmp.Or(stored, names))
 		if len(values) != len(want) {
 			t.Fatalf("%d values, want %d: %s", len(values), len(want), names)
 		}
@@ -78,4 +83,40 @@ func Words[T interface {
 			}
 		}
 	}}
+}
+
+// list reads names separated by commas.
+func list(s string) []string {
+	var names []string
+	for name := range strings.SplitSeq(s, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// sortedKeys returns the keys of a map in their order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// setOf writes a set as rows hold it.
+func setOf(members ...string) string {
+	b, err := fsm.NewSet(members...).MarshalJSON()
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// show prints a value of a row.
+func show(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "absent"
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case string:
+		return strconv.Quote(v)
+	}
+	return fmt.Sprint(v)
 }

@@ -7,15 +7,119 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+                   | (new)      | created     | running     | compensating | done        | failed
+create             | -> created | .           | .           | .            | .           | .
+job_kick           | .          | -> running  | record only | record only  | record only | record only
+expected_event     | .          | record only | choose      | record only  | record only | record only
+error_event        | .          | record only | choose      | record only  | record only | record only
+compensation_event | .          | record only | record only | choose       | record only | record only
+other              | .          | record only | choose      | record only  | record only | record only
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[Job] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "jobstate", Entity: "Job", Version: 1,
+	Spec:    "../../../specs/jobstate.yaml",
+	Hash:    "4adecb3b39c3e68000a4a7470ebb4faf5e658dc97ad47bf4d045a98fa3174049",
+	Enforce: "full", RequestID: "required", ExpectedRev: "none",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "expected", Type: "set"},
+		{Name: "satisfied", Type: "set"},
+		{Name: "compensation_policy", Type: "optional string"},
+	},
+	States: []enginetest.State{
+		{Name: "created", Present: "expected"},
+		{Name: "running"},
+		{Name: "compensating", Present: "compensation_policy"},
+		{Name: "done", Terminal: true},
+		{Name: "failed", Terminal: true},
+	},
+	Guards: []enginetest.Guard{
+		{Name: "has_plan", When: []string{"input.expected is present"}, Error: "empty_plan"},
+		{Name: "is_expected", When: []string{"input.name in expected"}, Error: "not_expected"},
+	},
+	Operations: []enginetest.Operation{
+		{
+			Name: "create", Event: "created",
+			Inputs: []enginetest.Input{
+				{Name: "expected", Type: "set"},
+				{Name: "compensation_policy", Type: "optional string"},
+			},
+			Require: "has_plan", Set: []string{"expected: input", "compensation_policy: input or absent"},
+		},
+		{Name: "job_kick"},
+		{
+			Name: "expected_event", Inputs: []enginetest.Input{{Name: "name", Type: "string"}},
+			Require: "is_expected", OnRefusal: "record only", Add: []string{"satisfied: input.name"},
+			Choose: []enginetest.Branch{
+				{When: []string{"satisfied covers expected"}, To: "done"},
+				{To: "running"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "guard is_expected", In: "running", Inputs: `{"name": "b"}`, Actor: "c"},
+				{Way: "branch 1", In: "running", Record: `{"expected": ["d"]}`, Inputs: `{"name": "d"}`, Actor: "b"},
+				{Way: "branch 2", In: "running", Record: `{"expected": ["c","d"]}`, Inputs: `{"name": "d"}`, Actor: "b"},
+			},
+		},
+		{
+			Name: "error_event", Inputs: []enginetest.Input{{Name: "verdict", Type: "optional stands|ignored"}},
+			Choose: []enginetest.Branch{
+				{When: []string{"input.verdict == ignored"}, RecordOnly: true},
+				{When: []string{"compensation_policy is present"}, To: "compensating"},
+				{To: "failed"},
+			},
+		},
+		{
+			Name:   "compensation_event",
+			Inputs: []enginetest.Input{{Name: "decision", Type: "optional done|failed|undecided"}},
+			Choose: []enginetest.Branch{
+				{When: []string{"input.decision == done"}, To: "done"},
+				{When: []string{"input.decision == failed"}, To: "failed"},
+				{RecordOnly: true},
+			},
+		},
+		{
+			Name:   "other",
+			Inputs: []enginetest.Input{{Name: "kind", Type: "string"}, {Name: "payload", Type: "optional json"}},
+			Choose: []enginetest.Branch{
+				{RecordOnly: true},
+			},
+		},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "created", To: "created", Reason: "events are recorded only"},
+		{From: "created", To: "compensating", Reason: "events are recorded only"},
+		{From: "created", To: "done", Reason: "events are recorded only"},
+		{From: "created", To: "failed", Reason: "events are recorded only"},
+		{From: "running", To: "created", Reason: "the plan was started"},
+		{From: "compensating", To: "created", Reason: "the plan was started"},
+		{From: "compensating", To: "running", Reason: "the error stands"},
+		{From: "compensating", To: "compensating", Reason: "any other event changes nothing"},
+	},
+}
+
+// TestJobstateTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestJobstateTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[Job] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[Job]{
 		Record: m.Record,

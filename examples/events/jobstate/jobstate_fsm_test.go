@@ -13,114 +13,108 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-                   | (new)      | created     | running     | compensating | done        | failed
-create             | -> created | .           | .           | .            | .           | .
-job_kick           | .          | -> running  | record only | record only  | record only | record only
-expected_event     | .          | record only | choose      | record only  | record only | record only
-error_event        | .          | record only | choose      | record only  | record only | record only
-compensation_event | .          | record only | record only | choose       | record only | record only
-other              | .          | record only | choose      | record only  | record only | record only
-`
+// TestJobstate makes the calls of testCases: by the pure methods, and over each store.
+func TestJobstate(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "jobstate", Entity: "Job", Version: 1,
-	Spec:    "../../../specs/jobstate.yaml",
-	Hash:    "4adecb3b39c3e68000a4a7470ebb4faf5e658dc97ad47bf4d045a98fa3174049",
-	Enforce: "full", RequestID: "required", ExpectedRev: "none",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "expected", Type: "set"},
-		{Name: "satisfied", Type: "set"},
-		{Name: "compensation_policy", Type: "optional string"},
-	},
-	States: []fsmtest.State{
-		{Name: "created", Present: "expected"},
-		{Name: "running"},
-		{Name: "compensating", Present: "compensation_policy"},
-		{Name: "done", Terminal: true},
-		{Name: "failed", Terminal: true},
-	},
-	Guards: []fsmtest.Guard{
-		{Name: "has_plan", When: []string{"input.expected is present"}, Error: "empty_plan"},
-		{Name: "is_expected", When: []string{"input.name in expected"}, Error: "not_expected"},
-	},
-	Operations: []fsmtest.Operation{
-		{
-			Name: "create", Event: "created",
-			Inputs: []fsmtest.Input{
-				{Name: "expected", Type: "set"},
-				{Name: "compensation_policy", Type: "optional string"},
-			},
-			Require: "has_plan", Set: []string{"expected: input", "compensation_policy: input or absent"},
-		},
-		{Name: "job_kick"},
-		{
-			Name: "expected_event", Inputs: []fsmtest.Input{{Name: "name", Type: "string"}},
-			Require: "is_expected", OnRefusal: "record only", Add: []string{"satisfied: input.name"},
-			Choose: []fsmtest.Branch{
-				{When: []string{"satisfied covers expected"}, To: "done"},
-				{To: "running"},
-			},
-			Witnesses: []fsmtest.Witness{
-				{Way: "guard is_expected", In: "running", Inputs: `{"name": "b"}`, Actor: "c"},
-				{Way: "branch 1", In: "running", Record: `{"expected": ["d"]}`, Inputs: `{"name": "d"}`, Actor: "b"},
-				{Way: "branch 2", In: "running", Record: `{"expected": ["c","d"]}`, Inputs: `{"name": "d"}`, Actor: "b"},
-			},
-		},
-		{
-			Name: "error_event", Inputs: []fsmtest.Input{{Name: "verdict", Type: "optional stands|ignored"}},
-			Choose: []fsmtest.Branch{
-				{When: []string{"input.verdict == ignored"}, RecordOnly: true},
-				{When: []string{"compensation_policy is present"}, To: "compensating"},
-				{To: "failed"},
-			},
-		},
-		{
-			Name:   "compensation_event",
-			Inputs: []fsmtest.Input{{Name: "decision", Type: "optional done|failed|undecided"}},
-			Choose: []fsmtest.Branch{
-				{When: []string{"input.decision == done"}, To: "done"},
-				{When: []string{"input.decision == failed"}, To: "failed"},
-				{RecordOnly: true},
-			},
-		},
-		{
-			Name:   "other",
-			Inputs: []fsmtest.Input{{Name: "kind", Type: "string"}, {Name: "payload", Type: "optional json"}},
-			Choose: []fsmtest.Branch{
-				{RecordOnly: true},
-			},
-		},
-	},
-	Forbidden: []fsmtest.Move{
-		{From: "created", To: "created", Reason: "events are recorded only"},
-		{From: "created", To: "compensating", Reason: "events are recorded only"},
-		{From: "created", To: "done", Reason: "events are recorded only"},
-		{From: "created", To: "failed", Reason: "events are recorded only"},
-		{From: "running", To: "created", Reason: "the plan was started"},
-		{From: "compensating", To: "created", Reason: "the plan was started"},
-		{From: "compensating", To: "running", Reason: "the error stands"},
-		{From: "compensating", To: "compensating", Reason: "any other event changes nothing"},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// create, jobstate.yaml:61
+	{Do: "create", With: `{"expected":[],"compensation_policy":"compensation_policy"}`, Want: "refused guard has_plan (empty_plan)"},
+	{Do: "create", With: `{"expected":["c"]}`, By: "b", Want: "created: new -> created", After: `{"expected":["c"]}`, Again: []string{`reused {"expected":[]}`}},
+	{Do: "create", With: `{"expected":["a"],"compensation_policy":"compensation_policy"}`, Want: "created: new -> created", After: `{"expected":["a"],"compensation_policy":"compensation_policy"}`, Again: []string{`reused {"expected":["a"],"compensation_policy":"a"}`}},
+	{Do: "create", With: `{"expected":[],"compensation_policy":""}`, Want: "refused invalid_input compensation_policy"},
+	{Do: "create", With: `{"expected":[],"compensation_policy":"a\u0000"}`, Want: "refused invalid_input compensation_policy"},
+	{Beside: []string{`m-1 created {"expected":["c"]}`}, Do: "create", With: `{"expected":["a"],"compensation_policy":"compensation_policy"}`, Want: "refused exists"},
+	// job_kick, jobstate.yaml:68
+	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "job_kick", Want: "job_kick: created -> running"},
+	{In: "created", Given: `{"expected":["c"]}`, Do: "job_kick", Want: "job_kick: created -> running"},
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "job_kick", Want: "job_kick: running -> recorded"},
+	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "job_kick", Want: "job_kick: compensating -> recorded"},
+	{In: "done", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "job_kick", Want: "job_kick: done -> recorded"},
+	{In: "failed", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "job_kick", Want: "job_kick: failed -> recorded"},
+	// expected_event, jobstate.yaml:74
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "expected_event", With: `{"name":"name"}`, Want: "expected_event: running -> recorded for is_expected", Again: []string{`reused {"name":"a"}`}},
+	{In: "running", Do: "expected_event", With: `{"name":"name"}`, Want: "expected_event: running -> recorded for is_expected"},
+	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "expected_event", With: `{"name":"name"}`, Want: "expected_event: created -> recorded"},
+	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "expected_event", With: `{"name":"name"}`, Want: "expected_event: compensating -> recorded"},
+	{In: "done", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "expected_event", With: `{"name":"name"}`, Want: "expected_event: done -> recorded"},
+	{In: "failed", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "expected_event", With: `{"name":"name"}`, Want: "expected_event: failed -> recorded"},
+	{In: "running", Given: `{"expected":["d"]}`, Do: "expected_event", With: `{"name":"d"}`, By: "b", Want: "expected_event: running -> done", After: `{"satisfied":["d"]}`},
+	{In: "running", Given: `{"expected":["c","d"]}`, Do: "expected_event", With: `{"name":"d"}`, By: "b", Want: "expected_event: running -> running", After: `{"satisfied":["d"]}`},
+	{In: "running", Given: `{"expected":["name"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "expected_event", With: `{"name":"name"}`, Want: "expected_event: running -> done", After: `{"satisfied":["name","satisfied"]}`},
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "expected_event", With: `{"name":""}`, Want: "refused invalid_input name"},
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "expected_event", With: `{"name":"a\u0000"}`, Want: "refused invalid_input name"},
+	{In: "running", Given: `{"expected":["d"],"satisfied":["d"]}`, Do: "expected_event", With: `{"name":"d"}`, By: "b", Want: "expected_event: running -> done"},
+	{In: "running", Given: `{"expected":["c","d"],"satisfied":["a"]}`, Do: "expected_event", With: `{"name":"d"}`, By: "b", Want: "expected_event: running -> running", After: `{"satisfied":["a","d"]}`},
+	{In: "running", Given: `{"expected":["c","d"],"compensation_policy":"a"}`, Do: "expected_event", With: `{"name":"d"}`, By: "b", Want: "expected_event: running -> running", After: `{"satisfied":["d"]}`},
+	// error_event, jobstate.yaml:86
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", Want: "error_event: running -> compensating"},
+	{In: "running", Do: "error_event", Want: "error_event: running -> failed"},
+	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", Want: "error_event: created -> recorded"},
+	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", Want: "error_event: compensating -> recorded"},
+	{In: "done", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", Want: "error_event: done -> recorded"},
+	{In: "failed", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", Want: "error_event: failed -> recorded"},
+	{In: "running", Do: "error_event", With: `{"verdict":"ignored"}`, By: "b", Want: "error_event: running -> recorded", Again: []string{`reused {"verdict":"stands"}`}},
+	{In: "running", Given: `{"compensation_policy":"a"}`, Do: "error_event", By: "b", Want: "error_event: running -> compensating"},
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"]}`, Do: "error_event", Want: "error_event: running -> failed"},
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", With: `{"verdict":"stands"}`, Want: "error_event: running -> compensating"},
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", With: `{"verdict":"no word"}`, Want: "refused invalid_input verdict"},
+	// compensation_event, jobstate.yaml:98
+	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", Want: "compensation_event: compensating -> recorded"},
+	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", Want: "compensation_event: created -> recorded"},
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", Want: "compensation_event: running -> recorded"},
+	{In: "done", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", Want: "compensation_event: done -> recorded"},
+	{In: "failed", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", Want: "compensation_event: failed -> recorded"},
+	{In: "compensating", Given: `{"compensation_policy":"a"}`, Do: "compensation_event", With: `{"decision":"done"}`, By: "b", Want: "compensation_event: compensating -> done", Again: []string{`reused {"decision":"failed"}`}},
+	{In: "compensating", Given: `{"compensation_policy":"a"}`, Do: "compensation_event", With: `{"decision":"failed"}`, By: "b", Want: "compensation_event: compensating -> failed"},
+	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", With: `{"decision":"done"}`, Want: "compensation_event: compensating -> done"},
+	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", With: `{"decision":"failed"}`, Want: "compensation_event: compensating -> failed"},
+	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", With: `{"decision":"undecided"}`, Want: "compensation_event: compensating -> recorded"},
+	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", With: `{"decision":"no word"}`, Want: "refused invalid_input decision"},
+	// other, jobstate.yaml:111
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind"}`, Want: "other: running -> recorded", Again: []string{`reused {"kind":"a"}`}},
+	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind"}`, Want: "other: created -> recorded"},
+	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind"}`, Want: "other: compensating -> recorded"},
+	{In: "done", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind"}`, Want: "other: done -> recorded"},
+	{In: "failed", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind"}`, Want: "other: failed -> recorded"},
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":""}`, Want: "refused invalid_input kind"},
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"a\u0000"}`, Want: "refused invalid_input kind"},
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind","payload":{}}`, Want: "other: running -> recorded", Again: []string{`reused {"kind":"kind","payload":{"a":1}}`}},
+	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind","payload":{"a":"\u0000"}}`, Want: "refused invalid_input payload"},
 }
 
-// TestJobstate holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestJobstate(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "created", Given: `{"expected":["c"]}`},
+	{In: "created", Broken: "expected is present"},
+	{In: "running"},
+	{In: "compensating", Given: `{"compensation_policy":"compensation_policy"}`},
+	{In: "compensating", Broken: "compensation_policy is present"},
+	{In: "done"},
+	{In: "failed"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Job]{
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Job]{
+	States: "created, running, compensating, done (terminal), failed (terminal)",
+	Moves: map[string]string{
+		"create":             "new",
+		"job_kick":           "created, running, compensating, done, failed",
+		"expected_event":     "running, created, compensating, done, failed",
+		"error_event":        "running, created, compensating, done, failed",
+		"compensation_event": "compensating, created, running, done, failed",
+		"other":              "running, created, compensating, done, failed",
+	},
+	Records: map[string]string{
+		"job_kick":           "running, compensating, done, failed",
+		"expected_event":     "created, compensating, done, failed",
+		"error_event":        "created, compensating, done, failed",
+		"compensation_event": "created, running, done, failed",
+		"other":              "created, compensating, done, failed",
+	},
+	Cases:      testCases,
+	Checks:     testChecks,
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Job.Equal,

@@ -8,19 +8,135 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+          | (new)     | leased         | in_progress  | committed   | done        | aborted
+lease     | -> leased | .              | .            | .           | .           | .
+start     | .         | -> in_progress | refused      | refused     | refused     | refused
+commit    | .         | refused        | -> committed | record only | record only | refused
+finish    | .         | refused        | refused      | -> done     | record only | refused
+reconcile | .         | refused        | refused      | -> done     | refused     | refused
+expire    | .         | -> aborted     | -> aborted   | refused     | refused     | refused
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[Execution] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "execution", Entity: "Execution", Version: 1,
+	Spec:    "../../../specs/execution.yaml",
+	Hash:    "e114e64c4d1c68283ba31fd59bcde96c59477bcf0ed469aa0d1cd2910c3b42fe",
+	Enforce: "full", RequestID: "required", ExpectedRev: "required",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "output", Type: "optional json"},
+		{Name: "job_id", Type: "string"},
+		{Name: "attempt", Type: "sequence", Per: "job_id"},
+		{Name: "lease_owner", Type: "string"},
+		{Name: "lease_expires_at", Type: "time"},
+		{Name: "started_at", Type: "optional time"},
+		{Name: "finished_at", Type: "optional time"},
+	},
+	States: []enginetest.State{
+		{Name: "leased", Absent: "started_at, finished_at"},
+		{Name: "in_progress", Present: "started_at", Absent: "finished_at"},
+		{Name: "committed", Present: "started_at", Absent: "finished_at"},
+		{Name: "done", Terminal: true, Present: "started_at, finished_at"},
+		{Name: "aborted", Terminal: true, Present: "finished_at"},
+	},
+	Guards: []enginetest.Guard{
+		{Name: "holds_lease", When: []string{"lease_owner == actor"}, Error: "not_lease_owner"},
+		{Name: "lease_live", When: []string{"now < lease_expires_at"}, Error: "lease_expired"},
+		{Name: "lease_ahead", When: []string{"now < input.lease_expires_at"}, Error: "lease_in_the_past"},
+		{Name: "lease_over", When: []string{"lease_expires_at <= now"}, Error: "lease_still_live"},
+		{Name: "job_not_committed", Fewer: 1, Same: "job_id", In: "committed, done", Error: "job_already_committed"},
+		{Name: "job_not_leased", Fewer: 1, Same: "job_id", In: "leased, in_progress", Error: "job_already_leased"},
+		{Name: "attempts_left", Fewer: 5, Same: "job_id", In: "aborted", Error: "job_failed"},
+	},
+	Uniques: []enginetest.Unique{
+		{Name: "one_lease_per_job", Fields: "job_id", In: "leased, in_progress", Error: "job_already_leased"},
+		{Name: "one_committed_per_job", Fields: "job_id", In: "committed, done", Error: "job_already_committed"},
+	},
+	Operations: []enginetest.Operation{
+		{
+			Name: "lease", Event: "leased",
+			Inputs: []enginetest.Input{
+				{Name: "job_id", Type: "string"},
+				{Name: "lease_expires_at", Type: "time", Loose: true},
+			},
+			Require: "lease_ahead, job_not_committed, job_not_leased, attempts_left",
+			Set:     []string{"job_id: input", "lease_owner: actor", "lease_expires_at: input"},
+		},
+		{
+			Name: "start", Event: "started", Require: "holds_lease, lease_live", Set: []string{"started_at: now"},
+		},
+		{
+			Name: "commit", Event: "committed",
+			Inputs:  []enginetest.Input{{Name: "output", Type: "optional json"}},
+			Require: "holds_lease, lease_live", Set: []string{"output: input or absent"}, Effect: "apply_result",
+			EffectKey: "job_id", Atomic: true,
+		},
+		{Name: "finish", Event: "done", Require: "holds_lease, lease_live", Set: []string{"finished_at: now"}},
+		{
+			Name: "reconcile", Event: "reconciled", By: "system", Set: []string{"finished_at: now"},
+			Triggers: []string{"startup", "after lease_expires_at"},
+		},
+		{
+			Name: "expire", Event: "aborted", By: "system", Require: "lease_over",
+			Set: []string{"finished_at: now"}, Triggers: []string{"after lease_expires_at"},
+		},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "leased", To: "leased", Reason: "nothing extends a lease"},
+		{From: "leased", To: "committed", Reason: "the work was not started"},
+		{From: "leased", To: "done", Reason: "nothing is committed"},
+		{From: "in_progress", To: "leased", Reason: "the next attempt is another execution"},
+		{From: "in_progress", To: "in_progress", Reason: "an execution starts once"},
+		{From: "in_progress", To: "done", Reason: "nothing is committed"},
+		{From: "committed", To: "leased", Reason: "the effect is applied"},
+		{From: "committed", To: "in_progress", Reason: "the effect is applied"},
+		{From: "committed", To: "committed", Reason: "the effect is applied once"},
+		{From: "committed", To: "aborted", Reason: "a crash after the commit is finished"},
+	},
+	Projection: &enginetest.Projection{
+		Entity: "Job", Key: "job_id",
+		Fields: []string{"attempt: max attempt", "updated: max updated_at"},
+		Rules: []enginetest.Rule{
+			{State: "succeeded", Any: "done"},
+			{State: "running", Any: "leased, in_progress, committed"},
+			{State: "failed", All: "aborted", AtLeast: 5},
+			{State: "pending"},
+		},
+		Moves: []enginetest.Move{
+			{From: "pending", To: "running"},
+			{From: "running", To: "succeeded"},
+			{From: "running", To: "pending"},
+			{From: "running", To: "failed"},
+		},
+	},
+}
+
+// TestExecutionTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestExecutionTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[Execution] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[Execution]{
 		Record: m.Record,

@@ -17,125 +17,174 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-          | (new)     | leased         | in_progress  | committed   | done        | aborted
-lease     | -> leased | .              | .            | .           | .           | .
-start     | .         | -> in_progress | refused      | refused     | refused     | refused
-commit    | .         | refused        | -> committed | record only | record only | refused
-finish    | .         | refused        | refused      | -> done     | record only | refused
-reconcile | .         | refused        | refused      | -> done     | refused     | refused
-expire    | .         | -> aborted     | -> aborted   | refused     | refused     | refused
-`
+// TestExecution makes the calls of testCases: by the pure methods, and over each store.
+func TestExecution(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "execution", Entity: "Execution", Version: 1,
-	Spec:    "../../../specs/execution.yaml",
-	Hash:    "e114e64c4d1c68283ba31fd59bcde96c59477bcf0ed469aa0d1cd2910c3b42fe",
-	Enforce: "full", RequestID: "required", ExpectedRev: "required",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "output", Type: "optional json"},
-		{Name: "job_id", Type: "string"},
-		{Name: "attempt", Type: "sequence", Per: "job_id"},
-		{Name: "lease_owner", Type: "string"},
-		{Name: "lease_expires_at", Type: "time"},
-		{Name: "started_at", Type: "optional time"},
-		{Name: "finished_at", Type: "optional time"},
-	},
-	States: []fsmtest.State{
-		{Name: "leased", Absent: "started_at, finished_at"},
-		{Name: "in_progress", Present: "started_at", Absent: "finished_at"},
-		{Name: "committed", Present: "started_at", Absent: "finished_at"},
-		{Name: "done", Terminal: true, Present: "started_at, finished_at"},
-		{Name: "aborted", Terminal: true, Present: "finished_at"},
-	},
-	Guards: []fsmtest.Guard{
-		{Name: "holds_lease", When: []string{"lease_owner == actor"}, Error: "not_lease_owner"},
-		{Name: "lease_live", When: []string{"now < lease_expires_at"}, Error: "lease_expired"},
-		{Name: "lease_ahead", When: []string{"now < input.lease_expires_at"}, Error: "lease_in_the_past"},
-		{Name: "lease_over", When: []string{"lease_expires_at <= now"}, Error: "lease_still_live"},
-		{Name: "job_not_committed", Fewer: 1, Same: "job_id", In: "committed, done", Error: "job_already_committed"},
-		{Name: "job_not_leased", Fewer: 1, Same: "job_id", In: "leased, in_progress", Error: "job_already_leased"},
-		{Name: "attempts_left", Fewer: 5, Same: "job_id", In: "aborted", Error: "job_failed"},
-	},
-	Uniques: []fsmtest.Unique{
-		{Name: "one_lease_per_job", Fields: "job_id", In: "leased, in_progress", Error: "job_already_leased"},
-		{Name: "one_committed_per_job", Fields: "job_id", In: "committed, done", Error: "job_already_committed"},
-	},
-	Operations: []fsmtest.Operation{
-		{
-			Name: "lease", Event: "leased",
-			Inputs: []fsmtest.Input{
-				{Name: "job_id", Type: "string"},
-				{Name: "lease_expires_at", Type: "time", Loose: true},
-			},
-			Require: "lease_ahead, job_not_committed, job_not_leased, attempts_left",
-			Set:     []string{"job_id: input", "lease_owner: actor", "lease_expires_at: input"},
-		},
-		{
-			Name: "start", Event: "started", Require: "holds_lease, lease_live", Set: []string{"started_at: now"},
-		},
-		{
-			Name: "commit", Event: "committed", Inputs: []fsmtest.Input{{Name: "output", Type: "optional json"}},
-			Require: "holds_lease, lease_live", Set: []string{"output: input or absent"}, Effect: "apply_result",
-			EffectKey: "job_id", Atomic: true,
-		},
-		{Name: "finish", Event: "done", Require: "holds_lease, lease_live", Set: []string{"finished_at: now"}},
-		{
-			Name: "reconcile", Event: "reconciled", By: "system", Set: []string{"finished_at: now"},
-			Triggers: []string{"startup", "after lease_expires_at"},
-		},
-		{
-			Name: "expire", Event: "aborted", By: "system", Require: "lease_over",
-			Set: []string{"finished_at: now"}, Triggers: []string{"after lease_expires_at"},
-		},
-	},
-	Forbidden: []fsmtest.Move{
-		{From: "leased", To: "leased", Reason: "nothing extends a lease"},
-		{From: "leased", To: "committed", Reason: "the work was not started"},
-		{From: "leased", To: "done", Reason: "nothing is committed"},
-		{From: "in_progress", To: "leased", Reason: "the next attempt is another execution"},
-		{From: "in_progress", To: "in_progress", Reason: "an execution starts once"},
-		{From: "in_progress", To: "done", Reason: "nothing is committed"},
-		{From: "committed", To: "leased", Reason: "the effect is applied"},
-		{From: "committed", To: "in_progress", Reason: "the effect is applied"},
-		{From: "committed", To: "committed", Reason: "the effect is applied once"},
-		{From: "committed", To: "aborted", Reason: "a crash after the commit is finished"},
-	},
-	Projection: &fsmtest.Projection{
-		Entity: "Job", Key: "job_id",
-		Fields: []string{"attempt: max attempt", "updated: max updated_at"},
-		Rules: []fsmtest.Rule{
-			{State: "succeeded", Any: "done"},
-			{State: "running", Any: "leased, in_progress, committed"},
-			{State: "failed", All: "aborted", AtLeast: 5},
-			{State: "pending"},
-		},
-		Moves: []fsmtest.Move{
-			{From: "pending", To: "running"},
-			{From: "running", To: "succeeded"},
-			{From: "running", To: "pending"},
-			{From: "running", To: "failed"},
-		},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// lease, execution.yaml:112
+	{Do: "lease", With: `{"job_id":"a","lease_expires_at":"now"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "refused guard lease_ahead (lease_in_the_past)"},
+	{Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 1, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "refused guard job_not_committed (job_already_committed)", NoStore: true},
+	{Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 1, "attempts_left": 0, "attempt": 1}, Want: "refused guard job_not_leased (job_already_leased)", NoStore: true},
+	{Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 5, "attempt": 1}, Want: "refused guard attempts_left (job_failed)", NoStore: true},
+	{Do: "lease", With: `{"job_id":"","lease_expires_at":"now+1h8m"}`, Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "refused invalid_input job_id"},
+	{Do: "lease", With: `{"job_id":"a\u0000","lease_expires_at":"now+1h8m"}`, Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "refused invalid_input job_id"},
+	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"0000-12-31T23:00:00Z"}`, Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "refused invalid_input lease_expires_at"},
+	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now-1µs"}`, Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "refused guard lease_ahead (lease_in_the_past)"},
+	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h8m"}`, By: "-", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "refused actor_missing"},
+	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h8m"}`, Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 4, "attempt": 1}, Want: "leased: new -> leased", After: `{"job_id":"job_id","attempt":1,"lease_owner":"ann","lease_expires_at":"now+1h8m"}`, NoStore: true},
+	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h8m"}`, Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 0}, Want: "refused overflow attempt", NoStore: true},
+	{Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "leased: new -> leased", After: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"now+1µs"}`, Again: []string{`reused {"job_id":"b","lease_expires_at":"now+1µs"}`, `replayed {"job_id":"a","lease_expires_at":"now+1h"}`}},
+	{Beside: []string{`a-1 committed {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 1, "job_not_leased": 0, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_committed (job_already_committed)"},
+	{Beside: []string{`a-1 leased {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 1, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_leased (job_already_leased)"},
+	{Beside: []string{`a-1 in_progress {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 1, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_leased (job_already_leased)"},
+	{Beside: []string{`a-1 committed {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 1, "job_not_leased": 0, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_committed (job_already_committed)"},
+	{Beside: []string{`a-1 done {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 1, "job_not_leased": 0, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_committed (job_already_committed)"},
+	{Beside: []string{`a-1 aborted {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 1, "attempt": 5}, Want: "leased: new -> leased", After: `{"job_id":"a","attempt":5,"lease_owner":"b","lease_expires_at":"now+1µs"}`},
+	{Beside: []string{`a-1 committed {"job_id":"b","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "leased: new -> leased", After: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"now+1µs"}`},
+	{Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "leased: new -> leased", After: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"now+1µs"}`},
+	{Beside: []string{`a-1 leased {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 1, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_leased (job_already_leased)"},
+	{Beside: []string{`a-1 leased {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 1, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_leased (job_already_leased)"},
+	{Beside: []string{`a-1 in_progress {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 1, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_leased (job_already_leased)"},
+	{Beside: []string{`a-1 committed {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 1, "job_not_leased": 0, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_committed (job_already_committed)"},
+	{Beside: []string{`a-1 done {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 1, "job_not_leased": 0, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_committed (job_already_committed)"},
+	{Beside: []string{`a-1 aborted {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 1, "attempt": 5}, Want: "leased: new -> leased", After: `{"job_id":"a","attempt":5,"lease_owner":"b","lease_expires_at":"now+1µs"}`},
+	{Beside: []string{`a-1 leased {"job_id":"b","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "leased: new -> leased", After: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"now+1µs"}`},
+	{Beside: []string{`a-1 aborted {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `b-1 aborted {"job_id":"a","attempt":5,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `c-1 aborted {"job_id":"a","attempt":6,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `d-1 aborted {"job_id":"a","attempt":7,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 4, "attempt": 8}, Want: "leased: new -> leased", After: `{"job_id":"a","attempt":8,"lease_owner":"b","lease_expires_at":"now+1µs"}`},
+	{Beside: []string{`a-1 aborted {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `b-1 aborted {"job_id":"a","attempt":5,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `c-1 aborted {"job_id":"a","attempt":6,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `d-1 aborted {"job_id":"a","attempt":7,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `e-1 aborted {"job_id":"a","attempt":8,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 5, "attempt": 9}, Want: "refused guard attempts_left (job_failed)"},
+	{Beside: []string{`a-1 leased {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`, `b-1 aborted {"job_id":"a","attempt":5,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `c-1 aborted {"job_id":"a","attempt":6,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `d-1 aborted {"job_id":"a","attempt":7,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `e-1 aborted {"job_id":"a","attempt":8,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 1, "attempts_left": 4, "attempt": 9}, Want: "refused guard job_not_leased (job_already_leased)"},
+	{Beside: []string{`a-1 in_progress {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, `b-1 aborted {"job_id":"a","attempt":5,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `c-1 aborted {"job_id":"a","attempt":6,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `d-1 aborted {"job_id":"a","attempt":7,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `e-1 aborted {"job_id":"a","attempt":8,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 1, "attempts_left": 4, "attempt": 9}, Want: "refused guard job_not_leased (job_already_leased)"},
+	{Beside: []string{`a-1 committed {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, `b-1 aborted {"job_id":"a","attempt":5,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `c-1 aborted {"job_id":"a","attempt":6,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `d-1 aborted {"job_id":"a","attempt":7,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `e-1 aborted {"job_id":"a","attempt":8,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 1, "job_not_leased": 0, "attempts_left": 4, "attempt": 9}, Want: "refused guard job_not_committed (job_already_committed)"},
+	{Beside: []string{`a-1 done {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`, `b-1 aborted {"job_id":"a","attempt":5,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `c-1 aborted {"job_id":"a","attempt":6,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `d-1 aborted {"job_id":"a","attempt":7,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `e-1 aborted {"job_id":"a","attempt":8,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 1, "job_not_leased": 0, "attempts_left": 4, "attempt": 9}, Want: "refused guard job_not_committed (job_already_committed)"},
+	{Beside: []string{`a-1 aborted {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `b-1 aborted {"job_id":"a","attempt":5,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `c-1 aborted {"job_id":"a","attempt":6,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `d-1 aborted {"job_id":"a","attempt":7,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `e-1 aborted {"job_id":"a","attempt":8,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 5, "attempt": 9}, Want: "refused guard attempts_left (job_failed)"},
+	{Beside: []string{`a-1 aborted {"job_id":"b","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `b-1 aborted {"job_id":"a","attempt":5,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `c-1 aborted {"job_id":"a","attempt":6,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `d-1 aborted {"job_id":"a","attempt":7,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, `e-1 aborted {"job_id":"a","attempt":8,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 4, "attempt": 9}, Want: "leased: new -> leased", After: `{"job_id":"a","attempt":9,"lease_owner":"b","lease_expires_at":"now+1µs"}`},
+	{Beside: []string{`a-1 leased {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 1, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_leased (job_already_leased)"},
+	{Beside: []string{`a-1 in_progress {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 1, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_leased (job_already_leased)"},
+	{Beside: []string{`a-1 committed {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 1, "job_not_leased": 0, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_committed (job_already_committed)"},
+	{Beside: []string{`a-1 done {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 1, "job_not_leased": 0, "attempts_left": 0, "attempt": 5}, Want: "refused guard job_not_committed (job_already_committed)"},
+	{Beside: []string{`a-1 aborted {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 1, "attempt": 5}, Want: "leased: new -> leased", After: `{"job_id":"a","attempt":5,"lease_owner":"b","lease_expires_at":"now+1µs"}`},
+	{Beside: []string{`a-1 leased {"job_id":"b","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "leased: new -> leased", After: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"now+1µs"}`},
+	{Beside: []string{`m-1 leased {"job_id":"job_id-a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Want: "refused exists"},
+	{Beside: []string{`a-1 leased {"job_id":"a","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 1, "attempts_left": 0, "attempt": 4}, Want: "refused guard job_not_leased (job_already_leased)"},
+	{Beside: []string{`a-1 leased {"job_id":"b","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "leased: new -> leased", After: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"now+1µs"}`},
+	// start, execution.yaml:119
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`, Do: "start", Want: "refused guard holds_lease (not_lease_owner)"},
+	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now"}`, Do: "start", By: "c", Want: "refused guard lease_live (lease_expired)"},
+	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs"}`, Do: "start", By: "c", Want: "started: leased -> in_progress", After: `{"started_at":"now"}`},
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m"}`, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"now"}`},
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`, Do: "start", By: "-", Want: "refused actor_missing"},
+	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now-1µs"}`, Do: "start", By: "c", Want: "refused guard lease_live (lease_expired)"},
+	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs","finished_at":"now+1h"}`, Do: "start", By: "c", Want: "refused invariant", NoStore: true},
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m"}`, Beside: []string{`a-1 committed {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"now"}`},
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m"}`, Beside: []string{`a-1 done {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`}, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"now"}`},
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m"}`, Beside: []string{`a-1 aborted {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"now"}`},
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m"}`, Beside: []string{`a-1 leased {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"now"}`},
+	// commit, execution.yaml:127
+	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "commit", Want: "refused guard holds_lease (not_lease_owner)"},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "commit", Want: "refused guard holds_lease (not_lease_owner)"},
+	{In: "done", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`, Do: "commit", Want: "refused guard holds_lease (not_lease_owner)"},
+	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now","started_at":"now"}`, Do: "commit", By: "c", Want: "refused guard lease_live (lease_expired)"},
+	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs","started_at":"now"}`, Do: "commit", By: "c", Want: "committed: in_progress -> committed", Effects: []string{"apply_result in the transaction: b"}},
+	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "commit", Want: "committed: in_progress -> committed", After: `{"output":null}`, Effects: []string{"apply_result in the transaction: job_id"}},
+	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "commit", With: `{"output":{"a":"\u0000"}}`, Want: "refused invalid_input output"},
+	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "commit", By: "-", Want: "refused actor_missing"},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "commit", Want: "committed: committed -> recorded"},
+	{In: "done", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`, Do: "commit", Want: "committed: done -> recorded"},
+	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now-1µs","started_at":"now"}`, Do: "commit", By: "c", Want: "refused guard lease_live (lease_expired)"},
+	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs"}`, Do: "commit", By: "c", Want: "refused invariant", NoStore: true},
+	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs","started_at":"now"}`, Do: "commit", With: `{"output":{}}`, By: "c", Want: "committed: in_progress -> committed", After: `{"output":{}}`, Effects: []string{"apply_result in the transaction: b"}, Again: []string{`reused {"output":{"a":1}}`}},
+	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs","started_at":"now"}`, Beside: []string{`a-1 committed {"job_id":"b","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "commit", With: `{"output":{}}`, By: "c", Want: "refused not_unique one_committed_per_job (job_already_committed)"},
+	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs","started_at":"now"}`, Beside: []string{`a-1 done {"job_id":"b","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`}, Do: "commit", With: `{"output":{}}`, By: "c", Want: "refused not_unique one_committed_per_job (job_already_committed)"},
+	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs","started_at":"now"}`, Beside: []string{`a-1 aborted {"job_id":"b","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "commit", With: `{"output":{}}`, By: "c", Want: "committed: in_progress -> committed", After: `{"output":{}}`, Effects: []string{"apply_result in the transaction: b"}},
+	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs","started_at":"now"}`, Beside: []string{`a-1 committed {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "commit", With: `{"output":{}}`, By: "c", Want: "committed: in_progress -> committed", After: `{"output":{}}`, Effects: []string{"apply_result in the transaction: b"}},
+	// finish, execution.yaml:140
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "finish", Want: "refused guard holds_lease (not_lease_owner)"},
+	{In: "done", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`, Do: "finish", Want: "refused guard holds_lease (not_lease_owner)"},
+	{In: "committed", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now","started_at":"now"}`, Do: "finish", By: "c", Want: "refused guard lease_live (lease_expired)"},
+	{In: "committed", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs","started_at":"now"}`, Do: "finish", By: "c", Want: "done: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "finish", By: "-", Want: "refused actor_missing"},
+	{In: "done", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`, Do: "finish", Want: "done: done -> recorded"},
+	{In: "committed", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now-1µs","started_at":"now"}`, Do: "finish", By: "c", Want: "refused guard lease_live (lease_expired)"},
+	{In: "committed", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs"}`, Do: "finish", By: "c", Want: "refused invariant", NoStore: true},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Beside: []string{`a-1 leased {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Beside: []string{`a-1 in_progress {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Beside: []string{`a-1 aborted {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Beside: []string{`a-1 committed {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"now"}`},
+	// reconcile, execution.yaml:149
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`, Do: "reconcile", Want: "refused invariant", NoStore: true},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Beside: []string{`a-1 leased {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Beside: []string{`a-1 in_progress {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Beside: []string{`a-1 aborted {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`}, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Beside: []string{`a-1 committed {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "reconcile", By: fsmtest.ByStartup, Want: "reconciled: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now","started_at":"now+1h5m"}`, Do: "reconcile", By: fsmtest.BySweep, Want: "reconciled: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1µs","started_at":"now+1h5m"}`, Do: "reconcile", By: fsmtest.BySweep},
+	// expire, execution.yaml:158
+	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "expire", Want: "refused guard lease_over (lease_still_live)"},
+	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs"}`, Do: "expire", Want: "refused guard lease_over (lease_still_live)"},
+	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"now"}`},
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now-1µs"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"now"}`},
+	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now-1h","started_at":"now+1h5m"}`, Do: "expire", Want: "aborted: in_progress -> aborted", After: `{"finished_at":"now"}`},
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now"}`, Do: "expire", By: fsmtest.BySweep, Want: "aborted: leased -> aborted", After: `{"finished_at":"now"}`},
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1µs"}`, Do: "expire", By: fsmtest.BySweep},
+	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now","started_at":"now+1h5m"}`, Do: "expire", By: fsmtest.BySweep, Want: "aborted: in_progress -> aborted", After: `{"finished_at":"now"}`},
+	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1µs","started_at":"now+1h5m"}`, Do: "expire", By: fsmtest.BySweep},
 }
 
-// TestExecution holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestExecution(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "leased", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`},
+	{In: "leased", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"zero"}`, Broken: "started_at is absent"},
+	{In: "leased", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"zero"}`, Broken: "finished_at is absent"},
+	{In: "leased", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"zero","finished_at":"zero"}`, Broken: "finished_at is absent; started_at is absent"},
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`},
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`, Broken: "started_at is present"},
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"zero"}`, Broken: "finished_at is absent"},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`, Broken: "started_at is present"},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"zero"}`, Broken: "finished_at is absent"},
+	{In: "done", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`},
+	{In: "done", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`, Broken: "started_at is present"},
+	{In: "done", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Broken: "finished_at is present"},
+	{In: "aborted", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m"}`},
+	{In: "aborted", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`, Broken: "finished_at is present"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Execution]{
+// testGroups are groups of records, and what is made of each.
+var testGroups = []fsmtest.Group{
+	{State: "pending", Fields: `{"attempt":null,"updated":null}`},
+	{Records: []string{`leased {"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","created_at":"now+1m","updated_at":"now+1m"}`}, State: "running", Fields: `{"job_id":"job_id","attempt":2,"updated":"now+1m"}`},
+	{Records: []string{`in_progress {"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","created_at":"now+1m","updated_at":"now+1m"}`}, State: "running", Fields: `{"job_id":"job_id","attempt":2,"updated":"now+1m"}`},
+	{Records: []string{`committed {"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","created_at":"now+1m","updated_at":"now+1m"}`}, State: "running", Fields: `{"job_id":"job_id","attempt":2,"updated":"now+1m"}`},
+	{Records: []string{`leased {"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","created_at":"now+1m","updated_at":"now+1m"}`, `done {"job_id":"job_id","attempt":1,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m","created_at":"now","updated_at":"now"}`}, State: "succeeded", Fields: `{"job_id":"job_id","attempt":2,"updated":"now+1m"}`},
+	{Records: []string{`aborted {"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m","created_at":"now+1m","updated_at":"now+1m"}`, `aborted {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m","created_at":"now+3m","updated_at":"now+3m"}`, `aborted {"job_id":"job_id","attempt":1,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m","created_at":"now","updated_at":"now"}`, `aborted {"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m","created_at":"now+2m","updated_at":"now+2m"}`}, State: "pending", Fields: `{"job_id":"job_id","attempt":4,"updated":"now+3m"}`},
+	{Records: []string{`aborted {"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m","created_at":"now+1m","updated_at":"now+1m"}`, `aborted {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m","created_at":"now+3m","updated_at":"now+3m"}`, `aborted {"job_id":"job_id","attempt":6,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m","created_at":"now+5m","updated_at":"now+5m"}`, `aborted {"job_id":"job_id","attempt":1,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m","created_at":"now","updated_at":"now"}`, `aborted {"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","finished_at":"now+1h6m","created_at":"now+2m","updated_at":"now+2m"}`}, State: "failed", Fields: `{"job_id":"job_id","attempt":6,"updated":"now+5m"}`},
+}
+
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Execution]{
+	States: "leased, in_progress, committed, done (terminal), aborted (terminal)",
+	Moves: map[string]string{
+		"lease":     "new",
+		"start":     "leased",
+		"commit":    "in_progress, committed, done",
+		"finish":    "committed, done",
+		"reconcile": "committed",
+		"expire":    "leased, in_progress",
+	},
+	Records: map[string]string{
+		"commit": "committed, done",
+		"finish": "done",
+	},
+	System:     "reconcile, expire",
+	Cases:      testCases,
+	Checks:     testChecks,
+	Groups:     testGroups,
+	Derived:    fsmtest.Derived{Entity: "Job", Key: "job_id", States: "succeeded, running, failed, pending", Moves: "pending -> running, running -> succeeded, running -> pending, running -> failed"},
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Execution.Equal,

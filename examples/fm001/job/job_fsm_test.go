@@ -13,47 +13,32 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-       | (new)        | submitted
-submit | -> submitted | .
-`
+// TestJob makes the calls of testCases: by the pure methods, and over each store.
+func TestJob(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "job", Entity: "Job", Version: 1,
-	Spec:    "../../../specs/job.yaml",
-	Hash:    "6631534dbafe6f6118bf9b3a489b551e462f19cbd6602d6983e9266c17c95af4",
-	Enforce: "full", RequestID: "required", ExpectedRev: "none",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "payload", Type: "optional json"},
-	},
-	States: []fsmtest.State{
-		{Name: "submitted", Terminal: true},
-	},
-	Operations: []fsmtest.Operation{
-		{
-			Name: "submit", Event: "submitted", Inputs: []fsmtest.Input{{Name: "payload", Type: "optional json"}},
-			Set: []string{"payload: input or absent"},
-		},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// submit, job.yaml:28
+	{Do: "submit", With: `{"payload":{"payload":1}}`, Want: "submitted: new -> submitted", After: `{"payload":{"payload":1}}`, Again: []string{`reused {"payload":{}}`}},
+	{Do: "submit", Want: "submitted: new -> submitted"},
+	{Do: "submit", With: `{"payload":{"a":"\u0000"}}`, Want: "refused invalid_input payload"},
+	{Beside: []string{`m-1 submitted`}, Do: "submit", With: `{"payload":{"payload":1}}`, Want: "refused exists"},
 }
 
-// TestJob holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestJob(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "submitted"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Job]{
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Job]{
+	States: "submitted (terminal)",
+	Moves: map[string]string{
+		"submit": "new",
+	},
+	Cases:      testCases,
+	Checks:     testChecks,
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Job.Equal,

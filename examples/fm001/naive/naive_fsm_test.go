@@ -16,77 +16,78 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-       | (new)     | leased         | in_progress  | committed | done    | aborted
-lease  | -> leased | .              | .            | .         | .       | .
-start  | .         | -> in_progress | refused      | refused   | refused | refused
-commit | .         | refused        | -> committed | refused   | refused | refused
-finish | .         | refused        | refused      | -> done   | refused | refused
-expire | .         | -> aborted     | -> aborted   | refused   | refused | refused
-`
+// TestNaive makes the calls of testCases: by the pure methods, and over each store.
+func TestNaive(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "naive", Entity: "Execution", Version: 1,
-	Spec:    "../naive.yaml",
-	Hash:    "d394cc4edeca311b4c5ded52857215149b9fea6fe578f95869f80fcc3e13c02b",
-	Enforce: "full", RequestID: "required", ExpectedRev: "required",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "job_id", Type: "string"},
-		{Name: "attempt", Type: "sequence", Per: "job_id"},
-		{Name: "lease_owner", Type: "string"},
-		{Name: "lease_expires_at", Type: "time"},
-		{Name: "started_at", Type: "optional time"},
-		{Name: "finished_at", Type: "optional time"},
-	},
-	States: []fsmtest.State{
-		{Name: "leased", Absent: "started_at, finished_at"},
-		{Name: "in_progress", Present: "started_at", Absent: "finished_at"},
-		{Name: "committed", Present: "started_at", Absent: "finished_at"},
-		{Name: "done", Terminal: true, Present: "started_at, finished_at"},
-		{Name: "aborted", Terminal: true, Present: "finished_at"},
-	},
-	Guards: []fsmtest.Guard{
-		{Name: "lease_over", When: []string{"lease_expires_at <= now"}, Error: "lease_still_live"},
-	},
-	Operations: []fsmtest.Operation{
-		{
-			Name: "lease", Event: "leased",
-			Inputs: []fsmtest.Input{
-				{Name: "job_id", Type: "string"},
-				{Name: "lease_expires_at", Type: "time", Loose: true},
-			},
-			Set: []string{"job_id: input", "lease_owner: actor", "lease_expires_at: input"},
-		},
-		{Name: "start", Event: "started", Set: []string{"started_at: now"}},
-		{Name: "commit", Event: "committed", Effect: "apply_result", EffectKey: "job_id", Atomic: true},
-		{
-			Name: "finish", Event: "done", By: "system", Set: []string{"finished_at: now"},
-			Triggers: []string{"startup", "after lease_expires_at"},
-		},
-		{
-			Name: "expire", Event: "aborted", By: "system", Require: "lease_over",
-			Set: []string{"finished_at: now"}, Triggers: []string{"after lease_expires_at"},
-		},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// lease, naive.yaml:43
+	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "leased: new -> leased", After: `{"job_id":"job_id","attempt":1,"lease_owner":"ann","lease_expires_at":"now+1h7m"}`, Again: []string{`reused {"job_id":"a","lease_expires_at":"now+1h7m"}`, `replayed {"job_id":"job_id","lease_expires_at":"now+1h"}`}},
+	{Do: "lease", With: `{"job_id":"","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "refused invalid_input job_id"},
+	{Do: "lease", With: `{"job_id":"a\u0000","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "refused invalid_input job_id"},
+	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"0000-12-31T23:00:00Z"}`, Others: map[string]int64{"attempt": 1}, Want: "refused invalid_input lease_expires_at"},
+	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, By: "-", Others: map[string]int64{"attempt": 1}, Want: "refused actor_missing"},
+	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 0}, Want: "refused overflow attempt", NoStore: true},
+	{Beside: []string{`m-1 leased {"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`}, Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Want: "refused exists"},
+	{Beside: []string{`a-1 leased {"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`}, Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 4}, Want: "leased: new -> leased", After: `{"job_id":"job_id","attempt":4,"lease_owner":"ann","lease_expires_at":"now+1h7m"}`},
+	{Beside: []string{`a-1 leased {"job_id":"a","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`}, Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "leased: new -> leased", After: `{"job_id":"job_id","attempt":1,"lease_owner":"ann","lease_expires_at":"now+1h7m"}`},
+	// start, naive.yaml:48
+	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"now"}`},
+	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","finished_at":"now+1h"}`, Do: "start", Want: "refused invariant", NoStore: true},
+	// commit, naive.yaml:54
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m"}`, Do: "commit", Want: "committed: in_progress -> committed", Effects: []string{"apply_result in the transaction: job_id"}},
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`, Do: "commit", Want: "refused invariant", NoStore: true},
+	// finish, naive.yaml:60
+	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m"}`, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`, Do: "finish", Want: "refused invariant", NoStore: true},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m"}`, Do: "finish", By: fsmtest.ByStartup, Want: "done: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now","started_at":"now+1h4m"}`, Do: "finish", By: fsmtest.BySweep, Want: "done: committed -> done", After: `{"finished_at":"now"}`},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1µs","started_at":"now+1h4m"}`, Do: "finish", By: fsmtest.BySweep},
+	// expire, naive.yaml:68
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m"}`, Do: "expire", Want: "refused guard lease_over (lease_still_live)"},
+	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"now+1µs"}`, Do: "expire", Want: "refused guard lease_over (lease_still_live)"},
+	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"now"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"now"}`},
+	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now-1µs"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"now"}`},
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now-1h","started_at":"now+1h4m"}`, Do: "expire", Want: "aborted: in_progress -> aborted", After: `{"finished_at":"now"}`},
+	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"now"}`, Do: "expire", By: fsmtest.BySweep, Want: "aborted: leased -> aborted", After: `{"finished_at":"now"}`},
+	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"now+1µs"}`, Do: "expire", By: fsmtest.BySweep},
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now","started_at":"now+1h4m"}`, Do: "expire", By: fsmtest.BySweep, Want: "aborted: in_progress -> aborted", After: `{"finished_at":"now"}`},
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1µs","started_at":"now+1h4m"}`, Do: "expire", By: fsmtest.BySweep},
 }
 
-// TestNaive holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestNaive(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`},
+	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"zero"}`, Broken: "started_at is absent"},
+	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","finished_at":"zero"}`, Broken: "finished_at is absent"},
+	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"zero","finished_at":"zero"}`, Broken: "finished_at is absent; started_at is absent"},
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m"}`},
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`, Broken: "started_at is present"},
+	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m","finished_at":"zero"}`, Broken: "finished_at is absent"},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m"}`},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`, Broken: "started_at is present"},
+	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m","finished_at":"zero"}`, Broken: "finished_at is absent"},
+	{In: "done", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m","finished_at":"now+1h5m"}`},
+	{In: "done", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","finished_at":"now+1h5m"}`, Broken: "started_at is present"},
+	{In: "done", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m"}`, Broken: "finished_at is present"},
+	{In: "aborted", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","finished_at":"now+1h5m"}`},
+	{In: "aborted", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`, Broken: "finished_at is present"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Execution]{
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Execution]{
+	States: "leased, in_progress, committed, done (terminal), aborted (terminal)",
+	Moves: map[string]string{
+		"lease":  "new",
+		"start":  "leased",
+		"commit": "in_progress",
+		"finish": "committed",
+		"expire": "leased, in_progress",
+	},
+	System:     "finish, expire",
+	Cases:      testCases,
+	Checks:     testChecks,
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Execution.Equal,

@@ -7,17 +7,221 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+                     | (new)        | submitted | pending   | runnable    | starting   | running   | succeeded | failed
+submit               | -> submitted | .         | .         | .           | .          | .         | .         | .
+evaluate             | .            | choose    | refused   | refused     | refused    | refused   | refused   | refused
+dependency_succeeded | .            | refused   | choose    | refused     | refused    | refused   | refused   | refused
+dependency_failed    | .            | refused   | -> failed | refused     | refused    | refused   | refused   | refused
+start                | .            | refused   | refused   | -> starting | refused    | refused   | refused   | refused
+fail_to_start        | .            | refused   | refused   | refused     | choose     | refused   | refused   | refused
+run                  | .            | refused   | refused   | refused     | -> running | refused   | refused   | refused
+finish               | .            | refused   | refused   | refused     | refused    | choose    | refused   | refused
+lose_host            | .            | refused   | refused   | refused     | refused    | choose    | refused   | refused
+time_out             | .            | refused   | refused   | refused     | refused    | -> failed | refused   | refused
+cancel               | .            | -> failed | -> failed | -> failed   | refused    | refused   | refused   | record only
+terminate            | .            | -> failed | -> failed | -> failed   | -> failed  | -> failed | refused   | record only
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[Job] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "batchjob", Entity: "Job", Version: 1,
+	Spec:    "../batchjob.yaml",
+	Hash:    "57673bffd827066d9428e8bf8a944262d9370b4b29a351f9889ce7584c227807",
+	Enforce: "full", RequestID: "required", ExpectedRev: "optional",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "job_queue", Type: "string"},
+		{Name: "array_job", Type: "string"},
+		{Name: "depends_on", Type: "set"},
+		{Name: "satisfied", Type: "set"},
+		{Name: "attempts", Type: "int 1..10"},
+		{Name: "attempt", Type: "counter"},
+		{Name: "timeout_at", Type: "optional time"},
+		{Name: "exit_code", Type: "optional int"},
+		{Name: "status_reason", Type: "optional string"},
+		{Name: "started_at", Type: "optional time"},
+		{Name: "stopped_at", Type: "optional time"},
+	},
+	States: []enginetest.State{
+		{Name: "submitted", Absent: "stopped_at, timeout_at, satisfied", Invariant: []string{"attempt < attempts"}, Witnesses: []enginetest.Witness{
+			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
+			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 0}`},
+		}},
+		{Name: "pending", Present: "depends_on", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts"}, Witnesses: []enginetest.Witness{
+			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
+			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
+		}},
+		{Name: "runnable", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts", "satisfied covers depends_on"}, Witnesses: []enginetest.Witness{
+			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
+			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
+			{Way: "satisfied covers depends_on", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 0}`},
+		}},
+		{Name: "starting", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts", "satisfied covers depends_on"}, Witnesses: []enginetest.Witness{
+			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
+			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
+			{Way: "satisfied covers depends_on", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 0}`},
+		}},
+		{Name: "running", Present: "started_at", Absent: "stopped_at", Invariant: []string{"attempt >= 1", "satisfied covers depends_on"}, Witnesses: []enginetest.Witness{
+			{Way: "satisfied covers depends_on", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1, "started_at": "now"}`},
+		}},
+		{Name: "succeeded", Terminal: true, Present: "stopped_at, started_at, exit_code", Absent: "timeout_at", Invariant: []string{"exit_code == 0", "attempt >= 1"}, Witnesses: []enginetest.Witness{
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1, "exit_code": 0, "started_at": "now", "stopped_at": "now"}`},
+		}},
+		{Name: "failed", Terminal: true, Present: "stopped_at", Absent: "timeout_at", Witnesses: []enginetest.Witness{
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 0, "stopped_at": "now"}`},
+		}},
+	},
+	Invariant: []string{"attempt <= attempts"},
+	Operations: []enginetest.Operation{
+		{
+			Name: "submit", Event: "submitted",
+			Inputs: []enginetest.Input{
+				{Name: "job_queue", Type: "string"},
+				{Name: "array_job", Type: "string"},
+				{Name: "depends_on", Type: "set"},
+				{Name: "attempts", Type: "int 1..10"},
+			},
+			Set: []string{"job_queue: input", "array_job: input", "depends_on: input", "attempts: input"},
+		},
+		{
+			Name: "evaluate", Event: "evaluated", By: "system",
+			Choose: []enginetest.Branch{
+				{When: []string{"satisfied covers depends_on"}, To: "runnable"},
+				{To: "pending"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "submitted", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 0}`},
+				{Way: "branch 2", In: "submitted", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
+			},
+		},
+		{
+			Name: "dependency_succeeded", Inputs: []enginetest.Input{{Name: "job", Type: "string"}},
+			Add: []string{"satisfied: input.job"},
+			Choose: []enginetest.Branch{
+				{When: []string{"satisfied covers depends_on"}, To: "runnable"},
+				{To: "same"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "pending", Record: `{"job_queue": "d", "array_job": "e", "depends_on": ["c"], "satisfied": ["c"], "attempts": 1, "attempt": 0}`, Inputs: `{"job": "b"}`, Actor: "g"},
+				{Way: "branch 2", In: "pending", Record: `{"job_queue": "d", "array_job": "e", "depends_on": ["a","c"], "attempts": 1, "attempt": 0}`, Inputs: `{"job": "b"}`, Actor: "g"},
+			},
+		},
+		{
+			Name: "dependency_failed", Inputs: []enginetest.Input{{Name: "status_reason", Type: "string"}},
+			Set: []string{"stopped_at: now", "status_reason: input"},
+		},
+		{Name: "start", Event: "starting", By: "system"},
+		{
+			Name: "fail_to_start", Event: "start_failed",
+			Inputs: []enginetest.Input{{Name: "retry", Type: "bool"}, {Name: "status_reason", Type: "string"}},
+			Set:    []string{"status_reason: input"},
+			Choose: []enginetest.Branch{
+				{When: []string{"input.retry == true"}, To: "runnable"},
+				{To: "failed", Set: []string{"stopped_at: now"}},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "starting", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 0}`, Inputs: `{"retry": true, "status_reason": "e"}`, Actor: "f"},
+				{Way: "branch 2", In: "starting", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 0}`, Inputs: `{"retry": false, "status_reason": "e"}`, Actor: "f"},
+			},
+		},
+		{
+			Name: "run", Event: "running",
+			Inputs: []enginetest.Input{{Name: "timeout_at", Type: "optional time", Loose: true}},
+			Set:    []string{"started_at: now", "timeout_at: input or absent"}, Clear: "exit_code",
+			Increment: "attempt",
+		},
+		{
+			Name: "finish", Event: "finished",
+			Inputs: []enginetest.Input{{Name: "retry", Type: "bool"}, {Name: "exit_code", Type: "int"}},
+			Set:    []string{"exit_code: input"}, Clear: "timeout_at",
+			Choose: []enginetest.Branch{
+				{When: []string{"exit_code == 0"}, To: "succeeded", Set: []string{"stopped_at: now"}},
+				{When: []string{"attempt < attempts", "input.retry == true"}, To: "runnable"},
+				{To: "failed", Set: []string{"stopped_at: now"}},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 1, "started_at": "now"}`, Inputs: `{"retry": false, "exit_code": 0}`, Actor: "e"},
+				{Way: "branch 2", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 2, "attempt": 1, "started_at": "now"}`, Inputs: `{"retry": true, "exit_code": -1}`, Actor: "e"},
+				{Way: "branch 3", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 1, "started_at": "now"}`, Inputs: `{"retry": false, "exit_code": -1}`, Actor: "e"},
+			},
+		},
+		{
+			Name: "lose_host", Event: "host_lost",
+			Inputs: []enginetest.Input{{Name: "status_reason", Type: "string"}},
+			Set:    []string{"status_reason: input"}, Clear: "timeout_at",
+			Choose: []enginetest.Branch{
+				{When: []string{"attempt < attempts"}, To: "runnable"},
+				{To: "failed", Set: []string{"stopped_at: now"}},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 2, "attempt": 1, "started_at": "now"}`, Inputs: `{"status_reason": "e"}`, Actor: "f"},
+				{Way: "branch 2", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 1, "started_at": "now"}`, Inputs: `{"status_reason": "e"}`, Actor: "f"},
+			},
+		},
+		{
+			Name: "time_out", Event: "timed_out", By: "system",
+			Inputs: []enginetest.Input{{Name: "status_reason", Type: "string", Loose: true}},
+			Set:    []string{"stopped_at: now", "status_reason: input.status_reason"}, Clear: "timeout_at",
+			Triggers: []string{"after timeout_at"},
+		},
+		{
+			Name: "cancel", Event: "cancelled",
+			Inputs: []enginetest.Input{{Name: "status_reason", Type: "string"}},
+			Set:    []string{"stopped_at: now", "status_reason: input"},
+		},
+		{
+			Name: "terminate", Event: "terminated",
+			Inputs: []enginetest.Input{{Name: "status_reason", Type: "string"}},
+			Set:    []string{"stopped_at: now", "status_reason: input"}, Clear: "timeout_at",
+		},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "pending", To: "starting", Reason: "its dependencies come first"},
+		{From: "runnable", To: "running", Reason: "there is no container yet"},
+		{From: "runnable", To: "succeeded", Reason: "nothing ran"},
+		{From: "starting", To: "succeeded", Reason: "nothing ran"},
+	},
+	Projection: &enginetest.Projection{
+		Entity: "ArrayJob", Key: "array_job",
+		Fields: []string{"children: count", "attempt: max attempt"},
+		Rules: []enginetest.Rule{
+			{State: "pending", Any: "runnable, starting, running"},
+			{State: "waiting", Any: "submitted, pending"},
+			{State: "failed", Any: "failed"},
+			{State: "succeeded", All: "succeeded"},
+			{State: "unknown"},
+		},
+	},
+}
+
+// TestBatchjobTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestBatchjobTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[Job] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[Job]{
 		Record: m.Record,

@@ -11,213 +11,286 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-                     | (new)        | submitted | pending   | runnable    | starting   | running   | succeeded | failed
-submit               | -> submitted | .         | .         | .           | .          | .         | .         | .
-evaluate             | .            | choose    | refused   | refused     | refused    | refused   | refused   | refused
-dependency_succeeded | .            | refused   | choose    | refused     | refused    | refused   | refused   | refused
-dependency_failed    | .            | refused   | -> failed | refused     | refused    | refused   | refused   | refused
-start                | .            | refused   | refused   | -> starting | refused    | refused   | refused   | refused
-fail_to_start        | .            | refused   | refused   | refused     | choose     | refused   | refused   | refused
-run                  | .            | refused   | refused   | refused     | -> running | refused   | refused   | refused
-finish               | .            | refused   | refused   | refused     | refused    | choose    | refused   | refused
-lose_host            | .            | refused   | refused   | refused     | refused    | choose    | refused   | refused
-time_out             | .            | refused   | refused   | refused     | refused    | -> failed | refused   | refused
-cancel               | .            | -> failed | -> failed | -> failed   | refused    | refused   | refused   | record only
-terminate            | .            | -> failed | -> failed | -> failed   | -> failed  | -> failed | refused   | record only
-`
+// TestBatchjob makes the calls of testCases: by the pure methods, and over each store.
+func TestBatchjob(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "batchjob", Entity: "Job", Version: 1,
-	Spec:    "../batchjob.yaml",
-	Hash:    "57673bffd827066d9428e8bf8a944262d9370b4b29a351f9889ce7584c227807",
-	Enforce: "full", RequestID: "required", ExpectedRev: "optional",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "job_queue", Type: "string"},
-		{Name: "array_job", Type: "string"},
-		{Name: "depends_on", Type: "set"},
-		{Name: "satisfied", Type: "set"},
-		{Name: "attempts", Type: "int 1..10"},
-		{Name: "attempt", Type: "counter"},
-		{Name: "timeout_at", Type: "optional time"},
-		{Name: "exit_code", Type: "optional int"},
-		{Name: "status_reason", Type: "optional string"},
-		{Name: "started_at", Type: "optional time"},
-		{Name: "stopped_at", Type: "optional time"},
-	},
-	States: []fsmtest.State{
-		{Name: "submitted", Absent: "stopped_at, timeout_at, satisfied", Invariant: []string{"attempt < attempts"}, Witnesses: []fsmtest.Witness{
-			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
-			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
-			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 0}`},
-		}},
-		{Name: "pending", Present: "depends_on", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts"}, Witnesses: []fsmtest.Witness{
-			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
-			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
-			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
-		}},
-		{Name: "runnable", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts", "satisfied covers depends_on"}, Witnesses: []fsmtest.Witness{
-			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
-			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
-			{Way: "satisfied covers depends_on", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
-			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 0}`},
-		}},
-		{Name: "starting", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts", "satisfied covers depends_on"}, Witnesses: []fsmtest.Witness{
-			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
-			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
-			{Way: "satisfied covers depends_on", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
-			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 0}`},
-		}},
-		{Name: "running", Present: "started_at", Absent: "stopped_at", Invariant: []string{"attempt >= 1", "satisfied covers depends_on"}, Witnesses: []fsmtest.Witness{
-			{Way: "satisfied covers depends_on", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
-			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1, "started_at": "now"}`},
-		}},
-		{Name: "succeeded", Terminal: true, Present: "stopped_at, started_at, exit_code", Absent: "timeout_at", Invariant: []string{"exit_code == 0", "attempt >= 1"}, Witnesses: []fsmtest.Witness{
-			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1, "exit_code": 0, "started_at": "now", "stopped_at": "now"}`},
-		}},
-		{Name: "failed", Terminal: true, Present: "stopped_at", Absent: "timeout_at", Witnesses: []fsmtest.Witness{
-			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 0, "stopped_at": "now"}`},
-		}},
-	},
-	Invariant: []string{"attempt <= attempts"},
-	Operations: []fsmtest.Operation{
-		{
-			Name: "submit", Event: "submitted",
-			Inputs: []fsmtest.Input{
-				{Name: "job_queue", Type: "string"},
-				{Name: "array_job", Type: "string"},
-				{Name: "depends_on", Type: "set"},
-				{Name: "attempts", Type: "int 1..10"},
-			},
-			Set: []string{"job_queue: input", "array_job: input", "depends_on: input", "attempts: input"},
-		},
-		{
-			Name: "evaluate", Event: "evaluated", By: "system",
-			Choose: []fsmtest.Branch{
-				{When: []string{"satisfied covers depends_on"}, To: "runnable"},
-				{To: "pending"},
-			},
-			Witnesses: []fsmtest.Witness{
-				{Way: "branch 1", In: "submitted", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 0}`},
-				{Way: "branch 2", In: "submitted", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
-			},
-		},
-		{
-			Name: "dependency_succeeded", Inputs: []fsmtest.Input{{Name: "job", Type: "string"}},
-			Add: []string{"satisfied: input.job"},
-			Choose: []fsmtest.Branch{
-				{When: []string{"satisfied covers depends_on"}, To: "runnable"},
-				{To: "same"},
-			},
-			Witnesses: []fsmtest.Witness{
-				{Way: "branch 1", In: "pending", Record: `{"job_queue": "d", "array_job": "e", "depends_on": ["c"], "satisfied": ["c"], "attempts": 1, "attempt": 0}`, Inputs: `{"job": "b"}`, Actor: "g"},
-				{Way: "branch 2", In: "pending", Record: `{"job_queue": "d", "array_job": "e", "depends_on": ["a","c"], "attempts": 1, "attempt": 0}`, Inputs: `{"job": "b"}`, Actor: "g"},
-			},
-		},
-		{
-			Name: "dependency_failed", Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string"}},
-			Set: []string{"stopped_at: now", "status_reason: input"},
-		},
-		{Name: "start", Event: "starting", By: "system"},
-		{
-			Name: "fail_to_start", Event: "start_failed",
-			Inputs: []fsmtest.Input{{Name: "retry", Type: "bool"}, {Name: "status_reason", Type: "string"}},
-			Set:    []string{"status_reason: input"},
-			Choose: []fsmtest.Branch{
-				{When: []string{"input.retry == true"}, To: "runnable"},
-				{To: "failed", Set: []string{"stopped_at: now"}},
-			},
-			Witnesses: []fsmtest.Witness{
-				{Way: "branch 1", In: "starting", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 0}`, Inputs: `{"retry": true, "status_reason": "e"}`, Actor: "f"},
-				{Way: "branch 2", In: "starting", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 0}`, Inputs: `{"retry": false, "status_reason": "e"}`, Actor: "f"},
-			},
-		},
-		{
-			Name: "run", Event: "running",
-			Inputs: []fsmtest.Input{{Name: "timeout_at", Type: "optional time", Loose: true}},
-			Set:    []string{"started_at: now", "timeout_at: input or absent"}, Clear: "exit_code",
-			Increment: "attempt",
-		},
-		{
-			Name: "finish", Event: "finished",
-			Inputs: []fsmtest.Input{{Name: "retry", Type: "bool"}, {Name: "exit_code", Type: "int"}},
-			Set:    []string{"exit_code: input"}, Clear: "timeout_at",
-			Choose: []fsmtest.Branch{
-				{When: []string{"exit_code == 0"}, To: "succeeded", Set: []string{"stopped_at: now"}},
-				{When: []string{"attempt < attempts", "input.retry == true"}, To: "runnable"},
-				{To: "failed", Set: []string{"stopped_at: now"}},
-			},
-			Witnesses: []fsmtest.Witness{
-				{Way: "branch 1", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 1, "started_at": "now"}`, Inputs: `{"retry": false, "exit_code": 0}`, Actor: "e"},
-				{Way: "branch 2", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 2, "attempt": 1, "started_at": "now"}`, Inputs: `{"retry": true, "exit_code": -1}`, Actor: "e"},
-				{Way: "branch 3", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 1, "started_at": "now"}`, Inputs: `{"retry": false, "exit_code": -1}`, Actor: "e"},
-			},
-		},
-		{
-			Name: "lose_host", Event: "host_lost",
-			Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string"}},
-			Set:    []string{"status_reason: input"}, Clear: "timeout_at",
-			Choose: []fsmtest.Branch{
-				{When: []string{"attempt < attempts"}, To: "runnable"},
-				{To: "failed", Set: []string{"stopped_at: now"}},
-			},
-			Witnesses: []fsmtest.Witness{
-				{Way: "branch 1", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 2, "attempt": 1, "started_at": "now"}`, Inputs: `{"status_reason": "e"}`, Actor: "f"},
-				{Way: "branch 2", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 1, "started_at": "now"}`, Inputs: `{"status_reason": "e"}`, Actor: "f"},
-			},
-		},
-		{
-			Name: "time_out", Event: "timed_out", By: "system",
-			Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string", Loose: true}},
-			Set:    []string{"stopped_at: now", "status_reason: input.status_reason"}, Clear: "timeout_at",
-			Triggers: []string{"after timeout_at"},
-		},
-		{
-			Name: "cancel", Event: "cancelled", Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string"}},
-			Set: []string{"stopped_at: now", "status_reason: input"},
-		},
-		{
-			Name: "terminate", Event: "terminated",
-			Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string"}},
-			Set:    []string{"stopped_at: now", "status_reason: input"}, Clear: "timeout_at",
-		},
-	},
-	Forbidden: []fsmtest.Move{
-		{From: "pending", To: "starting", Reason: "its dependencies come first"},
-		{From: "runnable", To: "running", Reason: "there is no container yet"},
-		{From: "runnable", To: "succeeded", Reason: "nothing ran"},
-		{From: "starting", To: "succeeded", Reason: "nothing ran"},
-	},
-	Projection: &fsmtest.Projection{
-		Entity: "ArrayJob", Key: "array_job",
-		Fields: []string{"children: count", "attempt: max attempt"},
-		Rules: []fsmtest.Rule{
-			{State: "pending", Any: "runnable, starting, running"},
-			{State: "waiting", Any: "submitted, pending"},
-			{State: "failed", Any: "failed"},
-			{State: "succeeded", All: "succeeded"},
-			{State: "unknown"},
-		},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// submit, batchjob.yaml:80
+	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":1}`, Want: "submitted: new -> submitted", After: `{"job_queue":"job_queue","array_job":"array_job","attempts":1}`, Again: []string{`reused {"job_queue":"a","array_job":"array_job","depends_on":[],"attempts":1}`, `reused {"job_queue":"job_queue","array_job":"a","depends_on":[],"attempts":1}`, `reused {"job_queue":"job_queue","array_job":"array_job","depends_on":["a"],"attempts":1}`, `reused {"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":7}`}},
+	{Do: "submit", With: `{"job_queue":"a","array_job":"b","depends_on":[],"attempts":1}`, By: "c", Want: "submitted: new -> submitted", After: `{"job_queue":"a","array_job":"b","attempts":1}`},
+	{Do: "submit", With: `{"job_queue":"","array_job":"array_job","depends_on":[],"attempts":1}`, Want: "refused invalid_input job_queue"},
+	{Do: "submit", With: `{"job_queue":"a\u0000","array_job":"array_job","depends_on":[],"attempts":1}`, Want: "refused invalid_input job_queue"},
+	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"","depends_on":[],"attempts":1}`, Want: "refused invalid_input array_job"},
+	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"a\u0000","depends_on":[],"attempts":1}`, Want: "refused invalid_input array_job"},
+	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["a"],"attempts":1}`, Want: "submitted: new -> submitted", After: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["a"],"attempts":1}`},
+	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":0}`, Want: "refused invalid_input attempts"},
+	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":7}`, Want: "submitted: new -> submitted", After: `{"job_queue":"job_queue","array_job":"array_job","attempts":7}`},
+	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":2}`, Want: "submitted: new -> submitted", After: `{"job_queue":"job_queue","array_job":"array_job","attempts":2}`},
+	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":9}`, Want: "submitted: new -> submitted", After: `{"job_queue":"job_queue","array_job":"array_job","attempts":9}`},
+	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":10}`, Want: "submitted: new -> submitted", After: `{"job_queue":"job_queue","array_job":"array_job","attempts":10}`},
+	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":11}`, Want: "refused invalid_input attempts"},
+	{Beside: []string{`m-1 submitted {"job_queue":"job_queue","array_job":"array_job","attempts":5}`}, Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["a"],"attempts":1}`, Want: "refused exists"},
+	// evaluate, batchjob.yaml:86
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "evaluate", Want: "evaluated: submitted -> pending"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`, Do: "evaluate", Want: "evaluated: submitted -> runnable"},
+	{In: "submitted", Given: `{"job_queue":"a","array_job":"b","depends_on":["e"],"attempts":1}`, Do: "evaluate", Want: "evaluated: submitted -> pending"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "evaluate", Want: "evaluated: submitted -> runnable"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"satisfied":["a"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "evaluate", Want: "evaluated: submitted -> pending", NoStore: true},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"satisfied":["depends_on"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "evaluate", Want: "evaluated: submitted -> runnable", NoStore: true},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"satisfied":["c","depends_on"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "evaluate", Want: "evaluated: submitted -> runnable", NoStore: true},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "evaluate", Want: "refused invariant", NoStore: true},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"attempt":1,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "evaluate", Want: "evaluated: submitted -> pending"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"exit_code":0,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "evaluate", Want: "evaluated: submitted -> pending"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["a"],"attempts":5}`, Do: "evaluate", Want: "evaluated: submitted -> runnable", NoStore: true},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1}`, Do: "evaluate", Want: "evaluated: submitted -> runnable"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"exit_code":0}`, Do: "evaluate", Want: "evaluated: submitted -> runnable"},
+	// dependency_succeeded, batchjob.yaml:95
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_succeeded", With: `{"job":"job"}`, Want: "dependency_succeeded: pending -> pending", After: `{"satisfied":["job","satisfied"]}`, Again: []string{`reused {"job":"a"}`}},
+	{In: "pending", Given: `{"job_queue":"d","array_job":"e","depends_on":["c"],"satisfied":["c"],"attempts":1}`, Do: "dependency_succeeded", With: `{"job":"b"}`, By: "g", Want: "dependency_succeeded: pending -> runnable", After: `{"satisfied":["b","c"]}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_succeeded", With: `{"job":"job"}`, Want: "dependency_succeeded: pending -> runnable", After: `{"satisfied":["job","satisfied"]}`, NoStore: true},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["satisfied"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_succeeded", With: `{"job":"job"}`, Want: "dependency_succeeded: pending -> runnable", After: `{"satisfied":["job","satisfied"]}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_succeeded", With: `{"job":"job"}`, Want: "refused invariant", NoStore: true},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"attempts":5,"attempt":1,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_succeeded", With: `{"job":"job"}`, Want: "dependency_succeeded: pending -> pending", After: `{"satisfied":["job","satisfied"]}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"attempts":5,"exit_code":0,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_succeeded", With: `{"job":"job"}`, Want: "dependency_succeeded: pending -> pending", After: `{"satisfied":["job","satisfied"]}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_succeeded", With: `{"job":""}`, Want: "refused invalid_input job"},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_succeeded", With: `{"job":"a\u0000"}`, Want: "refused invalid_input job"},
+	{In: "pending", Given: `{"job_queue":"d","array_job":"e","depends_on":["c"],"satisfied":["a","b"],"attempts":1}`, Do: "dependency_succeeded", With: `{"job":"b"}`, By: "g", Want: "dependency_succeeded: pending -> pending"},
+	{In: "pending", Given: `{"job_queue":"d","array_job":"e","depends_on":["c"],"satisfied":["c"],"attempts":1,"exit_code":0}`, Do: "dependency_succeeded", With: `{"job":"b"}`, By: "g", Want: "dependency_succeeded: pending -> runnable", After: `{"satisfied":["b","c"]}`},
+	{In: "pending", Given: `{"job_queue":"d","array_job":"e","depends_on":["a","b"],"attempts":1}`, Do: "dependency_succeeded", With: `{"job":"b"}`, By: "g", Want: "dependency_succeeded: pending -> pending", After: `{"satisfied":["b"]}`},
+	// dependency_failed, batchjob.yaml:105
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_failed", With: `{"status_reason":"status_reason"}`, Want: "dependency_failed: pending -> failed", After: `{"stopped_at":"now"}`, Again: []string{`reused {"status_reason":"a"}`}},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":5}`, Do: "dependency_failed", With: `{"status_reason":"status_reason"}`, Want: "dependency_failed: pending -> failed", After: `{"status_reason":"status_reason","stopped_at":"now"}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_failed", With: `{"status_reason":"status_reason"}`, Want: "refused invariant", NoStore: true},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"attempts":5,"attempt":1,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_failed", With: `{"status_reason":"status_reason"}`, Want: "dependency_failed: pending -> failed", After: `{"stopped_at":"now"}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"attempts":5,"exit_code":0,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_failed", With: `{"status_reason":"status_reason"}`, Want: "dependency_failed: pending -> failed", After: `{"stopped_at":"now"}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_failed", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "dependency_failed", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
+	// start, batchjob.yaml:112
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "start", Want: "starting: runnable -> starting"},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`, Do: "start", Want: "starting: runnable -> starting"},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["a"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "start", Want: "refused invariant", NoStore: true},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["satisfied"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "start", Want: "starting: runnable -> starting"},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "start", Want: "starting: runnable -> starting"},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":0,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "start", Want: "starting: runnable -> starting"},
+	// fail_to_start, batchjob.yaml:119
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "fail_to_start", With: `{"retry":false,"status_reason":"status_reason"}`, Want: "start_failed: starting -> failed", After: `{"stopped_at":"now"}`, Again: []string{`reused {"retry":true,"status_reason":"status_reason"}`, `reused {"retry":false,"status_reason":"a"}`}},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`, Do: "fail_to_start", With: `{"retry":false,"status_reason":"status_reason"}`, Want: "start_failed: starting -> failed", After: `{"status_reason":"status_reason","stopped_at":"now"}`},
+	{In: "starting", Given: `{"job_queue":"b","array_job":"c","attempts":1}`, Do: "fail_to_start", With: `{"retry":true,"status_reason":"e"}`, By: "f", Want: "start_failed: starting -> runnable", After: `{"status_reason":"e"}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["satisfied"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "fail_to_start", With: `{"retry":false,"status_reason":"status_reason"}`, Want: "start_failed: starting -> failed", After: `{"stopped_at":"now"}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "fail_to_start", With: `{"retry":false,"status_reason":"status_reason"}`, Want: "refused invariant", NoStore: true},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "fail_to_start", With: `{"retry":false,"status_reason":"status_reason"}`, Want: "start_failed: starting -> failed", After: `{"stopped_at":"now"}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":0,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "fail_to_start", With: `{"retry":false,"status_reason":"status_reason"}`, Want: "start_failed: starting -> failed", After: `{"stopped_at":"now"}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "fail_to_start", With: `{"retry":true,"status_reason":"status_reason"}`, Want: "start_failed: starting -> runnable"},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "fail_to_start", With: `{"retry":false,"status_reason":""}`, Want: "refused invalid_input status_reason"},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "fail_to_start", With: `{"retry":false,"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
+	{In: "starting", Given: `{"job_queue":"b","array_job":"c","attempts":1,"exit_code":0}`, Do: "fail_to_start", With: `{"retry":true,"status_reason":"e"}`, By: "f", Want: "start_failed: starting -> runnable", After: `{"status_reason":"e"}`},
+	{In: "starting", Given: `{"job_queue":"b","array_job":"c","depends_on":["a"],"satisfied":["a"],"attempts":1}`, Do: "fail_to_start", With: `{"retry":true,"status_reason":"e"}`, By: "f", Want: "start_failed: starting -> runnable", After: `{"status_reason":"e"}`},
+	{In: "starting", Given: `{"job_queue":"b","array_job":"c","attempts":7,"attempt":1}`, Do: "fail_to_start", With: `{"retry":true,"status_reason":"e"}`, By: "f", Want: "start_failed: starting -> runnable", After: `{"status_reason":"e"}`},
+	// run, batchjob.yaml:129
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "run", Want: "running: starting -> running", After: `{"attempt":1,"exit_code":null,"started_at":"now"}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`, Do: "run", Want: "running: starting -> running", After: `{"attempt":1,"started_at":"now"}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["a"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "run", Want: "refused invariant", NoStore: true},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["satisfied"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "run", Want: "running: starting -> running", After: `{"attempt":1,"exit_code":null,"started_at":"now"}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":9223372036854775807,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "run", Want: "refused overflow attempt", NoStore: true},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "run", With: `{"timeout_at":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input timeout_at"},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "run", With: `{"timeout_at":"zero"}`, Want: "running: starting -> running", After: `{"attempt":1,"timeout_at":"zero","exit_code":null,"started_at":"now"}`, Again: []string{`replayed {"timeout_at":"now+1h"}`}},
+	// finish, batchjob.yaml:138
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "finish", With: `{"retry":false,"exit_code":12}`, Want: "finished: running -> failed", After: `{"timeout_at":null,"exit_code":12,"stopped_at":"now"}`, Again: []string{`reused {"retry":true,"exit_code":12}`, `reused {"retry":false,"exit_code":0}`}},
+	{In: "running", Given: `{"job_queue":"b","array_job":"c","attempts":1,"attempt":1,"started_at":"now"}`, Do: "finish", With: `{"retry":false,"exit_code":0}`, By: "e", Want: "finished: running -> succeeded", After: `{"exit_code":0,"stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"b","array_job":"c","attempts":2,"attempt":1,"started_at":"now"}`, Do: "finish", With: `{"retry":true,"exit_code":-1}`, By: "e", Want: "finished: running -> runnable", After: `{"exit_code":-1}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["satisfied"],"satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "finish", With: `{"retry":false,"exit_code":12}`, Want: "finished: running -> failed", After: `{"timeout_at":null,"exit_code":12,"stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "finish", With: `{"retry":true,"exit_code":12}`, Want: "finished: running -> runnable", After: `{"timeout_at":null,"exit_code":12}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "finish", With: `{"retry":false,"exit_code":0}`, Want: "finished: running -> succeeded", After: `{"timeout_at":null,"exit_code":0,"stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "finish", With: `{"retry":false,"exit_code":7}`, Want: "finished: running -> failed", After: `{"timeout_at":null,"stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"b","array_job":"c","attempts":1,"attempt":1,"exit_code":0,"started_at":"now"}`, Do: "finish", With: `{"retry":false,"exit_code":0}`, By: "e", Want: "finished: running -> succeeded", After: `{"stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"b","array_job":"c","attempt":1,"started_at":"now"}`, Do: "finish", With: `{"retry":true,"exit_code":-1}`, By: "e", Want: "refused invariant", NoStore: true},
+	{In: "running", Given: `{"job_queue":"b","array_job":"c","attempts":1,"attempt":1,"started_at":"now"}`, Do: "finish", With: `{"retry":true,"exit_code":-1}`, By: "e", Want: "finished: running -> failed", After: `{"exit_code":-1,"stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"b","array_job":"c","attempts":2,"attempt":1,"exit_code":-1,"started_at":"now"}`, Do: "finish", With: `{"retry":true,"exit_code":-1}`, By: "e", Want: "finished: running -> runnable"},
+	{In: "running", Given: `{"job_queue":"b","array_job":"c","depends_on":["a"],"satisfied":["a"],"attempts":2,"attempt":1,"started_at":"now"}`, Do: "finish", With: `{"retry":true,"exit_code":-1}`, By: "e", Want: "finished: running -> runnable", After: `{"exit_code":-1}`},
+	// lose_host, batchjob.yaml:151
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "lose_host", With: `{"status_reason":"status_reason"}`, Want: "host_lost: running -> runnable", After: `{"timeout_at":null}`, Again: []string{`reused {"status_reason":"a"}`}},
+	{In: "running", Given: `{"job_queue":"b","array_job":"c","attempts":2,"attempt":1,"started_at":"now"}`, Do: "lose_host", With: `{"status_reason":"e"}`, By: "f", Want: "host_lost: running -> runnable", After: `{"status_reason":"e"}`},
+	{In: "running", Given: `{"job_queue":"b","array_job":"c","attempts":1,"attempt":1,"started_at":"now"}`, Do: "lose_host", With: `{"status_reason":"e"}`, By: "f", Want: "host_lost: running -> failed", After: `{"status_reason":"e","stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["satisfied"],"satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "lose_host", With: `{"status_reason":"status_reason"}`, Want: "host_lost: running -> runnable", After: `{"timeout_at":null}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "lose_host", With: `{"status_reason":"status_reason"}`, Want: "refused invariant", NoStore: true},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":1,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "lose_host", With: `{"status_reason":"status_reason"}`, Want: "host_lost: running -> failed", After: `{"timeout_at":null,"stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":0,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "lose_host", With: `{"status_reason":"status_reason"}`, Want: "host_lost: running -> runnable", After: `{"timeout_at":null}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "lose_host", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "lose_host", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
+	{In: "running", Given: `{"job_queue":"b","array_job":"c","attempts":1,"attempt":1,"exit_code":0,"started_at":"now"}`, Do: "lose_host", With: `{"status_reason":"e"}`, By: "f", Want: "host_lost: running -> failed", After: `{"status_reason":"e","stopped_at":"now"}`},
+	// time_out, batchjob.yaml:161
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "time_out", With: `{"status_reason":"status_reason"}`, Want: "timed_out: running -> failed", After: `{"timeout_at":null,"stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1,"started_at":"now+1h9m"}`, Do: "time_out", With: `{"status_reason":"status_reason"}`, Want: "timed_out: running -> failed", After: `{"status_reason":"status_reason","stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "time_out", With: `{"status_reason":"status_reason"}`, Want: "refused invariant", NoStore: true},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":0,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "time_out", With: `{"status_reason":"status_reason"}`, Want: "timed_out: running -> failed", After: `{"timeout_at":null,"stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "time_out", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "time_out", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "time_out", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "timed_out: running -> failed", After: `{"timeout_at":null,"stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1µs","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "time_out", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
+	// cancel, batchjob.yaml:172
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "cancel", With: `{"status_reason":"status_reason"}`, Want: "cancelled: submitted -> failed", After: `{"stopped_at":"now"}`, Again: []string{`reused {"status_reason":"a"}`}},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`, Do: "cancel", With: `{"status_reason":"status_reason"}`, Want: "cancelled: submitted -> failed", After: `{"status_reason":"status_reason","stopped_at":"now"}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "cancel", With: `{"status_reason":"status_reason"}`, Want: "cancelled: pending -> failed", After: `{"stopped_at":"now"}`},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "cancel", With: `{"status_reason":"status_reason"}`, Want: "cancelled: runnable -> failed", After: `{"stopped_at":"now"}`},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m","stopped_at":"now+1h10m"}`, Do: "cancel", With: `{"status_reason":"status_reason"}`, Want: "cancelled: failed -> recorded"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "cancel", With: `{"status_reason":"status_reason"}`, Want: "refused invariant", NoStore: true},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"attempt":1,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "cancel", With: `{"status_reason":"status_reason"}`, Want: "cancelled: submitted -> failed", After: `{"stopped_at":"now"}`},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"exit_code":0,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "cancel", With: `{"status_reason":"status_reason"}`, Want: "cancelled: submitted -> failed", After: `{"stopped_at":"now"}`},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "cancel", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "cancel", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
+	// terminate, batchjob.yaml:180
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "terminate", With: `{"status_reason":"status_reason"}`, Want: "terminated: submitted -> failed", After: `{"stopped_at":"now"}`, Again: []string{`reused {"status_reason":"a"}`}},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`, Do: "terminate", With: `{"status_reason":"status_reason"}`, Want: "terminated: submitted -> failed", After: `{"status_reason":"status_reason","stopped_at":"now"}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "terminate", With: `{"status_reason":"status_reason"}`, Want: "terminated: pending -> failed", After: `{"stopped_at":"now"}`},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "terminate", With: `{"status_reason":"status_reason"}`, Want: "terminated: runnable -> failed", After: `{"stopped_at":"now"}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "terminate", With: `{"status_reason":"status_reason"}`, Want: "terminated: starting -> failed", After: `{"stopped_at":"now"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["satisfied"],"attempts":5,"attempt":1,"timeout_at":"now+1h6m","exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "terminate", With: `{"status_reason":"status_reason"}`, Want: "terminated: running -> failed", After: `{"timeout_at":null,"stopped_at":"now"}`},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"satisfied":["satisfied"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m","stopped_at":"now+1h10m"}`, Do: "terminate", With: `{"status_reason":"status_reason"}`, Want: "terminated: failed -> recorded"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "terminate", With: `{"status_reason":"status_reason"}`, Want: "refused invariant", NoStore: true},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"exit_code":0,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "terminate", With: `{"status_reason":"status_reason"}`, Want: "terminated: submitted -> failed", After: `{"stopped_at":"now"}`},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "terminate", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "terminate", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
 }
 
-// TestBatchjob holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestBatchjob(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["a"],"attempts":5}`, Broken: "satisfied is absent"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job"}`, Broken: "attempt < attempts; attempts"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":1}`},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":2}`},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":9}`},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":10}`},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":11}`, Broken: "attempts"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":-1}`, Broken: "attempt < attempts; attempt <= attempts; attempts"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":-1}`, Broken: "attempt"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":5}`, Broken: "attempt < attempts"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"timeout_at":"zero"}`, Broken: "timeout_at is absent"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"stopped_at":"zero"}`, Broken: "stopped_at is absent"},
+	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["a"],"attempts":-1,"timeout_at":"zero","stopped_at":"zero"}`, Broken: "attempt < attempts; attempt <= attempts; attempts; satisfied is absent; stopped_at is absent; timeout_at is absent"},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":5}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`, Broken: "depends_on is present"},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"]}`, Broken: "attempt < attempts; attempts"},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":1}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":2}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":9}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":10}`},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":11}`, Broken: "attempts"},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":-1}`, Broken: "attempt < attempts; attempt <= attempts; attempts"},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":5,"attempt":-1}`, Broken: "attempt"},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":5,"attempt":5}`, Broken: "attempt < attempts"},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":5,"timeout_at":"zero"}`, Broken: "timeout_at is absent"},
+	{In: "pending", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":5,"stopped_at":"zero"}`, Broken: "stopped_at is absent"},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["a"],"attempts":5}`, Broken: "satisfied covers depends_on"},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["a"],"attempts":5}`},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job"}`, Broken: "attempt < attempts; attempts"},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":1}`},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":2}`},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":9}`},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":10}`},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":11}`, Broken: "attempts"},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":-1}`, Broken: "attempt < attempts; attempt <= attempts; attempts"},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":-1}`, Broken: "attempt"},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":5}`, Broken: "attempt < attempts"},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"timeout_at":"zero"}`, Broken: "timeout_at is absent"},
+	{In: "runnable", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"stopped_at":"zero"}`, Broken: "stopped_at is absent"},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["a"],"attempts":5}`, Broken: "satisfied covers depends_on"},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["a"],"attempts":5}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job"}`, Broken: "attempt < attempts; attempts"},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":1}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":2}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":9}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":10}`},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":11}`, Broken: "attempts"},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":-1}`, Broken: "attempt < attempts; attempt <= attempts; attempts"},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":-1}`, Broken: "attempt"},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":5}`, Broken: "attempt < attempts"},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"timeout_at":"zero"}`, Broken: "timeout_at is absent"},
+	{In: "starting", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"stopped_at":"zero"}`, Broken: "stopped_at is absent"},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1,"started_at":"now+1h9m"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["a"],"attempts":5,"attempt":1,"started_at":"now+1h9m"}`, Broken: "satisfied covers depends_on"},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","satisfied":["a"],"attempts":5,"attempt":1,"started_at":"now+1h9m"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempt":1,"started_at":"now+1h9m"}`, Broken: "attempt <= attempts; attempts"},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":1,"attempt":1,"started_at":"now+1h9m"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":2,"attempt":1,"started_at":"now+1h9m"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":9,"attempt":1,"started_at":"now+1h9m"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":10,"attempt":1,"started_at":"now+1h9m"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":11,"attempt":1,"started_at":"now+1h9m"}`, Broken: "attempts"},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"started_at":"now+1h9m"}`, Broken: "attempt >= 1"},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":6,"started_at":"now+1h9m"}`, Broken: "attempt <= attempts"},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":2,"started_at":"now+1h9m"}`},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1}`, Broken: "started_at is present"},
+	{In: "running", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1,"started_at":"now+1h9m","stopped_at":"zero"}`, Broken: "stopped_at is absent"},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1,"exit_code":0,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempt":1,"exit_code":0,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`, Broken: "attempt <= attempts; attempts"},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":1,"attempt":1,"exit_code":0,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":2,"attempt":1,"exit_code":0,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":9,"attempt":1,"exit_code":0,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":10,"attempt":1,"exit_code":0,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":11,"attempt":1,"exit_code":0,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`, Broken: "attempts"},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"exit_code":0,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`, Broken: "attempt >= 1"},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":6,"exit_code":0,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`, Broken: "attempt <= attempts"},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":2,"exit_code":0,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1,"timeout_at":"zero","exit_code":0,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`, Broken: "timeout_at is absent"},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`, Broken: "exit_code == 0; exit_code is present"},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1,"exit_code":7,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`, Broken: "exit_code == 0"},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1,"exit_code":0,"stopped_at":"now+1h10m"}`, Broken: "started_at is present"},
+	{In: "succeeded", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1,"exit_code":0,"started_at":"now+1h9m"}`, Broken: "stopped_at is present"},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"stopped_at":"now+1h10m"}`},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","stopped_at":"now+1h10m"}`, Broken: "attempts"},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":1,"stopped_at":"now+1h10m"}`},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":2,"stopped_at":"now+1h10m"}`},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":9,"stopped_at":"now+1h10m"}`},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":10,"stopped_at":"now+1h10m"}`},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":11,"stopped_at":"now+1h10m"}`, Broken: "attempts"},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":-1,"stopped_at":"now+1h10m"}`, Broken: "attempt"},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":6,"stopped_at":"now+1h10m"}`, Broken: "attempt <= attempts"},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5,"timeout_at":"zero","stopped_at":"now+1h10m"}`, Broken: "timeout_at is absent"},
+	{In: "failed", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`, Broken: "stopped_at is present"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Job]{
+// testGroups are groups of records, and what is made of each.
+var testGroups = []fsmtest.Group{
+	{State: "unknown", Fields: `{"attempt":null,"children":0}`},
+	{Records: []string{`pending {"job_queue":"job_queue","array_job":"array_job","depends_on":["e"],"attempts":5,"attempt":2}`}, State: "waiting", Fields: `{"array_job":"array_job","attempt":2,"children":1}`},
+	{Records: []string{`starting {"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":2}`}, State: "pending", Fields: `{"array_job":"array_job","attempt":2,"children":1}`},
+	{Records: []string{`running {"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":2,"started_at":"now+1h9m"}`}, State: "pending", Fields: `{"array_job":"array_job","attempt":2,"children":1}`},
+	{Records: []string{`succeeded {"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":2,"exit_code":0,"started_at":"now+1h9m","stopped_at":"now+1h10m"}`}, State: "succeeded", Fields: `{"array_job":"array_job","attempt":2,"children":1}`},
+	{Records: []string{`failed {"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":2,"stopped_at":"now+1h10m"}`}, State: "failed", Fields: `{"array_job":"array_job","attempt":2,"children":1}`},
+	{Records: []string{`submitted {"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":2}`, `runnable {"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1}`}, State: "pending", Fields: `{"array_job":"array_job","attempt":2,"children":2}`},
+	{Records: []string{`submitted {"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":2}`, `failed {"job_queue":"job_queue","array_job":"array_job","attempts":5,"attempt":1,"stopped_at":"now+1h10m"}`}, State: "waiting", Fields: `{"array_job":"array_job","attempt":2,"children":2}`},
+}
+
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Job]{
+	States: "submitted, pending, runnable, starting, running, succeeded (terminal), failed (terminal)",
+	Moves: map[string]string{
+		"submit":               "new",
+		"evaluate":             "submitted",
+		"dependency_succeeded": "pending",
+		"dependency_failed":    "pending",
+		"start":                "runnable",
+		"fail_to_start":        "starting",
+		"run":                  "starting",
+		"finish":               "running",
+		"lose_host":            "running",
+		"time_out":             "running",
+		"cancel":               "submitted, pending, runnable, failed",
+		"terminate":            "submitted, pending, runnable, starting, running, failed",
+	},
+	Records: map[string]string{
+		"cancel":    "failed",
+		"terminate": "failed",
+	},
+	System:     "evaluate, start, time_out",
+	Cases:      testCases,
+	Checks:     testChecks,
+	Groups:     testGroups,
+	Derived:    fsmtest.Derived{Entity: "ArrayJob", Key: "array_job", States: "pending, waiting, failed, succeeded, unknown"},
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Job.Equal,

@@ -7,17 +7,148 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+               | (new)  | requested    | waiting      | pending      | queued         | in_progress    | completed
+create         | choose | .            | .            | .            | .              | .              | .
+queue          | .      | -> queued    | -> queued    | -> queued    | refused        | refused        | refused
+wait           | .      | -> waiting   | refused      | -> waiting   | -> waiting     | refused        | refused
+hold           | .      | -> pending   | -> pending   | refused      | -> pending     | refused        | refused
+start          | .      | refused      | refused      | refused      | -> in_progress | refused        | refused
+describe       | .      | refused      | refused      | refused      | -> queued      | -> in_progress | -> completed
+complete       | .      | -> completed | -> completed | -> completed | -> completed   | -> completed   | refused
+conclude_again | .      | refused      | refused      | refused      | refused        | refused        | -> completed
+make_stale     | .      | -> completed | -> completed | -> completed | -> completed   | -> completed   | refused
+rerequest      | .      | refused      | refused      | refused      | refused        | refused        | -> completed
+reset          | .      | refused      | refused      | refused      | refused        | refused        | -> queued
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[CheckRun] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "checkrun", Entity: "CheckRun", Version: 1,
+	Spec:    "../checkrun.yaml",
+	Hash:    "7ec3d8190367df309a9178adc3d07456f8eb8e68394fde9195bc5063f0f95977",
+	Enforce: "full", RequestID: "optional", ExpectedRev: "optional",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "suite", Type: "string"},
+		{Name: "app", Type: "string"},
+		{Name: "name", Type: "string"},
+		{Name: "head_sha", Type: "string"},
+		{Name: "is_actions", Type: "bool"},
+		{Name: "output", Type: "optional json"},
+		{Name: "conclusion", Type: "optional action_required|cancelled|failure|neutral|success|skipped|stale|startup_failure|timed_out"},
+		{Name: "started_at", Type: "optional time"},
+		{Name: "completed_at", Type: "optional time"},
+	},
+	States: []enginetest.State{
+		{Name: "requested", Absent: "conclusion, completed_at, started_at", Invariant: []string{"is_actions == true"}},
+		{Name: "waiting", Absent: "conclusion, completed_at, started_at", Invariant: []string{"is_actions == true"}},
+		{Name: "pending", Absent: "conclusion, completed_at, started_at", Invariant: []string{"is_actions == true"}},
+		{Name: "queued", Absent: "conclusion, completed_at, started_at"},
+		{Name: "in_progress", Present: "started_at", Absent: "conclusion, completed_at"},
+		{Name: "completed", Final: true, Present: "conclusion, completed_at"},
+	},
+	Guards: []enginetest.Guard{
+		{Name: "own_app", When: []string{"app == actor"}, Error: "not_own_app"},
+		{Name: "actions_only", When: []string{"is_actions == true"}, Error: "actions_only"},
+		{Name: "set_by_github", When: []string{"input.conclusion != stale"}, Error: "stale_is_reserved"},
+	},
+	Operations: []enginetest.Operation{
+		{
+			Name: "create", Event: "created",
+			Inputs: []enginetest.Input{
+				{Name: "suite", Type: "string"},
+				{Name: "name", Type: "string"},
+				{Name: "head_sha", Type: "string"},
+				{Name: "is_actions", Type: "bool"},
+				{Name: "output", Type: "optional json"},
+			},
+			Set: []string{"suite: input", "app: actor", "name: input", "head_sha: input", "is_actions: input", "output: input or absent"},
+			Choose: []enginetest.Branch{
+				{When: []string{"is_actions == true"}, To: "requested"},
+				{To: "queued"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", Inputs: `{"suite": "a", "name": "b", "head_sha": "c", "is_actions": true}`, Actor: "e"},
+				{Way: "branch 2", Inputs: `{"suite": "a", "name": "b", "head_sha": "c", "is_actions": false}`, Actor: "e"},
+			},
+		},
+		{Name: "queue", Event: "queued", Require: "own_app"},
+		{Name: "wait", Event: "waiting", Require: "own_app, actions_only"},
+		{Name: "hold", Event: "pending", Require: "own_app, actions_only"},
+		{Name: "start", Event: "started", Require: "own_app", Set: []string{"started_at: now"}},
+		{
+			Name: "describe", Event: "described",
+			Inputs:  []enginetest.Input{{Name: "name", Type: "optional string"}, {Name: "output", Type: "optional json"}},
+			Require: "own_app", Set: []string{"name: input or same", "output: input or same"},
+		},
+		{
+			Name: "complete", Event: "completed",
+			Inputs: []enginetest.Input{
+				{Name: "conclusion", Type: "action_required|cancelled|failure|neutral|success|skipped|stale|startup_failure|timed_out"},
+				{Name: "output", Type: "optional json"},
+			},
+			Require: "own_app, set_by_github",
+			Set:     []string{"conclusion: input", "output: input or same", "completed_at: now"},
+		},
+		{
+			Name: "conclude_again", Event: "concluded_again",
+			Inputs: []enginetest.Input{
+				{Name: "conclusion", Type: "action_required|cancelled|failure|neutral|success|skipped|stale|startup_failure|timed_out"},
+				{Name: "output", Type: "optional json"},
+			},
+			Require: "own_app, set_by_github",
+			Set:     []string{"conclusion: input", "output: input or same", "completed_at: now"},
+		},
+		{
+			Name: "make_stale", Event: "stale", By: "system",
+			Set:      []string{"conclusion: stale", "completed_at: now"},
+			Triggers: []string{"after created_at + 1209600s"},
+		},
+		{Name: "rerequest", Event: "rerequested", By: "operator", Effect: "send_rerequested"},
+		{Name: "reset", Require: "own_app", Clear: "conclusion, started_at, completed_at"},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "requested", To: "in_progress", Reason: "it is queued first"},
+		{From: "waiting", To: "in_progress", Reason: "it is queued first"},
+		{From: "pending", To: "in_progress", Reason: "it is queued first"},
+		{From: "completed", To: "in_progress", Reason: "it is queued first"},
+		{From: "in_progress", To: "queued", Reason: "it ends first"},
+	},
+	Projection: &enginetest.Projection{
+		Entity: "CheckSuite", Key: "suite",
+		Fields: []string{"check_runs: count"},
+		Rules: []enginetest.Rule{
+			{State: "in_progress", Any: "in_progress"},
+			{State: "queued", Any: "requested, waiting, pending, queued"},
+			{State: "completed", All: "completed"},
+			{State: "empty"},
+		},
+	},
+}
+
+// TestCheckrunTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestCheckrunTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[CheckRun] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[CheckRun]{
 		Record: m.Record,

@@ -10,141 +10,238 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-               | (new)  | requested    | waiting      | pending      | queued         | in_progress    | completed
-create         | choose | .            | .            | .            | .              | .              | .
-queue          | .      | -> queued    | -> queued    | -> queued    | refused        | refused        | refused
-wait           | .      | -> waiting   | refused      | -> waiting   | -> waiting     | refused        | refused
-hold           | .      | -> pending   | -> pending   | refused      | -> pending     | refused        | refused
-start          | .      | refused      | refused      | refused      | -> in_progress | refused        | refused
-describe       | .      | refused      | refused      | refused      | -> queued      | -> in_progress | -> completed
-complete       | .      | -> completed | -> completed | -> completed | -> completed   | -> completed   | refused
-conclude_again | .      | refused      | refused      | refused      | refused        | refused        | -> completed
-make_stale     | .      | -> completed | -> completed | -> completed | -> completed   | -> completed   | refused
-rerequest      | .      | refused      | refused      | refused      | refused        | refused        | -> completed
-reset          | .      | refused      | refused      | refused      | refused        | refused        | -> queued
-`
+// TestCheckrun makes the calls of testCases: by the pure methods, and over each store.
+func TestCheckrun(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "checkrun", Entity: "CheckRun", Version: 1,
-	Spec:    "../checkrun.yaml",
-	Hash:    "7ec3d8190367df309a9178adc3d07456f8eb8e68394fde9195bc5063f0f95977",
-	Enforce: "full", RequestID: "optional", ExpectedRev: "optional",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "suite", Type: "string"},
-		{Name: "app", Type: "string"},
-		{Name: "name", Type: "string"},
-		{Name: "head_sha", Type: "string"},
-		{Name: "is_actions", Type: "bool"},
-		{Name: "output", Type: "optional json"},
-		{Name: "conclusion", Type: "optional action_required|cancelled|failure|neutral|success|skipped|stale|startup_failure|timed_out"},
-		{Name: "started_at", Type: "optional time"},
-		{Name: "completed_at", Type: "optional time"},
-	},
-	States: []fsmtest.State{
-		{Name: "requested", Absent: "conclusion, completed_at, started_at", Invariant: []string{"is_actions == true"}},
-		{Name: "waiting", Absent: "conclusion, completed_at, started_at", Invariant: []string{"is_actions == true"}},
-		{Name: "pending", Absent: "conclusion, completed_at, started_at", Invariant: []string{"is_actions == true"}},
-		{Name: "queued", Absent: "conclusion, completed_at, started_at"},
-		{Name: "in_progress", Present: "started_at", Absent: "conclusion, completed_at"},
-		{Name: "completed", Final: true, Present: "conclusion, completed_at"},
-	},
-	Guards: []fsmtest.Guard{
-		{Name: "own_app", When: []string{"app == actor"}, Error: "not_own_app"},
-		{Name: "actions_only", When: []string{"is_actions == true"}, Error: "actions_only"},
-		{Name: "set_by_github", When: []string{"input.conclusion != stale"}, Error: "stale_is_reserved"},
-	},
-	Operations: []fsmtest.Operation{
-		{
-			Name: "create", Event: "created",
-			Inputs: []fsmtest.Input{
-				{Name: "suite", Type: "string"},
-				{Name: "name", Type: "string"},
-				{Name: "head_sha", Type: "string"},
-				{Name: "is_actions", Type: "bool"},
-				{Name: "output", Type: "optional json"},
-			},
-			Set: []string{"suite: input", "app: actor", "name: input", "head_sha: input", "is_actions: input", "output: input or absent"},
-			Choose: []fsmtest.Branch{
-				{When: []string{"is_actions == true"}, To: "requested"},
-				{To: "queued"},
-			},
-			Witnesses: []fsmtest.Witness{
-				{Way: "branch 1", Inputs: `{"suite": "a", "name": "b", "head_sha": "c", "is_actions": true}`, Actor: "e"},
-				{Way: "branch 2", Inputs: `{"suite": "a", "name": "b", "head_sha": "c", "is_actions": false}`, Actor: "e"},
-			},
-		},
-		{Name: "queue", Event: "queued", Require: "own_app"},
-		{Name: "wait", Event: "waiting", Require: "own_app, actions_only"},
-		{Name: "hold", Event: "pending", Require: "own_app, actions_only"},
-		{Name: "start", Event: "started", Require: "own_app", Set: []string{"started_at: now"}},
-		{
-			Name: "describe", Event: "described",
-			Inputs:  []fsmtest.Input{{Name: "name", Type: "optional string"}, {Name: "output", Type: "optional json"}},
-			Require: "own_app", Set: []string{"name: input or same", "output: input or same"},
-		},
-		{
-			Name: "complete", Event: "completed",
-			Inputs: []fsmtest.Input{
-				{Name: "conclusion", Type: "action_required|cancelled|failure|neutral|success|skipped|stale|startup_failure|timed_out"},
-				{Name: "output", Type: "optional json"},
-			},
-			Require: "own_app, set_by_github",
-			Set:     []string{"conclusion: input", "output: input or same", "completed_at: now"},
-		},
-		{
-			Name: "conclude_again", Event: "concluded_again",
-			Inputs: []fsmtest.Input{
-				{Name: "conclusion", Type: "action_required|cancelled|failure|neutral|success|skipped|stale|startup_failure|timed_out"},
-				{Name: "output", Type: "optional json"},
-			},
-			Require: "own_app, set_by_github",
-			Set:     []string{"conclusion: input", "output: input or same", "completed_at: now"},
-		},
-		{
-			Name: "make_stale", Event: "stale", By: "system",
-			Set:      []string{"conclusion: stale", "completed_at: now"},
-			Triggers: []string{"after created_at + 1209600s"},
-		},
-		{Name: "rerequest", Event: "rerequested", By: "operator", Effect: "send_rerequested"},
-		{Name: "reset", Require: "own_app", Clear: "conclusion, started_at, completed_at"},
-	},
-	Forbidden: []fsmtest.Move{
-		{From: "requested", To: "in_progress", Reason: "it is queued first"},
-		{From: "waiting", To: "in_progress", Reason: "it is queued first"},
-		{From: "pending", To: "in_progress", Reason: "it is queued first"},
-		{From: "completed", To: "in_progress", Reason: "it is queued first"},
-		{From: "in_progress", To: "queued", Reason: "it ends first"},
-	},
-	Projection: &fsmtest.Projection{
-		Entity: "CheckSuite", Key: "suite",
-		Fields: []string{"check_runs: count"},
-		Rules: []fsmtest.Rule{
-			{State: "in_progress", Any: "in_progress"},
-			{State: "queued", Any: "requested, waiting, pending, queued"},
-			{State: "completed", All: "completed"},
-			{State: "empty"},
-		},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// create, checkrun.yaml:63
+	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "created: new -> queued", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Again: []string{`reused {"suite":"a","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"a","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"a","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{}}`}},
+	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false}`, Want: "created: new -> queued", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":false}`},
+	{Do: "create", With: `{"suite":"a","name":"b","head_sha":"c","is_actions":true}`, By: "e", Want: "created: new -> requested", After: `{"suite":"a","app":"e","name":"b","head_sha":"c","is_actions":true}`},
+	{Do: "create", With: `{"suite":"","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused invalid_input suite"},
+	{Do: "create", With: `{"suite":"a\u0000","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused invalid_input suite"},
+	{Do: "create", With: `{"suite":"suite","name":"","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused invalid_input name"},
+	{Do: "create", With: `{"suite":"suite","name":"a\u0000","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused invalid_input name"},
+	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"","is_actions":false,"output":{"output":13}}`, Want: "refused invalid_input head_sha"},
+	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"a\u0000","is_actions":false,"output":{"output":13}}`, Want: "refused invalid_input head_sha"},
+	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`, Want: "created: new -> requested", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`},
+	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"a":"\u0000"}}`, Want: "refused invalid_input output"},
+	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, By: "-", Want: "refused actor_missing"},
+	{Beside: []string{`m-1 queued {"suite":"suite","app":"app","name":"name","head_sha":"head_sha"}`}, Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused exists"},
+	// queue, checkrun.yaml:72
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "refused guard own_app (not_own_app)"},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "refused guard own_app (not_own_app)"},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "refused guard own_app (not_own_app)"},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "queue", By: "b", Want: "queued: requested -> queued"},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", By: "-", Want: "refused actor_missing"},
+	{In: "waiting", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "queued: waiting -> queued"},
+	{In: "pending", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "queued: pending -> queued"},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"conclusion":"action_required"}`, Do: "queue", By: "b", Want: "refused invariant", NoStore: true},
+	// wait, checkrun.yaml:79
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "wait", Want: "refused guard own_app (not_own_app)"},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "wait", Want: "refused guard own_app (not_own_app)"},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "wait", Want: "refused guard own_app (not_own_app)"},
+	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "wait", By: "b", Want: "refused guard actions_only (actions_only)"},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "wait", By: "b", Want: "waiting: requested -> waiting"},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "wait", By: "-", Want: "refused actor_missing"},
+	{In: "pending", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "wait", Want: "waiting: pending -> waiting"},
+	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "wait", By: "b", Want: "waiting: queued -> waiting"},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "wait", By: "b", Want: "refused guard actions_only (actions_only)", NoStore: true},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"conclusion":"action_required"}`, Do: "wait", By: "b", Want: "refused invariant", NoStore: true},
+	{In: "pending", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "wait", Want: "refused guard actions_only (actions_only)", NoStore: true},
+	// hold, checkrun.yaml:86
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "hold", Want: "refused guard own_app (not_own_app)"},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "hold", Want: "refused guard own_app (not_own_app)"},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "hold", Want: "refused guard own_app (not_own_app)"},
+	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "hold", By: "b", Want: "refused guard actions_only (actions_only)"},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "hold", By: "b", Want: "pending: requested -> pending"},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "hold", By: "-", Want: "refused actor_missing"},
+	{In: "waiting", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "hold", Want: "pending: waiting -> pending"},
+	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "hold", By: "b", Want: "pending: queued -> pending"},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "hold", By: "b", Want: "refused guard actions_only (actions_only)", NoStore: true},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"conclusion":"action_required"}`, Do: "hold", By: "b", Want: "refused invariant", NoStore: true},
+	{In: "waiting", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "hold", Want: "refused guard actions_only (actions_only)", NoStore: true},
+	// start, checkrun.yaml:93
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "start", Want: "refused guard own_app (not_own_app)"},
+	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "start", By: "b", Want: "started: queued -> in_progress", After: `{"started_at":"now"}`},
+	{In: "queued", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "start", Want: "started: queued -> in_progress", After: `{"started_at":"now"}`},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "start", By: "-", Want: "refused actor_missing"},
+	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "start", By: "b", Want: "started: queued -> in_progress", After: `{"started_at":"now"}`},
+	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required"}`, Do: "start", By: "b", Want: "refused invariant", NoStore: true},
+	// describe, checkrun.yaml:101
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "describe", Want: "refused guard own_app (not_own_app)"},
+	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"now+1h7m"}`, Do: "describe", Want: "refused guard own_app (not_own_app)"},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "refused guard own_app (not_own_app)"},
+	{In: "queued", Given: `{"suite":"a","app":"b","name":"f","head_sha":"c","output":"g"}`, Do: "describe", By: "b", Want: "described: queued -> queued"},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "describe", With: `{"name":""}`, Want: "refused invalid_input name"},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "describe", With: `{"name":"a\u0000"}`, Want: "refused invalid_input name"},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "describe", With: `{"output":{"a":"\u0000"}}`, Want: "refused invalid_input output"},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "describe", By: "-", Want: "refused actor_missing"},
+	{In: "queued", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha"}`, Do: "describe", Want: "described: queued -> queued"},
+	{In: "in_progress", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"now+1h7m"}`, Do: "describe", Want: "described: in_progress -> in_progress"},
+	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "described: completed -> completed"},
+	{In: "queued", Given: `{"suite":"a","app":"b","name":"f","head_sha":"c","is_actions":true,"output":"g"}`, Do: "describe", By: "b", Want: "described: queued -> queued"},
+	{In: "queued", Given: `{"suite":"a","app":"b","name":"f","head_sha":"c","output":"g","conclusion":"action_required"}`, Do: "describe", By: "b", Want: "refused invariant", NoStore: true},
+	{In: "queued", Given: `{"suite":"a","app":"b","name":"f","head_sha":"c","output":"g"}`, Do: "describe", With: `{"name":"a"}`, By: "b", Want: "described: queued -> queued", After: `{"name":"a"}`, Again: []string{`reused {"name":"b"}`}},
+	{In: "queued", Given: `{"suite":"a","app":"b","name":"f","head_sha":"c","output":"g"}`, Do: "describe", With: `{"output":{}}`, By: "b", Want: "described: queued -> queued", After: `{"output":{}}`, Again: []string{`reused {"output":{"a":1}}`}},
+	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"cancelled","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "described: completed -> completed"},
+	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"failure","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "described: completed -> completed"},
+	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"neutral","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "described: completed -> completed"},
+	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"success","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "described: completed -> completed"},
+	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"skipped","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "described: completed -> completed"},
+	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"stale","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "described: completed -> completed"},
+	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"startup_failure","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "described: completed -> completed"},
+	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"timed_out","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "described: completed -> completed"},
+	// complete, checkrun.yaml:109
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
+	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"now+1h7m"}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"stale"}`, By: "b", Want: "refused guard set_by_github (stale_is_reserved)"},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"output":"f"}`, Do: "complete", With: `{"conclusion":"action_required"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"action_required","completed_at":"now"}`, Again: []string{`reused {"conclusion":"cancelled"}`}},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"no word"}`, Want: "refused invalid_input conclusion"},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required","output":{"a":"\u0000"}}`, Want: "refused invalid_input output"},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, By: "-", Want: "refused actor_missing"},
+	{In: "waiting", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "completed: waiting -> completed", After: `{"conclusion":"action_required","completed_at":"now"}`},
+	{In: "pending", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "completed: pending -> completed", After: `{"conclusion":"action_required","completed_at":"now"}`},
+	{In: "queued", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "completed: queued -> completed", After: `{"conclusion":"action_required","completed_at":"now"}`},
+	{In: "in_progress", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"now+1h7m"}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "completed: in_progress -> completed", After: `{"conclusion":"action_required","completed_at":"now"}`},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"cancelled"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"cancelled","completed_at":"now"}`},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"failure"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"failure","completed_at":"now"}`},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"neutral"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"neutral","completed_at":"now"}`},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"success"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"success","completed_at":"now"}`},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"skipped"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"skipped","completed_at":"now"}`},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"startup_failure"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"startup_failure","completed_at":"now"}`},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"timed_out"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"timed_out","completed_at":"now"}`},
+	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"output":"f"}`, Do: "complete", With: `{"conclusion":"action_required","output":{}}`, By: "b", Want: "completed: requested -> completed", After: `{"output":{},"conclusion":"action_required","completed_at":"now"}`, Again: []string{`reused {"conclusion":"action_required","output":{"a":1}}`}},
+	{In: "waiting", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"stale"}`, Want: "refused guard set_by_github (stale_is_reserved)"},
+	{In: "pending", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"stale"}`, Want: "refused guard set_by_github (stale_is_reserved)"},
+	{In: "queued", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "complete", With: `{"conclusion":"stale"}`, Want: "refused guard set_by_github (stale_is_reserved)"},
+	{In: "in_progress", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"now+1h7m"}`, Do: "complete", With: `{"conclusion":"stale"}`, Want: "refused guard set_by_github (stale_is_reserved)"},
+	// conclude_again, checkrun.yaml:117
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"stale"}`, By: "b", Want: "refused guard set_by_github (stale_is_reserved)"},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","output":"f","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"action_required"}`, By: "b", Want: "concluded_again: completed -> completed", Again: []string{`reused {"conclusion":"cancelled"}`}},
+	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"action_required"}`, Want: "concluded_again: completed -> completed", After: `{"completed_at":"now"}`},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"no word"}`, Want: "refused invalid_input conclusion"},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"action_required","output":{"a":"\u0000"}}`, Want: "refused invalid_input output"},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"action_required"}`, By: "-", Want: "refused actor_missing"},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"cancelled"}`, By: "b", Want: "concluded_again: completed -> completed", After: `{"conclusion":"cancelled"}`},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"failure"}`, By: "b", Want: "concluded_again: completed -> completed", After: `{"conclusion":"failure"}`},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"neutral"}`, By: "b", Want: "concluded_again: completed -> completed", After: `{"conclusion":"neutral"}`},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"success"}`, By: "b", Want: "concluded_again: completed -> completed", After: `{"conclusion":"success"}`},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"skipped"}`, By: "b", Want: "concluded_again: completed -> completed", After: `{"conclusion":"skipped"}`},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"startup_failure"}`, By: "b", Want: "concluded_again: completed -> completed", After: `{"conclusion":"startup_failure"}`},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"timed_out"}`, By: "b", Want: "concluded_again: completed -> completed", After: `{"conclusion":"timed_out"}`},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"output":"f","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"action_required"}`, By: "b", Want: "concluded_again: completed -> completed"},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","output":"f","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"action_required","output":{}}`, By: "b", Want: "concluded_again: completed -> completed", After: `{"output":{}}`, Again: []string{`reused {"conclusion":"action_required","output":{"a":1}}`}},
+	// make_stale, checkrun.yaml:125
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "make_stale", Want: "stale: requested -> completed", After: `{"conclusion":"stale","completed_at":"now"}`},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`, Do: "make_stale", Want: "stale: requested -> completed", After: `{"conclusion":"stale","completed_at":"now"}`},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "make_stale", Want: "stale: waiting -> completed", After: `{"conclusion":"stale","completed_at":"now"}`},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "make_stale", Want: "stale: pending -> completed", After: `{"conclusion":"stale","completed_at":"now"}`},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "make_stale", Want: "stale: queued -> completed", After: `{"conclusion":"stale","completed_at":"now"}`},
+	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"now+1h7m"}`, Do: "make_stale", Want: "stale: in_progress -> completed", After: `{"conclusion":"stale","completed_at":"now"}`},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"now-336h","updated_at":"now-336h"}`, Do: "make_stale", By: fsmtest.BySweep, Want: "stale: requested -> completed", After: `{"conclusion":"stale","completed_at":"now"}`},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"now-335h59m59.999999s","updated_at":"now-335h59m59.999999s"}`, Do: "make_stale", By: fsmtest.BySweep},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"now-336h","updated_at":"now-336h"}`, Do: "make_stale", By: fsmtest.BySweep, Want: "stale: waiting -> completed", After: `{"conclusion":"stale","completed_at":"now"}`},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"now-335h59m59.999999s","updated_at":"now-335h59m59.999999s"}`, Do: "make_stale", By: fsmtest.BySweep},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"now-336h","updated_at":"now-336h"}`, Do: "make_stale", By: fsmtest.BySweep, Want: "stale: pending -> completed", After: `{"conclusion":"stale","completed_at":"now"}`},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"created_at":"now-335h59m59.999999s","updated_at":"now-335h59m59.999999s"}`, Do: "make_stale", By: fsmtest.BySweep},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"created_at":"now-336h","updated_at":"now-336h"}`, Do: "make_stale", By: fsmtest.BySweep, Want: "stale: queued -> completed", After: `{"conclusion":"stale","completed_at":"now"}`},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"created_at":"now-335h59m59.999999s","updated_at":"now-335h59m59.999999s"}`, Do: "make_stale", By: fsmtest.BySweep},
+	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"now+1h7m","created_at":"now-336h","updated_at":"now-336h"}`, Do: "make_stale", By: fsmtest.BySweep, Want: "stale: in_progress -> completed", After: `{"conclusion":"stale","completed_at":"now"}`},
+	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"now+1h7m","created_at":"now-335h59m59.999999s","updated_at":"now-335h59m59.999999s"}`, Do: "make_stale", By: fsmtest.BySweep},
+	// rerequest, checkrun.yaml:134
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","conclusion":"action_required","completed_at":"now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", Want: "refused invariant", NoStore: true},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"cancelled","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"failure","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"neutral","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"success","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"skipped","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"stale","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"startup_failure","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"timed_out","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", By: "-", Want: "refused actor_missing"},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "rerequest", Why: "-", Want: "refused reason_missing"},
+	// reset, checkrun.yaml:142
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "reset", Want: "refused guard own_app (not_own_app)"},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"now"}`, Do: "reset", By: "b", Want: "reset: completed -> queued", After: `{"conclusion":null,"completed_at":null}`},
+	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "reset", Want: "reset: completed -> queued", After: `{"conclusion":null,"started_at":null,"completed_at":null}`},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "reset", By: "-", Want: "refused actor_missing"},
+	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"conclusion":"action_required","completed_at":"now"}`, Do: "reset", By: "b", Want: "reset: completed -> queued", After: `{"conclusion":null,"completed_at":null}`},
 }
 
-// TestCheckrun holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestCheckrun(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha"}`, Broken: "is_actions == true"},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"conclusion":"action_required"}`, Broken: "conclusion is absent"},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"started_at":"zero"}`, Broken: "started_at is absent"},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"completed_at":"zero"}`, Broken: "completed_at is absent"},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","conclusion":"action_required","started_at":"zero","completed_at":"zero"}`, Broken: "completed_at is absent; conclusion is absent; is_actions == true; started_at is absent"},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha"}`, Broken: "is_actions == true"},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"conclusion":"action_required"}`, Broken: "conclusion is absent"},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"started_at":"zero"}`, Broken: "started_at is absent"},
+	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"completed_at":"zero"}`, Broken: "completed_at is absent"},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha"}`, Broken: "is_actions == true"},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"conclusion":"action_required"}`, Broken: "conclusion is absent"},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"started_at":"zero"}`, Broken: "started_at is absent"},
+	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"completed_at":"zero"}`, Broken: "completed_at is absent"},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha"}`},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","conclusion":"action_required"}`, Broken: "conclusion is absent"},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","started_at":"zero"}`, Broken: "started_at is absent"},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","completed_at":"zero"}`, Broken: "completed_at is absent"},
+	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","started_at":"now+1h7m"}`},
+	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","conclusion":"action_required","started_at":"now+1h7m"}`, Broken: "conclusion is absent"},
+	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha"}`, Broken: "started_at is present"},
+	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","started_at":"now+1h7m","completed_at":"zero"}`, Broken: "completed_at is absent"},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","conclusion":"action_required","completed_at":"now+1h8m"}`},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","completed_at":"now+1h8m"}`, Broken: "conclusion is present"},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","conclusion":"action_required"}`, Broken: "completed_at is present"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[CheckRun]{
+// testGroups are groups of records, and what is made of each.
+var testGroups = []fsmtest.Group{
+	{State: "empty", Fields: `{"check_runs":0}`},
+	{Records: []string{`requested {"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`}, State: "queued", Fields: `{"suite":"suite","check_runs":1}`},
+	{Records: []string{`waiting {"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`}, State: "queued", Fields: `{"suite":"suite","check_runs":1}`},
+	{Records: []string{`pending {"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`}, State: "queued", Fields: `{"suite":"suite","check_runs":1}`},
+	{Records: []string{`queued {"suite":"suite","app":"app","name":"name","head_sha":"head_sha"}`}, State: "queued", Fields: `{"suite":"suite","check_runs":1}`},
+	{Records: []string{`completed {"suite":"suite","app":"app","name":"name","head_sha":"head_sha","conclusion":"action_required","completed_at":"now+1h8m"}`}, State: "completed", Fields: `{"suite":"suite","check_runs":1}`},
+	{Records: []string{`requested {"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`, `in_progress {"suite":"suite","app":"app","name":"name","head_sha":"head_sha","started_at":"now+1h7m"}`}, State: "in_progress", Fields: `{"suite":"suite","check_runs":2}`},
+	{Records: []string{`requested {"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`, `waiting {"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`, `pending {"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true}`}, State: "queued", Fields: `{"suite":"suite","check_runs":3}`},
+}
+
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[CheckRun]{
+	States: "requested, waiting, pending, queued, in_progress, completed (final)",
+	Moves: map[string]string{
+		"create":         "new",
+		"queue":          "requested, waiting, pending",
+		"wait":           "requested, pending, queued",
+		"hold":           "requested, waiting, queued",
+		"start":          "queued",
+		"describe":       "queued, in_progress, completed",
+		"complete":       "requested, waiting, pending, queued, in_progress",
+		"conclude_again": "completed",
+		"make_stale":     "requested, waiting, pending, queued, in_progress",
+		"rerequest":      "completed",
+		"reset":          "completed",
+	},
+	System:     "make_stale",
+	Cases:      testCases,
+	Checks:     testChecks,
+	Groups:     testGroups,
+	Derived:    fsmtest.Derived{Entity: "CheckSuite", Key: "suite", States: "in_progress, queued, completed, empty"},
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      CheckRun.Equal,

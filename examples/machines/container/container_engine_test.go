@@ -7,17 +7,104 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+              | (new)       | creating   | created    | running    | stopped    | deleted
+create        | -> creating | .          | .          | .          | .          | .
+finish_create | .           | -> created | refused    | refused    | refused    | refused
+fail_create   | .           | -> deleted | refused    | refused    | refused    | refused
+start         | .           | refused    | -> running | refused    | refused    | refused
+fail_start    | .           | refused    | -> stopped | refused    | refused    | refused
+destroy       | .           | refused    | refused    | refused    | -> deleted | refused
+kill          | .           | refused    | -> created | -> running | refused    | refused
+exit          | .           | refused    | -> stopped | -> stopped | refused    | refused
+delete        | .           | refused    | refused    | refused    | -> deleted | refused
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[Container] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "container", Entity: "Container", Version: 1,
+	Spec:    "../container.yaml",
+	Hash:    "9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54",
+	Enforce: "full", RequestID: "none", ExpectedRev: "optional",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "container_id", Type: "string"},
+		{Name: "oci_version", Type: "string"},
+		{Name: "bundle", Type: "string"},
+		{Name: "annotations", Type: "optional json"},
+		{Name: "pid", Type: "optional int 1.."},
+		{Name: "exit_code", Type: "optional int"},
+	},
+	States: []enginetest.State{
+		{Name: "creating", Absent: "pid, exit_code"},
+		{Name: "created", Present: "pid", Absent: "exit_code"},
+		{Name: "running", Present: "pid", Absent: "exit_code"},
+		{Name: "stopped", Absent: "pid"},
+		{Name: "deleted", Terminal: true, Absent: "pid"},
+	},
+	Uniques: []enginetest.Unique{
+		{Name: "one_per_id", Fields: "container_id", In: "creating, created, running, stopped", Error: "id_in_use"},
+	},
+	Operations: []enginetest.Operation{
+		{
+			Name: "create",
+			Inputs: []enginetest.Input{
+				{Name: "container_id", Type: "string"},
+				{Name: "oci_version", Type: "string"},
+				{Name: "bundle", Type: "string"},
+				{Name: "annotations", Type: "optional json"},
+			},
+			Set:    []string{"container_id: input", "oci_version: input", "bundle: input", "annotations: input or absent"},
+			Effect: "make_environment",
+		},
+		{
+			Name: "finish_create", Event: "created", Inputs: []enginetest.Input{{Name: "pid", Type: "int 1.."}},
+			Set: []string{"pid: input"},
+		},
+		{Name: "fail_create", Event: "create_failed", Effect: "undo_environment"},
+		{Name: "start", Event: "started", Effect: "run_program"},
+		{Name: "fail_start", Event: "start_failed", Clear: "pid", Then: "destroy"},
+		{Name: "destroy", Event: "destroyed", By: "system", Effect: "undo_environment"},
+		{
+			Name: "kill", Event: "killed", Inputs: []enginetest.Input{{Name: "signal", Type: "string"}},
+			Effect: "send_signal",
+		},
+		{
+			Name: "exit", Event: "exited", Inputs: []enginetest.Input{{Name: "exit_code", Type: "int"}},
+			Set: []string{"exit_code: input"}, Clear: "pid",
+		},
+		{Name: "delete", Event: "deleted", Effect: "undo_environment"},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "creating", To: "running", Reason: "the environment comes first"},
+		{From: "running", To: "deleted", Reason: "its process ends first"},
+		{From: "created", To: "deleted", Reason: "its process ends first"},
+		{From: "stopped", To: "running", Reason: "a container runs once"},
+	},
+}
+
+// TestContainerTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestContainerTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[Container] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[Container]{
 		Record: m.Record,

@@ -10,97 +10,133 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-              | (new)       | creating   | created    | running    | stopped    | deleted
-create        | -> creating | .          | .          | .          | .          | .
-finish_create | .           | -> created | refused    | refused    | refused    | refused
-fail_create   | .           | -> deleted | refused    | refused    | refused    | refused
-start         | .           | refused    | -> running | refused    | refused    | refused
-fail_start    | .           | refused    | -> stopped | refused    | refused    | refused
-destroy       | .           | refused    | refused    | refused    | -> deleted | refused
-kill          | .           | refused    | -> created | -> running | refused    | refused
-exit          | .           | refused    | -> stopped | -> stopped | refused    | refused
-delete        | .           | refused    | refused    | refused    | -> deleted | refused
-`
+// TestContainer makes the calls of testCases: by the pure methods, and over each store.
+func TestContainer(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "container", Entity: "Container", Version: 1,
-	Spec:    "../container.yaml",
-	Hash:    "9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54",
-	Enforce: "full", RequestID: "none", ExpectedRev: "optional",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "container_id", Type: "string"},
-		{Name: "oci_version", Type: "string"},
-		{Name: "bundle", Type: "string"},
-		{Name: "annotations", Type: "optional json"},
-		{Name: "pid", Type: "optional int 1.."},
-		{Name: "exit_code", Type: "optional int"},
-	},
-	States: []fsmtest.State{
-		{Name: "creating", Absent: "pid, exit_code"},
-		{Name: "created", Present: "pid", Absent: "exit_code"},
-		{Name: "running", Present: "pid", Absent: "exit_code"},
-		{Name: "stopped", Absent: "pid"},
-		{Name: "deleted", Terminal: true, Absent: "pid"},
-	},
-	Uniques: []fsmtest.Unique{
-		{Name: "one_per_id", Fields: "container_id", In: "creating, created, running, stopped", Error: "id_in_use"},
-	},
-	Operations: []fsmtest.Operation{
-		{
-			Name: "create",
-			Inputs: []fsmtest.Input{
-				{Name: "container_id", Type: "string"},
-				{Name: "oci_version", Type: "string"},
-				{Name: "bundle", Type: "string"},
-				{Name: "annotations", Type: "optional json"},
-			},
-			Set:    []string{"container_id: input", "oci_version: input", "bundle: input", "annotations: input or absent"},
-			Effect: "make_environment",
-		},
-		{
-			Name: "finish_create", Event: "created", Inputs: []fsmtest.Input{{Name: "pid", Type: "int 1.."}},
-			Set: []string{"pid: input"},
-		},
-		{Name: "fail_create", Event: "create_failed", Effect: "undo_environment"},
-		{Name: "start", Event: "started", Effect: "run_program"},
-		{Name: "fail_start", Event: "start_failed", Clear: "pid", Then: "destroy"},
-		{Name: "destroy", Event: "destroyed", By: "system", Effect: "undo_environment"},
-		{
-			Name: "kill", Event: "killed", Inputs: []fsmtest.Input{{Name: "signal", Type: "string"}},
-			Effect: "send_signal",
-		},
-		{
-			Name: "exit", Event: "exited", Inputs: []fsmtest.Input{{Name: "exit_code", Type: "int"}},
-			Set: []string{"exit_code: input"}, Clear: "pid",
-		},
-		{Name: "delete", Event: "deleted", Effect: "undo_environment"},
-	},
-	Forbidden: []fsmtest.Move{
-		{From: "creating", To: "running", Reason: "the environment comes first"},
-		{From: "running", To: "deleted", Reason: "its process ends first"},
-		{From: "created", To: "deleted", Reason: "its process ends first"},
-		{From: "stopped", To: "running", Reason: "a container runs once"},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// create, container.yaml:52
+	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: new -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
+	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Want: "create: new -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Effects: []string{"make_environment container/m-1/1"}},
+	{Do: "create", With: `{"container_id":"","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused invalid_input container_id"},
+	{Do: "create", With: `{"container_id":"a\u0000","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused invalid_input container_id"},
+	{Do: "create", With: `{"container_id":"container_id","oci_version":"","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused invalid_input oci_version"},
+	{Do: "create", With: `{"container_id":"container_id","oci_version":"a\u0000","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused invalid_input oci_version"},
+	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"","annotations":{"annotations":9}}`, Want: "refused invalid_input bundle"},
+	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"a\u0000","annotations":{"annotations":9}}`, Want: "refused invalid_input bundle"},
+	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"a":"\u0000"}}`, Want: "refused invalid_input annotations"},
+	{Beside: []string{`a-1 creating {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused not_unique one_per_id (id_in_use)"},
+	{Beside: []string{`a-1 created {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":5}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused not_unique one_per_id (id_in_use)"},
+	{Beside: []string{`a-1 running {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":5}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused not_unique one_per_id (id_in_use)"},
+	{Beside: []string{`a-1 stopped {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused not_unique one_per_id (id_in_use)"},
+	{Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: new -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
+	{Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version","bundle":"bundle"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: new -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
+	{Beside: []string{`m-1 creating {"container_id":"container_id-a","oci_version":"oci_version","bundle":"bundle"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused exists"},
+	// finish_create, container.yaml:59
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Do: "finish_create", With: `{"pid":7}`, Want: "created: creating -> created", After: `{"pid":7}`},
+	{In: "creating", Given: `{"container_id":"a","oci_version":"b","bundle":"c"}`, Do: "finish_create", With: `{"pid":1}`, By: "e", Want: "created: creating -> created", After: `{"pid":1}`},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"exit_code":0}`, Do: "finish_create", With: `{"pid":7}`, Want: "refused invariant", NoStore: true},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Do: "finish_create", With: `{"pid":0}`, Want: "refused invalid_input pid"},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Do: "finish_create", With: `{"pid":2}`, Want: "created: creating -> created", After: `{"pid":2}`},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "finish_create", With: `{"pid":7}`, Want: "created: creating -> created", After: `{"pid":7}`},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version","bundle":"bundle"}`}, Do: "finish_create", With: `{"pid":7}`, Want: "created: creating -> created", After: `{"pid":7}`},
+	// fail_create, container.yaml:66
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Do: "fail_create", Want: "create_failed: creating -> deleted", Effects: []string{"undo_environment container/m-1/2"}},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Do: "fail_create", Want: "create_failed: creating -> deleted", Effects: []string{"undo_environment container/m-1/2"}},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":0}`, Do: "fail_create", Want: "refused invariant", NoStore: true},
+	// start, container.yaml:73
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "start", Want: "started: created -> running", Effects: []string{"run_program container/m-1/2"}},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":5}`, Do: "start", Want: "started: created -> running", Effects: []string{"run_program container/m-1/2"}},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Do: "start", Want: "refused invariant", NoStore: true},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "start", Want: "started: created -> running", Effects: []string{"run_program container/m-1/2"}},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version","bundle":"bundle"}`}, Do: "start", Want: "started: created -> running", Effects: []string{"run_program container/m-1/2"}},
+	// fail_start, container.yaml:80
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "fail_start", Want: "start_failed: created -> stopped", After: `{"pid":null}`, Then: []string{"destroyed: stopped -> deleted"}, Effects: []string{"undo_environment container/m-1/3"}},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":5}`, Do: "fail_start", Want: "start_failed: created -> stopped", After: `{"pid":null}`, Then: []string{"destroyed: stopped -> deleted"}, Effects: []string{"undo_environment container/m-1/3"}},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "fail_start", Want: "start_failed: created -> stopped", After: `{"pid":null}`, Then: []string{"destroyed: stopped -> deleted"}, Effects: []string{"undo_environment container/m-1/3"}},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version","bundle":"bundle"}`}, Do: "fail_start", Want: "start_failed: created -> stopped", After: `{"pid":null}`, Then: []string{"destroyed: stopped -> deleted"}, Effects: []string{"undo_environment container/m-1/3"}},
+	// destroy, container.yaml:88
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"exit_code":5}`, Do: "destroy", Want: "destroyed: stopped -> deleted", Effects: []string{"undo_environment container/m-1/2"}},
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Do: "destroy", Want: "destroyed: stopped -> deleted", Effects: []string{"undo_environment container/m-1/2"}},
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":0,"exit_code":5}`, Do: "destroy", Want: "refused invariant", NoStore: true},
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"exit_code":0}`, Do: "destroy", Want: "destroyed: stopped -> deleted", Effects: []string{"undo_environment container/m-1/2"}},
+	// kill, container.yaml:96
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "kill", With: `{"signal":"signal"}`, Want: "killed: created -> created", Effects: []string{"send_signal container/m-1/2"}},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":5}`, Do: "kill", With: `{"signal":"signal"}`, Want: "killed: created -> created", Effects: []string{"send_signal container/m-1/2"}},
+	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "kill", With: `{"signal":"signal"}`, Want: "killed: running -> running", Effects: []string{"send_signal container/m-1/2"}},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Do: "kill", With: `{"signal":"signal"}`, Want: "refused invariant", NoStore: true},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "kill", With: `{"signal":""}`, Want: "refused invalid_input signal"},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "kill", With: `{"signal":"a\u0000"}`, Want: "refused invalid_input signal"},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "kill", With: `{"signal":"signal"}`, Want: "killed: created -> created", Effects: []string{"send_signal container/m-1/2"}},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version","bundle":"bundle"}`}, Do: "kill", With: `{"signal":"signal"}`, Want: "killed: created -> created", Effects: []string{"send_signal container/m-1/2"}},
+	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "kill", With: `{"signal":"signal"}`, Want: "killed: running -> running", Effects: []string{"send_signal container/m-1/2"}},
+	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version","bundle":"bundle"}`}, Do: "kill", With: `{"signal":"signal"}`, Want: "killed: running -> running", Effects: []string{"send_signal container/m-1/2"}},
+	// exit, container.yaml:104
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "exit", With: `{"exit_code":6}`, Want: "exited: created -> stopped", After: `{"pid":null,"exit_code":6}`},
+	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "exit", With: `{"exit_code":6}`, Want: "exited: running -> stopped", After: `{"pid":null,"exit_code":6}`},
+	{In: "created", Given: `{"container_id":"a","oci_version":"b","bundle":"c","pid":1}`, Do: "exit", With: `{"exit_code":0}`, By: "e", Want: "exited: created -> stopped", After: `{"pid":null,"exit_code":0}`},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "exit", With: `{"exit_code":6}`, Want: "exited: created -> stopped", After: `{"pid":null,"exit_code":6}`},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version","bundle":"bundle"}`}, Do: "exit", With: `{"exit_code":6}`, Want: "exited: created -> stopped", After: `{"pid":null,"exit_code":6}`},
+	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "exit", With: `{"exit_code":6}`, Want: "exited: running -> stopped", After: `{"pid":null,"exit_code":6}`},
+	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version","bundle":"bundle"}`}, Do: "exit", With: `{"exit_code":6}`, Want: "exited: running -> stopped", After: `{"pid":null,"exit_code":6}`},
+	// delete, container.yaml:112
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"exit_code":5}`, Do: "delete", Want: "deleted: stopped -> deleted", Effects: []string{"undo_environment container/m-1/2"}},
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Do: "delete", Want: "deleted: stopped -> deleted", Effects: []string{"undo_environment container/m-1/2"}},
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":0,"exit_code":5}`, Do: "delete", Want: "refused invariant", NoStore: true},
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"exit_code":0}`, Do: "delete", Want: "deleted: stopped -> deleted", Effects: []string{"undo_environment container/m-1/2"}},
 }
 
-// TestContainer holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestContainer(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":0}`, Broken: "pid; pid is absent"},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":7}`, Broken: "pid is absent"},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":1}`, Broken: "pid is absent"},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":2}`, Broken: "pid is absent"},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","exit_code":0}`, Broken: "exit_code is absent"},
+	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":0,"exit_code":0}`, Broken: "exit_code is absent; pid; pid is absent"},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":5}`},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Broken: "pid is present"},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":0}`, Broken: "pid"},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":1}`},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":2}`},
+	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":5,"exit_code":0}`, Broken: "exit_code is absent"},
+	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":5}`},
+	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Broken: "pid is present"},
+	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":0}`, Broken: "pid"},
+	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":1}`},
+	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":2}`},
+	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":5,"exit_code":0}`, Broken: "exit_code is absent"},
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`},
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":0}`, Broken: "pid; pid is absent"},
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":7}`, Broken: "pid is absent"},
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":1}`, Broken: "pid is absent"},
+	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":2}`, Broken: "pid is absent"},
+	{In: "deleted", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`},
+	{In: "deleted", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":0}`, Broken: "pid; pid is absent"},
+	{In: "deleted", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":7}`, Broken: "pid is absent"},
+	{In: "deleted", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":1}`, Broken: "pid is absent"},
+	{In: "deleted", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":2}`, Broken: "pid is absent"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Container]{
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Container]{
+	States: "creating, created, running, stopped, deleted (terminal)",
+	Moves: map[string]string{
+		"create":        "new",
+		"finish_create": "creating",
+		"fail_create":   "creating",
+		"start":         "created",
+		"fail_start":    "created",
+		"destroy":       "stopped",
+		"kill":          "created, running",
+		"exit":          "created, running",
+		"delete":        "stopped",
+	},
+	System:     "destroy",
+	Cases:      testCases,
+	Checks:     testChecks,
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Container.Equal,

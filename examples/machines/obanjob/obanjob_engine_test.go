@@ -7,17 +7,189 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+            | (new)  | scheduled    | available    | executing    | retryable    | completed | cancelled   | discarded
+insert      | choose | .            | .            | .            | .            | .         | .           | .
+stage       | .      | -> available | refused      | refused      | -> available | refused   | refused     | refused
+fetch       | .      | refused      | -> executing | refused      | refused      | refused   | refused     | refused
+complete    | .      | refused      | refused      | -> completed | refused      | refused   | refused     | refused
+fail        | .      | refused      | refused      | choose       | refused      | refused   | refused     | refused
+snooze      | .      | refused      | refused      | -> scheduled | refused      | refused   | refused     | refused
+cancel_work | .      | refused      | refused      | -> cancelled | refused      | refused   | refused     | refused
+discard     | .      | refused      | refused      | -> discarded | refused      | refused   | refused     | refused
+cancel      | .      | -> cancelled | -> cancelled | -> cancelled | -> cancelled | refused   | record only | refused
+retry       | .      | choose       | record only  | record only  | choose       | choose    | choose      | choose
+rescue      | .      | refused      | refused      | choose       | refused      | refused   | refused     | refused
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[Job] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "obanjob", Entity: "Job", Version: 1,
+	Spec:    "../obanjob.yaml",
+	Hash:    "d370b487fb06aba8c1aa126350e9c0441ba56d0dcced3aa0ac1d43386a757156",
+	Enforce: "full", RequestID: "required", ExpectedRev: "required",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "worker", Type: "string"},
+		{Name: "queue", Type: "string"},
+		{Name: "args", Type: "json"},
+		{Name: "priority", Type: "int 0..9"},
+		{Name: "max_attempts", Type: "counter"},
+		{Name: "attempt", Type: "counter"},
+		{Name: "scheduled_at", Type: "time"},
+		{Name: "attempted_at", Type: "optional time"},
+		{Name: "attempted_by", Type: "optional string"},
+		{Name: "error", Type: "optional json"},
+		{Name: "completed_at", Type: "optional time"},
+		{Name: "cancelled_at", Type: "optional time"},
+		{Name: "discarded_at", Type: "optional time"},
+	},
+	States: []enginetest.State{
+		{Name: "scheduled", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []enginetest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`},
+		}},
+		{Name: "available", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []enginetest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`},
+		}},
+		{Name: "executing", Present: "attempted_at, attempted_by", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt >= 1"}, Witnesses: []enginetest.Witness{
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "d"}`},
+		}},
+		{Name: "retryable", Present: "attempted_at, error", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt >= 1", "attempt < max_attempts"}, Witnesses: []enginetest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 2, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "error": "e"}`},
+		}},
+		{Name: "completed", Final: true, Present: "attempted_at, completed_at", Absent: "cancelled_at, discarded_at", Witnesses: []enginetest.Witness{
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "attempted_at": "now", "completed_at": "now"}`},
+		}},
+		{Name: "cancelled", Final: true, Present: "cancelled_at", Absent: "completed_at, discarded_at", Witnesses: []enginetest.Witness{
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "cancelled_at": "now"}`},
+		}},
+		{Name: "discarded", Final: true, Present: "discarded_at", Absent: "completed_at, cancelled_at", Witnesses: []enginetest.Witness{
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "discarded_at": "now"}`},
+		}},
+	},
+	Invariant: []string{"attempt <= max_attempts", "max_attempts >= 1"},
+	Guards: []enginetest.Guard{
+		{Name: "may_be_tried", When: []string{"input.max_attempts >= 1"}, Error: "no_attempts"},
+		{Name: "attempts_left", When: []string{"attempt < max_attempts"}, Error: "out_of_attempts"},
+	},
+	Operations: []enginetest.Operation{
+		{
+			Name: "insert", Event: "inserted",
+			Inputs: []enginetest.Input{
+				{Name: "worker", Type: "string"},
+				{Name: "queue", Type: "string"},
+				{Name: "args", Type: "json"},
+				{Name: "priority", Type: "int 0..9"},
+				{Name: "max_attempts", Type: "int 0.."},
+				{Name: "scheduled_at", Type: "time", Loose: true},
+			},
+			Require: "may_be_tried",
+			Set:     []string{"worker: input", "queue: input", "args: input", "priority: input", "max_attempts: input", "scheduled_at: input"},
+			Choose: []enginetest.Branch{
+				{When: []string{"now < input.scheduled_at"}, To: "scheduled"},
+				{To: "available"},
+			},
+		},
+		{Name: "stage", Event: "staged", By: "system", Triggers: []string{"after scheduled_at"}},
+		{
+			Name: "fetch", Event: "fetched", Inputs: []enginetest.Input{{Name: "queue", Type: "string"}},
+			Require: "attempts_left", Implied: "attempts_left",
+			Set: []string{"attempted_at: now", "attempted_by: actor"}, Increment: "attempt",
+			Witnesses: []enginetest.Witness{
+				{Way: "move", In: "available", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Inputs: `{"queue": "f"}`, Actor: "g"},
+			},
+			Picks: true, Where: []string{"queue == input.queue"}, Order: "priority, scheduled_at",
+		},
+		{Name: "complete", Event: "completed", Set: []string{"completed_at: now"}},
+		{
+			Name: "fail", Event: "failed",
+			Inputs: []enginetest.Input{{Name: "retry_at", Type: "time", Loose: true}, {Name: "error", Type: "json"}},
+			Set:    []string{"error: input"},
+			Choose: []enginetest.Branch{
+				{When: []string{"attempt >= max_attempts"}, To: "discarded", Set: []string{"discarded_at: now"}},
+				{To: "retryable", Set: []string{"scheduled_at: input.retry_at"}},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "executing", Record: `{"worker": "b", "queue": "c", "args": "d", "priority": 0, "max_attempts": 1, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "a"}`, Inputs: `{"retry_at": "now", "error": "f"}`, Actor: "g"},
+				{Way: "branch 2", In: "executing", Record: `{"worker": "b", "queue": "c", "args": "d", "priority": 0, "max_attempts": 2, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "a"}`, Inputs: `{"retry_at": "now", "error": "f"}`, Actor: "g"},
+			},
+		},
+		{
+			Name: "snooze", Event: "snoozed",
+			Inputs: []enginetest.Input{{Name: "scheduled_at", Type: "time", Loose: true}},
+			Set:    []string{"scheduled_at: input"}, Increment: "max_attempts",
+		},
+		{
+			Name: "cancel_work", Event: "cancelled_by_worker",
+			Inputs: []enginetest.Input{{Name: "error", Type: "json"}},
+			Set:    []string{"error: input", "cancelled_at: now"},
+		},
+		{
+			Name: "discard", Event: "discarded", Inputs: []enginetest.Input{{Name: "error", Type: "json"}},
+			Set: []string{"error: input", "discarded_at: now"},
+		},
+		{Name: "cancel", Event: "cancelled", Set: []string{"cancelled_at: now"}},
+		{
+			Name: "retry", Event: "retried", Set: []string{"scheduled_at: now"},
+			Clear: "completed_at, cancelled_at, discarded_at",
+			Choose: []enginetest.Branch{
+				{When: []string{"attempt >= max_attempts"}, To: "available", Increment: "max_attempts"},
+				{To: "available"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "completed", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "completed_at": "now"}`, Actor: "f"},
+				{Way: "branch 2", In: "scheduled", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Actor: "f"},
+			},
+		},
+		{
+			Name: "rescue", Event: "rescued", By: "system",
+			Choose: []enginetest.Branch{
+				{When: []string{"attempt >= max_attempts"}, To: "discarded", Set: []string{"discarded_at: now"}},
+				{To: "available"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "executing", Record: `{"worker": "b", "queue": "c", "args": "d", "priority": 0, "max_attempts": 1, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "a"}`},
+				{Way: "branch 2", In: "executing", Record: `{"worker": "b", "queue": "c", "args": "d", "priority": 0, "max_attempts": 2, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "a"}`},
+			},
+			Triggers: []string{"after attempted_at + 3600s"},
+		},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "scheduled", To: "executing", Reason: "its time has not come"},
+		{From: "retryable", To: "executing", Reason: "it is staged first"},
+		{From: "completed", To: "executing", Reason: "it is retried first"},
+		{From: "discarded", To: "executing", Reason: "it is retried first"},
+	},
+}
+
+// TestObanjobTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestObanjobTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[Job] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[Job]{
 		Record: m.Record,

@@ -10,182 +10,271 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-            | (new)  | scheduled    | available    | executing    | retryable    | completed | cancelled   | discarded
-insert      | choose | .            | .            | .            | .            | .         | .           | .
-stage       | .      | -> available | refused      | refused      | -> available | refused   | refused     | refused
-fetch       | .      | refused      | -> executing | refused      | refused      | refused   | refused     | refused
-complete    | .      | refused      | refused      | -> completed | refused      | refused   | refused     | refused
-fail        | .      | refused      | refused      | choose       | refused      | refused   | refused     | refused
-snooze      | .      | refused      | refused      | -> scheduled | refused      | refused   | refused     | refused
-cancel_work | .      | refused      | refused      | -> cancelled | refused      | refused   | refused     | refused
-discard     | .      | refused      | refused      | -> discarded | refused      | refused   | refused     | refused
-cancel      | .      | -> cancelled | -> cancelled | -> cancelled | -> cancelled | refused   | record only | refused
-retry       | .      | choose       | record only  | record only  | choose       | choose    | choose      | choose
-rescue      | .      | refused      | refused      | choose       | refused      | refused   | refused     | refused
-`
+// TestObanjob makes the calls of testCases: by the pure methods, and over each store.
+func TestObanjob(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "obanjob", Entity: "Job", Version: 1,
-	Spec:    "../obanjob.yaml",
-	Hash:    "d370b487fb06aba8c1aa126350e9c0441ba56d0dcced3aa0ac1d43386a757156",
-	Enforce: "full", RequestID: "required", ExpectedRev: "required",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "worker", Type: "string"},
-		{Name: "queue", Type: "string"},
-		{Name: "args", Type: "json"},
-		{Name: "priority", Type: "int 0..9"},
-		{Name: "max_attempts", Type: "counter"},
-		{Name: "attempt", Type: "counter"},
-		{Name: "scheduled_at", Type: "time"},
-		{Name: "attempted_at", Type: "optional time"},
-		{Name: "attempted_by", Type: "optional string"},
-		{Name: "error", Type: "optional json"},
-		{Name: "completed_at", Type: "optional time"},
-		{Name: "cancelled_at", Type: "optional time"},
-		{Name: "discarded_at", Type: "optional time"},
-	},
-	States: []fsmtest.State{
-		{Name: "scheduled", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
-			{Way: "attempt <= max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
-			{Way: "attempt < max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
-			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`},
-		}},
-		{Name: "available", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
-			{Way: "attempt <= max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
-			{Way: "attempt < max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
-			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`},
-		}},
-		{Name: "executing", Present: "attempted_at, attempted_by", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt >= 1"}, Witnesses: []fsmtest.Witness{
-			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "d"}`},
-		}},
-		{Name: "retryable", Present: "attempted_at, error", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt >= 1", "attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
-			{Way: "attempt <= max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
-			{Way: "attempt < max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
-			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 2, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "error": "e"}`},
-		}},
-		{Name: "completed", Final: true, Present: "attempted_at, completed_at", Absent: "cancelled_at, discarded_at", Witnesses: []fsmtest.Witness{
-			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "attempted_at": "now", "completed_at": "now"}`},
-		}},
-		{Name: "cancelled", Final: true, Present: "cancelled_at", Absent: "completed_at, discarded_at", Witnesses: []fsmtest.Witness{
-			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "cancelled_at": "now"}`},
-		}},
-		{Name: "discarded", Final: true, Present: "discarded_at", Absent: "completed_at, cancelled_at", Witnesses: []fsmtest.Witness{
-			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "discarded_at": "now"}`},
-		}},
-	},
-	Invariant: []string{"attempt <= max_attempts", "max_attempts >= 1"},
-	Guards: []fsmtest.Guard{
-		{Name: "may_be_tried", When: []string{"input.max_attempts >= 1"}, Error: "no_attempts"},
-		{Name: "attempts_left", When: []string{"attempt < max_attempts"}, Error: "out_of_attempts"},
-	},
-	Operations: []fsmtest.Operation{
-		{
-			Name: "insert", Event: "inserted",
-			Inputs: []fsmtest.Input{
-				{Name: "worker", Type: "string"},
-				{Name: "queue", Type: "string"},
-				{Name: "args", Type: "json"},
-				{Name: "priority", Type: "int 0..9"},
-				{Name: "max_attempts", Type: "int 0.."},
-				{Name: "scheduled_at", Type: "time", Loose: true},
-			},
-			Require: "may_be_tried",
-			Set:     []string{"worker: input", "queue: input", "args: input", "priority: input", "max_attempts: input", "scheduled_at: input"},
-			Choose: []fsmtest.Branch{
-				{When: []string{"now < input.scheduled_at"}, To: "scheduled"},
-				{To: "available"},
-			},
-		},
-		{Name: "stage", Event: "staged", By: "system", Triggers: []string{"after scheduled_at"}},
-		{
-			Name: "fetch", Event: "fetched", Inputs: []fsmtest.Input{{Name: "queue", Type: "string"}},
-			Require: "attempts_left", Implied: "attempts_left",
-			Set: []string{"attempted_at: now", "attempted_by: actor"}, Increment: "attempt",
-			Witnesses: []fsmtest.Witness{
-				{Way: "move", In: "available", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Inputs: `{"queue": "f"}`, Actor: "g"},
-			},
-			Picks: true, Where: []string{"queue == input.queue"}, Order: "priority, scheduled_at",
-		},
-		{Name: "complete", Event: "completed", Set: []string{"completed_at: now"}},
-		{
-			Name: "fail", Event: "failed",
-			Inputs: []fsmtest.Input{{Name: "retry_at", Type: "time", Loose: true}, {Name: "error", Type: "json"}},
-			Set:    []string{"error: input"},
-			Choose: []fsmtest.Branch{
-				{When: []string{"attempt >= max_attempts"}, To: "discarded", Set: []string{"discarded_at: now"}},
-				{To: "retryable", Set: []string{"scheduled_at: input.retry_at"}},
-			},
-			Witnesses: []fsmtest.Witness{
-				{Way: "branch 1", In: "executing", Record: `{"worker": "b", "queue": "c", "args": "d", "priority": 0, "max_attempts": 1, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "a"}`, Inputs: `{"retry_at": "now", "error": "f"}`, Actor: "g"},
-				{Way: "branch 2", In: "executing", Record: `{"worker": "b", "queue": "c", "args": "d", "priority": 0, "max_attempts": 2, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "a"}`, Inputs: `{"retry_at": "now", "error": "f"}`, Actor: "g"},
-			},
-		},
-		{
-			Name: "snooze", Event: "snoozed",
-			Inputs: []fsmtest.Input{{Name: "scheduled_at", Type: "time", Loose: true}},
-			Set:    []string{"scheduled_at: input"}, Increment: "max_attempts",
-		},
-		{
-			Name: "cancel_work", Event: "cancelled_by_worker",
-			Inputs: []fsmtest.Input{{Name: "error", Type: "json"}},
-			Set:    []string{"error: input", "cancelled_at: now"},
-		},
-		{
-			Name: "discard", Event: "discarded", Inputs: []fsmtest.Input{{Name: "error", Type: "json"}},
-			Set: []string{"error: input", "discarded_at: now"},
-		},
-		{Name: "cancel", Event: "cancelled", Set: []string{"cancelled_at: now"}},
-		{
-			Name: "retry", Event: "retried", Set: []string{"scheduled_at: now"},
-			Clear: "completed_at, cancelled_at, discarded_at",
-			Choose: []fsmtest.Branch{
-				{When: []string{"attempt >= max_attempts"}, To: "available", Increment: "max_attempts"},
-				{To: "available"},
-			},
-			Witnesses: []fsmtest.Witness{
-				{Way: "branch 1", In: "completed", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "completed_at": "now"}`, Actor: "f"},
-				{Way: "branch 2", In: "scheduled", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Actor: "f"},
-			},
-		},
-		{
-			Name: "rescue", Event: "rescued", By: "system",
-			Choose: []fsmtest.Branch{
-				{When: []string{"attempt >= max_attempts"}, To: "discarded", Set: []string{"discarded_at: now"}},
-				{To: "available"},
-			},
-			Witnesses: []fsmtest.Witness{
-				{Way: "branch 1", In: "executing", Record: `{"worker": "b", "queue": "c", "args": "d", "priority": 0, "max_attempts": 1, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "a"}`},
-				{Way: "branch 2", In: "executing", Record: `{"worker": "b", "queue": "c", "args": "d", "priority": 0, "max_attempts": 2, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "a"}`},
-			},
-			Triggers: []string{"after attempted_at + 3600s"},
-		},
-	},
-	Forbidden: []fsmtest.Move{
-		{From: "scheduled", To: "executing", Reason: "its time has not come"},
-		{From: "retryable", To: "executing", Reason: "it is staged first"},
-		{From: "completed", To: "executing", Reason: "it is retried first"},
-		{From: "discarded", To: "executing", Reason: "it is retried first"},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// insert, obanjob.yaml:87
+	{Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Want: "inserted: new -> scheduled", After: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Again: []string{`reused {"worker":"a","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"now+1h18m"}`, `reused {"worker":"worker","queue":"a","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"now+1h18m"}`, `reused {"worker":"worker","queue":"queue","args":{},"priority":0,"max_attempts":17,"scheduled_at":"now+1h18m"}`, `reused {"worker":"worker","queue":"queue","args":{"args":15},"priority":7,"max_attempts":17,"scheduled_at":"now+1h18m"}`, `reused {"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":0,"scheduled_at":"now+1h18m"}`, `replayed {"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"now+1h"}`}},
+	{Do: "insert", With: `{"worker":"a","queue":"b","args":"c","priority":0,"max_attempts":0,"scheduled_at":"now"}`, By: "d", Want: "refused guard may_be_tried (no_attempts)"},
+	{Do: "insert", With: `{"worker":"a","queue":"b","args":"c","priority":0,"max_attempts":1,"scheduled_at":"now+1µs"}`, By: "d", Want: "inserted: new -> scheduled", After: `{"worker":"a","queue":"b","args":"c","priority":0,"max_attempts":1,"scheduled_at":"now+1µs"}`},
+	{Do: "insert", With: `{"worker":"","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Want: "refused invalid_input worker"},
+	{Do: "insert", With: `{"worker":"a\u0000","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Want: "refused invalid_input worker"},
+	{Do: "insert", With: `{"worker":"worker","queue":"","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Want: "refused invalid_input queue"},
+	{Do: "insert", With: `{"worker":"worker","queue":"a\u0000","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Want: "refused invalid_input queue"},
+	{Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"a":"\u0000"},"priority":0,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Want: "refused invalid_input args"},
+	{Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":-1,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Want: "refused invalid_input priority"},
+	{Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":1,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Want: "inserted: new -> scheduled", After: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":1,"max_attempts":17,"scheduled_at":"now+1h18m"}`},
+	{Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":8,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Want: "inserted: new -> scheduled", After: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":8,"max_attempts":17,"scheduled_at":"now+1h18m"}`},
+	{Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":9,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Want: "inserted: new -> scheduled", After: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":9,"max_attempts":17,"scheduled_at":"now+1h18m"}`},
+	{Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":10,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Want: "refused invalid_input priority"},
+	{Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":-1,"scheduled_at":"now+1h18m"}`, Want: "refused invalid_input max_attempts"},
+	{Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":2,"scheduled_at":"now+1h18m"}`, Want: "inserted: new -> scheduled", After: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":2,"scheduled_at":"now+1h18m"}`},
+	{Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input scheduled_at"},
+	{Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"now-1µs"}`, Want: "inserted: new -> available", After: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"now-1µs"}`},
+	{Do: "insert", With: `{"worker":"a","queue":"b","args":"c","priority":7,"max_attempts":1,"scheduled_at":"now"}`, By: "d", Want: "inserted: new -> available", After: `{"worker":"a","queue":"b","args":"c","priority":7,"max_attempts":1,"scheduled_at":"now"}`},
+	{Beside: []string{`m-1 scheduled {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m"}`}, Do: "insert", With: `{"worker":"worker","queue":"queue","args":{"args":15},"priority":0,"max_attempts":17,"scheduled_at":"now+1h18m"}`, Want: "refused exists"},
+	// stage, obanjob.yaml:103
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", Want: "staged: scheduled -> available"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", Want: "staged: retryable -> available"},
+	{In: "scheduled", Given: `{"worker":"a","queue":"b","args":"c","max_attempts":1,"scheduled_at":"now"}`, Do: "stage", Want: "staged: scheduled -> available"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", Want: "refused invariant", NoStore: true},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", By: fsmtest.BySweep, Want: "staged: scheduled -> available"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1µs","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", By: fsmtest.BySweep},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", By: fsmtest.BySweep, Want: "staged: retryable -> available"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1µs","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "stage", By: fsmtest.BySweep},
+	// fetch, obanjob.yaml:111
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fetch", With: `{"queue":"queue"}`, Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"now","attempted_by":"ann"}`, Again: []string{`reused {"queue":"a"}`}},
+	{In: "available", Given: `{"worker":"a","queue":"b","args":"c","max_attempts":1,"scheduled_at":"now"}`, Do: "fetch", With: `{"queue":"f"}`, By: "g", Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"now","attempted_by":"g"}`},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fetch", With: `{"queue":"queue"}`, Want: "refused invariant", NoStore: true},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":-1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fetch", With: `{"queue":"queue"}`, Want: "refused guard attempts_left (out_of_attempts)", NoStore: true},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fetch", With: `{"queue":"queue"}`, Want: "refused guard attempts_left (out_of_attempts)", NoStore: true},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fetch", With: `{"queue":""}`, Want: "refused invalid_input queue"},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fetch", With: `{"queue":"a\u0000"}`, Want: "refused invalid_input queue"},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fetch", With: `{"queue":"queue"}`, By: "-", Want: "refused actor_missing"},
+	{Beside: []string{`a-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, Picks: "a-1", Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"now","attempted_by":"ann"}`},
+	{Beside: []string{`a-1 available {"worker":"a","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, Picks: "a-1", Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"now","attempted_by":"ann"}`},
+	{Beside: []string{`a-1 available {"worker":"a","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, Picks: "a-1", Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"now","attempted_by":"ann"}`},
+	{Beside: []string{`a-1 available {"worker":"worker","queue":"a","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, Picks: "a-1", Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"now","attempted_by":"ann"}`},
+	{Beside: []string{`a-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":""}`, Want: "refused invalid_input queue"},
+	{Beside: []string{`a-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, By: "-", Want: "refused actor_missing"},
+	{Beside: []string{`a-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, By: "-", Want: "refused actor_missing"},
+	{Beside: []string{`a-1 scheduled {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m"}`}, Do: "fetch", With: `{"queue":"queue"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, `b-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, Picks: "a-1", Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"now","attempted_by":"ann"}`},
+	{Beside: []string{`a-1 available {"worker":"worker","queue":"queue","args":{"args":2},"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, `b-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":7,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, Picks: "a-1", Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"now","attempted_by":"ann"}`},
+	{Beside: []string{`a-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":7,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, `b-1 available {"worker":"worker","queue":"queue","args":{"args":2},"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, Picks: "b-1", Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"now","attempted_by":"ann"}`},
+	{Beside: []string{`a-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":7,"max_attempts":5,"scheduled_at":"now+1h","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, `b-1 available {"worker":"worker","queue":"queue","args":{"args":2},"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, Picks: "b-1", Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"now","attempted_by":"ann"}`},
+	{Beside: []string{`a-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, `b-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now-1h","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, Picks: "b-1", Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"now","attempted_by":"ann"}`},
+	{Beside: []string{`a-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, `b-1 available {"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`}, Do: "fetch", With: `{"queue":"queue"}`, Picks: "a-1", Want: "fetched: available -> executing", After: `{"attempt":1,"attempted_at":"now","attempted_by":"ann"}`},
+	// complete, obanjob.yaml:122
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "complete", Want: "completed: executing -> completed", After: `{"completed_at":"now"}`},
+	{In: "executing", Given: `{"worker":"b","queue":"c","args":"d","max_attempts":1,"attempt":1,"scheduled_at":"now","attempted_at":"now","attempted_by":"a"}`, Do: "complete", By: "f", Want: "completed: executing -> completed", After: `{"completed_at":"now"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "complete", Want: "refused invariant", NoStore: true},
+	// fail, obanjob.yaml:129
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fail", With: `{"retry_at":"now+1h13m","error":{"error":14}}`, Want: "failed: executing -> retryable", After: `{"scheduled_at":"now+1h13m","error":{"error":14}}`, Again: []string{`replayed {"retry_at":"now+1h","error":{"error":14}}`, `reused {"retry_at":"now+1h13m","error":{}}`}},
+	{In: "executing", Given: `{"worker":"b","queue":"c","args":"d","max_attempts":1,"attempt":1,"scheduled_at":"now","attempted_at":"now","attempted_by":"a"}`, Do: "fail", With: `{"retry_at":"now","error":"f"}`, By: "g", Want: "failed: executing -> discarded", After: `{"error":"f","discarded_at":"now"}`},
+	{In: "executing", Given: `{"worker":"b","queue":"c","args":"d","max_attempts":2,"attempt":1,"scheduled_at":"now","attempted_at":"now","attempted_by":"a"}`, Do: "fail", With: `{"retry_at":"now","error":"f"}`, By: "g", Want: "failed: executing -> retryable", After: `{"error":"f"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fail", With: `{"retry_at":"now+1h13m","error":{"error":14}}`, Want: "refused invariant", NoStore: true},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fail", With: `{"retry_at":"now+1h13m","error":{"error":14}}`, Want: "failed: executing -> discarded", After: `{"error":{"error":14},"discarded_at":"now"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fail", With: `{"retry_at":"0000-12-31T23:00:00Z","error":{"error":14}}`, Want: "refused invalid_input retry_at"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "fail", With: `{"retry_at":"now+1h13m","error":{"a":"\u0000"}}`, Want: "refused invalid_input error"},
+	// snooze, obanjob.yaml:140
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "snooze", With: `{"scheduled_at":"now+1h13m"}`, Want: "snoozed: executing -> scheduled", After: `{"max_attempts":6,"scheduled_at":"now+1h13m"}`, Again: []string{`replayed {"scheduled_at":"now+1h"}`}},
+	{In: "executing", Given: `{"worker":"b","queue":"c","args":"d","max_attempts":1,"attempt":1,"scheduled_at":"now","attempted_at":"now","attempted_by":"a"}`, Do: "snooze", With: `{"scheduled_at":"now"}`, By: "f", Want: "snoozed: executing -> scheduled", After: `{"max_attempts":2}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "snooze", With: `{"scheduled_at":"now+1h13m"}`, Want: "refused invariant", NoStore: true},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":9223372036854775807,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "snooze", With: `{"scheduled_at":"now+1h13m"}`, Want: "refused overflow max_attempts"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "snooze", With: `{"scheduled_at":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input scheduled_at"},
+	// cancel_work, obanjob.yaml:148
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "cancel_work", With: `{"error":{"error":13}}`, Want: "cancelled_by_worker: executing -> cancelled", After: `{"error":{"error":13},"cancelled_at":"now"}`, Again: []string{`reused {"error":{}}`}},
+	{In: "executing", Given: `{"worker":"b","queue":"c","args":"d","max_attempts":1,"attempt":1,"scheduled_at":"now","attempted_at":"now","attempted_by":"a"}`, Do: "cancel_work", With: `{"error":"f"}`, By: "g", Want: "cancelled_by_worker: executing -> cancelled", After: `{"error":"f","cancelled_at":"now"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "cancel_work", With: `{"error":{"error":13}}`, Want: "refused invariant", NoStore: true},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "cancel_work", With: `{"error":{"a":"\u0000"}}`, Want: "refused invalid_input error"},
+	// discard, obanjob.yaml:155
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "discard", With: `{"error":{"error":13}}`, Want: "discarded: executing -> discarded", After: `{"error":{"error":13},"discarded_at":"now"}`, Again: []string{`reused {"error":{}}`}},
+	{In: "executing", Given: `{"worker":"b","queue":"c","args":"d","max_attempts":1,"attempt":1,"scheduled_at":"now","attempted_at":"now","attempted_by":"a"}`, Do: "discard", With: `{"error":"f"}`, By: "g", Want: "discarded: executing -> discarded", After: `{"error":"f","discarded_at":"now"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "discard", With: `{"error":{"error":13}}`, Want: "refused invariant", NoStore: true},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "discard", With: `{"error":{"a":"\u0000"}}`, Want: "refused invalid_input error"},
+	// cancel, obanjob.yaml:162
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "cancel", Want: "cancelled: scheduled -> cancelled", After: `{"cancelled_at":"now"}`},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "cancel", Want: "cancelled: available -> cancelled", After: `{"cancelled_at":"now"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "cancel", Want: "cancelled: executing -> cancelled", After: `{"cancelled_at":"now"}`},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "cancel", Want: "cancelled: retryable -> cancelled", After: `{"cancelled_at":"now"}`},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"cancelled_at":"now+1h11m"}`, Do: "cancel", Want: "cancelled: cancelled -> recorded"},
+	{In: "scheduled", Given: `{"worker":"a","queue":"b","args":"c","max_attempts":1,"scheduled_at":"now"}`, Do: "cancel", By: "f", Want: "cancelled: scheduled -> cancelled", After: `{"cancelled_at":"now"}`},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "cancel", Want: "refused invariant", NoStore: true},
+	// retry, obanjob.yaml:170
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "retry", Want: "retried: scheduled -> available", After: `{"scheduled_at":"now"}`},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "retry", Want: "retried: retryable -> available", After: `{"scheduled_at":"now"}`},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"completed_at":"now+1h10m"}`, Do: "retry", Want: "retried: completed -> available", After: `{"scheduled_at":"now","completed_at":null}`},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"cancelled_at":"now+1h11m"}`, Do: "retry", Want: "retried: cancelled -> available", After: `{"scheduled_at":"now","cancelled_at":null}`},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"discarded_at":"now+1h12m"}`, Do: "retry", Want: "retried: discarded -> available", After: `{"scheduled_at":"now","discarded_at":null}`},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "retry", Want: "retried: available -> recorded"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "retry", Want: "retried: executing -> recorded"},
+	{In: "completed", Given: `{"worker":"a","queue":"b","args":"c","max_attempts":1,"attempt":1,"scheduled_at":"now","attempted_at":"now","completed_at":"now"}`, Do: "retry", By: "f", Want: "retried: completed -> available", After: `{"max_attempts":2,"completed_at":null}`},
+	{In: "scheduled", Given: `{"worker":"a","queue":"b","args":"c","max_attempts":1,"scheduled_at":"now"}`, Do: "retry", By: "f", Want: "retried: scheduled -> available"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":-1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "retry", Want: "refused invariant", NoStore: true},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"cancelled_at":"now+1h11m"}`, Do: "retry", Want: "retried: cancelled -> available", After: `{"max_attempts":6,"scheduled_at":"now","cancelled_at":null}`},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":5,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`, Do: "retry", Want: "retried: cancelled -> available", After: `{"max_attempts":6,"scheduled_at":"now","cancelled_at":null}`},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"discarded_at":"now+1h12m"}`, Do: "retry", Want: "retried: discarded -> available", After: `{"max_attempts":6,"scheduled_at":"now","discarded_at":null}`},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":9223372036854775807,"attempt":9223372036854775807,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "retry", Want: "refused overflow max_attempts", NoStore: true},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":9223372036854775807,"attempt":9223372036854775807,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"completed_at":"now+1h10m"}`, Do: "retry", Want: "refused overflow max_attempts"},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":9223372036854775807,"attempt":9223372036854775807,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"cancelled_at":"now+1h11m"}`, Do: "retry", Want: "refused overflow max_attempts"},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":9223372036854775807,"attempt":9223372036854775807,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"discarded_at":"now+1h12m"}`, Do: "retry", Want: "refused overflow max_attempts"},
+	// rescue, obanjob.yaml:181
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "rescue", Want: "rescued: executing -> available"},
+	{In: "executing", Given: `{"worker":"b","queue":"c","args":"d","max_attempts":1,"attempt":1,"scheduled_at":"now","attempted_at":"now","attempted_by":"a"}`, Do: "rescue", Want: "rescued: executing -> discarded", After: `{"discarded_at":"now"}`},
+	{In: "executing", Given: `{"worker":"b","queue":"c","args":"d","max_attempts":2,"attempt":1,"scheduled_at":"now","attempted_at":"now","attempted_by":"a"}`, Do: "rescue", Want: "rescued: executing -> available"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "rescue", Want: "refused invariant", NoStore: true},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "rescue", Want: "rescued: executing -> discarded", After: `{"discarded_at":"now"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now-1h","attempted_by":"attempted_by","error":{"error":9}}`, Do: "rescue", By: fsmtest.BySweep, Want: "rescued: executing -> discarded", After: `{"discarded_at":"now"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now-59m59.999999s","attempted_by":"attempted_by","error":{"error":9}}`, Do: "rescue", By: fsmtest.BySweep},
 }
 
-// TestObanjob holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestObanjob(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m"}`},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"max_attempts":5,"scheduled_at":"now+1h6m"}`},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"scheduled_at":"now+1h6m"}`, Broken: "priority"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":1,"max_attempts":5,"scheduled_at":"now+1h6m"}`},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":8,"max_attempts":5,"scheduled_at":"now+1h6m"}`},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":9,"max_attempts":5,"scheduled_at":"now+1h6m"}`},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":10,"max_attempts":5,"scheduled_at":"now+1h6m"}`, Broken: "priority"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":-1,"scheduled_at":"now+1h6m"}`, Broken: "attempt < max_attempts; attempt <= max_attempts; max_attempts; max_attempts >= 1"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"scheduled_at":"now+1h6m"}`, Broken: "attempt < max_attempts; max_attempts >= 1"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"scheduled_at":"now+1h6m"}`},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":2,"scheduled_at":"now+1h6m"}`},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":-1,"scheduled_at":"now+1h6m"}`, Broken: "attempt"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":5,"scheduled_at":"now+1h6m"}`, Broken: "attempt < max_attempts"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","completed_at":"zero"}`, Broken: "completed_at is absent"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","cancelled_at":"zero"}`, Broken: "cancelled_at is absent"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","discarded_at":"zero"}`, Broken: "discarded_at is absent"},
+	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":-1,"scheduled_at":"now+1h6m","completed_at":"zero","cancelled_at":"zero","discarded_at":"zero"}`, Broken: "attempt < max_attempts; attempt <= max_attempts; cancelled_at is absent; completed_at is absent; discarded_at is absent; max_attempts; max_attempts >= 1; priority"},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m"}`},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"max_attempts":5,"scheduled_at":"now+1h6m"}`},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"scheduled_at":"now+1h6m"}`, Broken: "priority"},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":1,"max_attempts":5,"scheduled_at":"now+1h6m"}`},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":8,"max_attempts":5,"scheduled_at":"now+1h6m"}`},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":9,"max_attempts":5,"scheduled_at":"now+1h6m"}`},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":10,"max_attempts":5,"scheduled_at":"now+1h6m"}`, Broken: "priority"},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":-1,"scheduled_at":"now+1h6m"}`, Broken: "attempt < max_attempts; attempt <= max_attempts; max_attempts; max_attempts >= 1"},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"scheduled_at":"now+1h6m"}`, Broken: "attempt < max_attempts; max_attempts >= 1"},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"scheduled_at":"now+1h6m"}`},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":2,"scheduled_at":"now+1h6m"}`},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":-1,"scheduled_at":"now+1h6m"}`, Broken: "attempt"},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":5,"scheduled_at":"now+1h6m"}`, Broken: "attempt < max_attempts"},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","completed_at":"zero"}`, Broken: "completed_at is absent"},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","cancelled_at":"zero"}`, Broken: "cancelled_at is absent"},
+	{In: "available", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","discarded_at":"zero"}`, Broken: "discarded_at is absent"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`, Broken: "priority"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":1,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":8,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":9,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":10,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`, Broken: "priority"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`, Broken: "attempt <= max_attempts; max_attempts >= 1"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":2,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`, Broken: "attempt >= 1"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":6,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`, Broken: "attempt <= max_attempts"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":2,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by"}`},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_by":"attempted_by"}`, Broken: "attempted_at is present"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m"}`, Broken: "attempted_by is present"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","completed_at":"zero"}`, Broken: "completed_at is absent"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","cancelled_at":"zero"}`, Broken: "cancelled_at is absent"},
+	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","discarded_at":"zero"}`, Broken: "discarded_at is absent"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`, Broken: "priority"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":1,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":8,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":9,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":10,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`, Broken: "priority"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`, Broken: "attempt < max_attempts; attempt <= max_attempts; max_attempts >= 1"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`, Broken: "attempt < max_attempts"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":2,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":-1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`, Broken: "attempt; attempt >= 1"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`, Broken: "attempt >= 1"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":2,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9}}`},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","error":{"error":9}}`, Broken: "attempted_at is present"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m"}`, Broken: "error is present"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9},"completed_at":"zero"}`, Broken: "completed_at is absent"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9},"cancelled_at":"zero"}`, Broken: "cancelled_at is absent"},
+	{In: "retryable", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","error":{"error":9},"discarded_at":"zero"}`, Broken: "discarded_at is absent"},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m"}`},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m"}`},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m"}`, Broken: "priority"},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":1,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m"}`},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":8,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m"}`},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":9,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m"}`},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":10,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m"}`, Broken: "priority"},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m"}`, Broken: "max_attempts >= 1"},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m"}`},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":2,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m"}`},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":-1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m"}`, Broken: "attempt"},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":6,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m"}`, Broken: "attempt <= max_attempts"},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","completed_at":"now+1h10m"}`, Broken: "attempted_at is present"},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m"}`, Broken: "completed_at is present"},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m","cancelled_at":"zero"}`, Broken: "cancelled_at is absent"},
+	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","completed_at":"now+1h10m","discarded_at":"zero"}`, Broken: "discarded_at is absent"},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"max_attempts":5,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`, Broken: "priority"},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":1,"max_attempts":5,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":8,"max_attempts":5,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":9,"max_attempts":5,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":10,"max_attempts":5,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`, Broken: "priority"},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`, Broken: "max_attempts >= 1"},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":2,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":-1,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`, Broken: "attempt"},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":6,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`, Broken: "attempt <= max_attempts"},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","completed_at":"zero","cancelled_at":"now+1h11m"}`, Broken: "completed_at is absent"},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m"}`, Broken: "cancelled_at is present"},
+	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m","discarded_at":"zero"}`, Broken: "discarded_at is absent"},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","discarded_at":"now+1h12m"}`},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"max_attempts":5,"scheduled_at":"now+1h6m","discarded_at":"now+1h12m"}`},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":-1,"max_attempts":5,"scheduled_at":"now+1h6m","discarded_at":"now+1h12m"}`, Broken: "priority"},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":1,"max_attempts":5,"scheduled_at":"now+1h6m","discarded_at":"now+1h12m"}`},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":8,"max_attempts":5,"scheduled_at":"now+1h6m","discarded_at":"now+1h12m"}`},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":9,"max_attempts":5,"scheduled_at":"now+1h6m","discarded_at":"now+1h12m"}`},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":10,"max_attempts":5,"scheduled_at":"now+1h6m","discarded_at":"now+1h12m"}`, Broken: "priority"},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"scheduled_at":"now+1h6m","discarded_at":"now+1h12m"}`, Broken: "max_attempts >= 1"},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":1,"scheduled_at":"now+1h6m","discarded_at":"now+1h12m"}`},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":2,"scheduled_at":"now+1h6m","discarded_at":"now+1h12m"}`},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":-1,"scheduled_at":"now+1h6m","discarded_at":"now+1h12m"}`, Broken: "attempt"},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":6,"scheduled_at":"now+1h6m","discarded_at":"now+1h12m"}`, Broken: "attempt <= max_attempts"},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","completed_at":"zero","discarded_at":"now+1h12m"}`, Broken: "completed_at is absent"},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m","cancelled_at":"zero","discarded_at":"now+1h12m"}`, Broken: "cancelled_at is absent"},
+	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"scheduled_at":"now+1h6m"}`, Broken: "discarded_at is present"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Job]{
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Job]{
+	States: "scheduled, available, executing, retryable, completed (final), cancelled (final), discarded (final)",
+	Moves: map[string]string{
+		"insert":      "new",
+		"stage":       "scheduled, retryable",
+		"fetch":       "available",
+		"complete":    "executing",
+		"fail":        "executing",
+		"snooze":      "executing",
+		"cancel_work": "executing",
+		"discard":     "executing",
+		"cancel":      "scheduled, available, executing, retryable, cancelled",
+		"retry":       "scheduled, retryable, completed, cancelled, discarded, available, executing",
+		"rescue":      "executing",
+	},
+	Records: map[string]string{
+		"cancel": "cancelled",
+		"retry":  "available, executing",
+	},
+	System:     "stage, rescue",
+	Cases:      testCases,
+	Checks:     testChecks,
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Job.Equal,

@@ -7,17 +7,262 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+                        | (new)  | requires_payment_method    | requires_confirmation    | requires_action    | processing | requires_capture    | succeeded | canceled
+create                  | choose | .                          | .                        | .                  | .          | .                   | .         | .
+update                  | .      | -> requires_payment_method | -> requires_confirmation | -> requires_action | refused    | refused             | refused   | refused
+attach                  | .      | -> requires_confirmation   | -> requires_confirmation | refused            | refused    | refused             | refused   | refused
+confirm                 | .      | refused                    | choose                   | refused            | refused    | refused             | refused   | refused
+settle_action           | .      | refused                    | refused                  | choose             | refused    | refused             | refused   | refused
+settle                  | .      | refused                    | refused                  | refused            | choose     | refused             | refused   | refused
+increment_authorization | .      | refused                    | refused                  | refused            | refused    | -> requires_capture | refused   | refused
+capture                 | .      | refused                    | refused                  | refused            | refused    | choose              | refused   | refused
+expire_authorization    | .      | refused                    | refused                  | refused            | refused    | -> canceled         | refused   | refused
+cancel                  | .      | choose                     | choose                   | choose             | choose     | choose              | refused   | refused
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[PaymentIntent] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "paymentintent", Entity: "PaymentIntent", Version: 1,
+	Spec:    "../paymentintent.yaml",
+	Hash:    "41322d9efcb8dc9f4eb069c1537e319528a121737046a6b19a656ccdd964ea85",
+	Enforce: "full", RequestID: "required", ExpectedRev: "optional",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "amount", Type: "int 1.."},
+		{Name: "currency", Type: "string"},
+		{Name: "capture_method", Type: "automatic|manual"},
+		{Name: "confirmation_method", Type: "automatic|manual"},
+		{Name: "payment_method", Type: "optional string"},
+		{Name: "next_action", Type: "optional json"},
+		{Name: "amount_capturable", Type: "int 0.."},
+		{Name: "capture_before", Type: "optional time"},
+		{Name: "amount_received", Type: "int 0.."},
+		{Name: "last_payment_error", Type: "optional string"},
+		{Name: "confirmations", Type: "counter"},
+		{Name: "canceled_at", Type: "optional time"},
+		{Name: "cancellation_reason", Type: "optional duplicate|fraudulent|requested_by_customer|abandoned|automatic"},
+	},
+	States: []enginetest.State{
+		{Name: "requires_payment_method", Absent: "payment_method, next_action, capture_before, canceled_at", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}, Witnesses: []enginetest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`},
+		}},
+		{Name: "requires_confirmation", Present: "payment_method", Absent: "next_action, capture_before, canceled_at", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}, Witnesses: []enginetest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`},
+		}},
+		{Name: "requires_action", Present: "payment_method, next_action", Absent: "capture_before, canceled_at", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}, Witnesses: []enginetest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "b", "next_action": "c", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`},
+		}},
+		{Name: "processing", Present: "payment_method", Absent: "next_action, capture_before, canceled_at", Invariant: []string{"amount_capturable == 0"}, Witnesses: []enginetest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`},
+		}},
+		{Name: "requires_capture", Present: "payment_method, capture_before", Absent: "next_action, canceled_at", Invariant: []string{"amount_capturable >= 1", "amount_received == 0"}, Witnesses: []enginetest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "b", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`},
+		}},
+		{Name: "succeeded", Terminal: true, Present: "payment_method", Absent: "next_action, capture_before, canceled_at", Invariant: []string{"amount_received >= 1", "amount_capturable == 0"}, Witnesses: []enginetest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "b", "amount_capturable": 0, "amount_received": 1, "confirmations": 0}`},
+		}},
+		{Name: "canceled", Terminal: true, Present: "canceled_at, cancellation_reason", Absent: "next_action, capture_before", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}, Witnesses: []enginetest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 0, "confirmations": 0, "canceled_at": "now", "cancellation_reason": "duplicate"}`},
+		}},
+	},
+	Invariant: []string{"amount_received <= amount", "amount_capturable <= amount"},
+	Guards: []enginetest.Guard{
+		{Name: "is_more", When: []string{"amount < input.amount"}, Error: "not_more"},
+		{Name: "is_held", When: []string{"input.amount <= amount_capturable", "1 <= input.amount"}, Error: "amount_too_large"},
+	},
+	Operations: []enginetest.Operation{
+		{
+			Name: "create", Event: "created",
+			Inputs: []enginetest.Input{
+				{Name: "amount", Type: "int 1.."},
+				{Name: "currency", Type: "string"},
+				{Name: "capture_method", Type: "automatic|manual"},
+				{Name: "confirmation_method", Type: "automatic|manual"},
+				{Name: "payment_method", Type: "optional string"},
+			},
+			Set: []string{"amount: input", "currency: input", "capture_method: input", "confirmation_method: input", "payment_method: input or absent", "amount_capturable: 0", "amount_received: 0"},
+			Choose: []enginetest.Branch{
+				{When: []string{"payment_method is present"}, To: "requires_confirmation"},
+				{To: "requires_payment_method"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", Inputs: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "b"}`, Actor: "c"},
+				{Way: "branch 2", Inputs: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic"}`, Actor: "c"},
+			},
+		},
+		{
+			Name: "update", Event: "updated", Inputs: []enginetest.Input{{Name: "amount", Type: "int 1.."}},
+			Set: []string{"amount: input"},
+		},
+		{
+			Name: "attach", Event: "payment_method_attached",
+			Inputs: []enginetest.Input{{Name: "payment_method", Type: "string"}},
+			Set:    []string{"payment_method: input"},
+		},
+		{
+			Name: "confirm", Event: "confirmed",
+			Inputs: []enginetest.Input{
+				{Name: "outcome", Type: "action|processing|approved|declined"},
+				{Name: "next_action", Type: "optional json"},
+				{Name: "decline_code", Type: "optional string"},
+				{Name: "capture_before", Type: "optional time", Loose: true},
+			},
+			Increment: "confirmations",
+			Choose: []enginetest.Branch{
+				{When: []string{"input.outcome == action", "input.next_action is present"}, To: "requires_action", Set: []string{"next_action: input.next_action"}},
+				{When: []string{"input.outcome == processing"}, To: "processing"},
+				{When: []string{"input.outcome == approved", "capture_method == automatic"}, To: "succeeded", Set: []string{"amount_received: amount"}},
+				{When: []string{"input.outcome == approved", "input.capture_before is present"}, To: "requires_capture", Set: []string{"amount_capturable: amount", "capture_before: input.capture_before"}},
+				{When: []string{"input.outcome == declined", "confirmations >= 5"}, To: "canceled", Set: []string{"canceled_at: now", "cancellation_reason: automatic", "last_payment_error: input.decline_code"}},
+				{When: []string{"input.outcome == declined"}, To: "requires_payment_method", Set: []string{"last_payment_error: input.decline_code"}, Clear: "payment_method"},
+				{Reject: "incomplete_outcome"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "action", "next_action": "e"}`, Actor: "g"},
+				{Way: "branch 2", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "processing"}`, Actor: "g"},
+				{Way: "branch 3", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "g"},
+				{Way: "branch 4", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved", "capture_before": "now"}`, Actor: "g"},
+				{Way: "branch 5", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 4}`, Inputs: `{"outcome": "declined"}`, Actor: "g"},
+				{Way: "branch 6", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "declined"}`, Actor: "g"},
+				{Way: "branch 7", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "g"},
+			},
+		},
+		{
+			Name: "settle_action", Event: "action_settled",
+			Inputs: []enginetest.Input{
+				{Name: "outcome", Type: "processing|approved|declined"},
+				{Name: "decline_code", Type: "optional string"},
+				{Name: "capture_before", Type: "optional time", Loose: true},
+			},
+			Clear: "next_action",
+			Choose: []enginetest.Branch{
+				{When: []string{"input.outcome == declined"}, To: "requires_payment_method", Set: []string{"last_payment_error: input.decline_code"}, Clear: "payment_method"},
+				{When: []string{"confirmation_method == manual"}, To: "requires_confirmation"},
+				{When: []string{"input.outcome == processing"}, To: "processing"},
+				{When: []string{"input.outcome == approved", "capture_method == automatic"}, To: "succeeded", Set: []string{"amount_received: amount"}},
+				{When: []string{"input.capture_before is present"}, To: "requires_capture", Set: []string{"amount_capturable: amount", "capture_before: input.capture_before"}},
+				{Reject: "incomplete_outcome"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "requires_action", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "next_action": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "declined"}`, Actor: "f"},
+				{Way: "branch 2", In: "requires_action", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "manual", "payment_method": "a", "next_action": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "processing"}`, Actor: "f"},
+				{Way: "branch 3", In: "requires_action", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "next_action": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "processing"}`, Actor: "f"},
+				{Way: "branch 4", In: "requires_action", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "next_action": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "f"},
+				{Way: "branch 5", In: "requires_action", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "next_action": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved", "capture_before": "now"}`, Actor: "f"},
+				{Way: "branch 6", In: "requires_action", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "next_action": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "f"},
+			},
+		},
+		{
+			Name: "settle", Event: "settled",
+			Inputs: []enginetest.Input{
+				{Name: "outcome", Type: "approved|declined"},
+				{Name: "decline_code", Type: "optional string"},
+				{Name: "capture_before", Type: "optional time", Loose: true},
+			},
+			Choose: []enginetest.Branch{
+				{When: []string{"input.outcome == declined"}, To: "requires_payment_method", Set: []string{"last_payment_error: input.decline_code", "amount_received: 0"}, Clear: "payment_method"},
+				{When: []string{"capture_method == automatic"}, To: "succeeded", Set: []string{"amount_received: amount"}},
+				{When: []string{"amount_received >= 1"}, To: "succeeded"},
+				{When: []string{"input.capture_before is present"}, To: "requires_capture", Set: []string{"amount_capturable: amount", "capture_before: input.capture_before"}},
+				{Reject: "incomplete_outcome"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "processing", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "declined"}`, Actor: "f"},
+				{Way: "branch 2", In: "processing", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "f"},
+				{Way: "branch 3", In: "processing", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 1, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "f"},
+				{Way: "branch 4", In: "processing", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved", "capture_before": "now"}`, Actor: "f"},
+				{Way: "branch 5", In: "processing", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "f"},
+			},
+		},
+		{
+			Name: "increment_authorization", Event: "authorization_raised",
+			Inputs: []enginetest.Input{{Name: "amount", Type: "int 1.."}}, Require: "is_more",
+			Set: []string{"amount: input", "amount_capturable: input.amount"},
+			Witnesses: []enginetest.Witness{
+				{Way: "guard is_more", In: "requires_capture", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`, Inputs: `{"amount": 1}`, Actor: "e"},
+				{Way: "move", In: "requires_capture", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`, Inputs: `{"amount": 2}`, Actor: "e"},
+			},
+		},
+		{
+			Name: "capture", Event: "captured",
+			Inputs:  []enginetest.Input{{Name: "amount", Type: "int 1.."}, {Name: "at_once", Type: "bool"}},
+			Require: "is_held", Set: []string{"amount_received: input.amount", "amount_capturable: 0"},
+			Clear: "capture_before",
+			Choose: []enginetest.Branch{
+				{When: []string{"input.at_once == true"}, To: "succeeded"},
+				{To: "processing"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "guard is_held", In: "requires_capture", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`, Inputs: `{"amount": 2, "at_once": false}`, Actor: "e"},
+				{Way: "branch 1", In: "requires_capture", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`, Inputs: `{"amount": 1, "at_once": true}`, Actor: "e"},
+				{Way: "branch 2", In: "requires_capture", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`, Inputs: `{"amount": 1, "at_once": false}`, Actor: "e"},
+			},
+		},
+		{
+			Name: "expire_authorization", Event: "authorization_expired", By: "system",
+			Set:   []string{"canceled_at: now", "cancellation_reason: automatic", "amount_capturable: 0"},
+			Clear: "capture_before", Triggers: []string{"after capture_before"},
+		},
+		{
+			Name: "cancel", Event: "canceled",
+			Inputs: []enginetest.Input{
+				{Name: "cancellation_reason", Type: "duplicate|fraudulent|requested_by_customer|abandoned|automatic"},
+			},
+			Set:   []string{"cancellation_reason: input", "amount_capturable: 0"},
+			Clear: "next_action, capture_before",
+			Choose: []enginetest.Branch{
+				{When: []string{"amount_received >= 1"}, Reject: "already_captured"},
+				{To: "canceled", Set: []string{"canceled_at: now"}},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "processing", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 1, "confirmations": 0}`, Inputs: `{"cancellation_reason": "duplicate"}`, Actor: "e"},
+				{Way: "branch 2", In: "requires_payment_method", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"cancellation_reason": "duplicate"}`, Actor: "e"},
+			},
+		},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "requires_payment_method", To: "succeeded", Reason: "there is nothing to charge"},
+		{From: "requires_payment_method", To: "processing", Reason: "there is nothing to charge"},
+	},
+}
+
+// TestPaymentintentTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestPaymentintentTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[PaymentIntent]{
 		Record: m.Record,

@@ -7,17 +7,151 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+                | (new)      | pending    | running    | succeeded | failed  | unknown
+create          | -> pending | .          | .          | .         | .       | .
+bind            | .          | -> pending | refused    | refused   | refused | refused
+report          | .          | choose     | choose     | refused   | refused | choose
+lose_contact    | .          | refused    | -> unknown | refused   | refused | refused
+exceed_deadline | .          | -> failed  | -> failed  | refused   | refused | refused
+evict           | .          | -> failed  | -> failed  | refused   | refused | refused
+delete          | .          | -> pending | -> running | refused   | refused | -> unknown
+hasten          | .          | -> pending | -> running | refused   | refused | -> unknown
+collect         | .          | -> failed  | -> failed  | refused   | refused | -> failed
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[Pod] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "pod", Entity: "Pod", Version: 1,
+	Spec:    "../pod.yaml",
+	Hash:    "7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24",
+	Enforce: "full", RequestID: "optional", ExpectedRev: "required",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "restart_policy", Type: "always|on_failure|never"},
+		{Name: "containers", Type: "int 1.."},
+		{Name: "node", Type: "optional string"},
+		{Name: "deadline", Type: "optional time"},
+		{Name: "deletion_at", Type: "optional time"},
+		{Name: "status_reason", Type: "optional string"},
+	},
+	States: []enginetest.State{
+		{Name: "pending"},
+		{Name: "running", Present: "node"},
+		{Name: "succeeded", Terminal: true, Present: "node", Invariant: []string{"restart_policy != always"}},
+		{Name: "failed", Terminal: true},
+		{Name: "unknown", Present: "node, status_reason"},
+	},
+	Guards: []enginetest.Guard{
+		{Name: "unbound", When: []string{"node is absent"}, Error: "already_bound"},
+		{Name: "own_kubelet", When: []string{"node == actor"}, Error: "not_its_node"},
+		{Name: "all_counted", When: []string{"input.waiting <= containers"}, Error: "too_many_containers"},
+		{Name: "never_deleted", When: []string{"deletion_at is absent"}, Error: "deleted_already"},
+		{Name: "shorter_grace", When: []string{"input.deletion_at < deletion_at"}, Error: "grace_not_shorter"},
+	},
+	Operations: []enginetest.Operation{
+		{
+			Name: "create", Event: "created",
+			Inputs: []enginetest.Input{
+				{Name: "restart_policy", Type: "always|on_failure|never"},
+				{Name: "containers", Type: "int 1.."},
+				{Name: "deadline", Type: "optional time", Loose: true},
+			},
+			Set: []string{"restart_policy: input", "containers: input", "deadline: input or absent"},
+		},
+		{
+			Name: "bind", Event: "bound", Inputs: []enginetest.Input{{Name: "node", Type: "string"}},
+			Require: "unbound", Set: []string{"node: input"},
+		},
+		{
+			Name: "report", Event: "reported",
+			Inputs: []enginetest.Input{
+				{Name: "waiting", Type: "int 0.."},
+				{Name: "restarting", Type: "int 0.."},
+				{Name: "running", Type: "int 0.."},
+				{Name: "failed", Type: "int 0.."},
+			},
+			Require: "own_kubelet, all_counted",
+			Choose: []enginetest.Branch{
+				{From: "pending", When: []string{"input.waiting >= 1"}, To: "same"},
+				{From: "running, unknown", When: []string{"input.waiting >= 1"}, Reject: "ran_already"},
+				{When: []string{"input.running >= 1"}, To: "running", Clear: "status_reason"},
+				{When: []string{"restart_policy == always"}, To: "running", Clear: "status_reason"},
+				{When: []string{"input.failed == 0", "input.restarting == 0"}, To: "succeeded", Clear: "status_reason"},
+				{When: []string{"restart_policy == never"}, To: "failed"},
+				{To: "running", Clear: "status_reason"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "guard own_kubelet", In: "pending", Record: `{"restart_policy": "always", "containers": 1}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 0}`, Actor: "c"},
+				{Way: "guard all_counted", In: "pending", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 2, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
+				{Way: "branch 1", In: "pending", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 1, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
+				{Way: "branch 2", In: "running", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 1, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
+				{Way: "branch 3", In: "pending", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 1, "failed": 0}`, Actor: "a"},
+				{Way: "branch 4", In: "pending", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
+				{Way: "branch 5", In: "pending", Record: `{"restart_policy": "on_failure", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
+				{Way: "branch 6", In: "pending", Record: `{"restart_policy": "never", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 1}`, Actor: "a"},
+				{Way: "branch 7", In: "pending", Record: `{"restart_policy": "on_failure", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 1}`, Actor: "a"},
+			},
+		},
+		{
+			Name: "lose_contact", Event: "contact_lost", By: "system",
+			Inputs: []enginetest.Input{{Name: "status_reason", Type: "string"}},
+			Set:    []string{"status_reason: input.status_reason"},
+		},
+		{
+			Name: "exceed_deadline", Event: "deadline_exceeded", By: "system",
+			Inputs: []enginetest.Input{{Name: "status_reason", Type: "string", Loose: true}},
+			Set:    []string{"status_reason: input.status_reason"}, Triggers: []string{"after deadline"},
+		},
+		{
+			Name: "evict", Event: "evicted", Inputs: []enginetest.Input{{Name: "status_reason", Type: "string"}},
+			Set: []string{"status_reason: input"},
+		},
+		{
+			Name: "delete", Event: "deletion_requested",
+			Inputs:  []enginetest.Input{{Name: "deletion_at", Type: "time", Loose: true}},
+			Require: "never_deleted", Set: []string{"deletion_at: input"},
+		},
+		{
+			Name: "hasten", Event: "deletion_hastened",
+			Inputs:  []enginetest.Input{{Name: "deletion_at", Type: "time", Loose: true}},
+			Require: "shorter_grace", Set: []string{"deletion_at: input"},
+		},
+		{
+			Name: "collect", Event: "collected", By: "system",
+			Inputs: []enginetest.Input{{Name: "status_reason", Type: "string", Loose: true}},
+			Set:    []string{"status_reason: input.status_reason"}, Triggers: []string{"after deletion_at"},
+		},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "running", To: "pending", Reason: "a Pod that ran is not pending again"},
+		{From: "unknown", To: "pending", Reason: "a Pod that ran is not pending again"},
+		{From: "pending", To: "unknown", Reason: "without a running container there is nothing to lose sight of"},
+	},
+}
+
+// TestPodTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestPodTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[Pod] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[Pod]{
 		Record: m.Record,

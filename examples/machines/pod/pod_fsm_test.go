@@ -11,144 +11,196 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-                | (new)      | pending    | running    | succeeded | failed  | unknown
-create          | -> pending | .          | .          | .         | .       | .
-bind            | .          | -> pending | refused    | refused   | refused | refused
-report          | .          | choose     | choose     | refused   | refused | choose
-lose_contact    | .          | refused    | -> unknown | refused   | refused | refused
-exceed_deadline | .          | -> failed  | -> failed  | refused   | refused | refused
-evict           | .          | -> failed  | -> failed  | refused   | refused | refused
-delete          | .          | -> pending | -> running | refused   | refused | -> unknown
-hasten          | .          | -> pending | -> running | refused   | refused | -> unknown
-collect         | .          | -> failed  | -> failed  | refused   | refused | -> failed
-`
+// TestPod makes the calls of testCases: by the pure methods, and over each store.
+func TestPod(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "pod", Entity: "Pod", Version: 1,
-	Spec:    "../pod.yaml",
-	Hash:    "7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24",
-	Enforce: "full", RequestID: "optional", ExpectedRev: "required",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "restart_policy", Type: "always|on_failure|never"},
-		{Name: "containers", Type: "int 1.."},
-		{Name: "node", Type: "optional string"},
-		{Name: "deadline", Type: "optional time"},
-		{Name: "deletion_at", Type: "optional time"},
-		{Name: "status_reason", Type: "optional string"},
-	},
-	States: []fsmtest.State{
-		{Name: "pending"},
-		{Name: "running", Present: "node"},
-		{Name: "succeeded", Terminal: true, Present: "node", Invariant: []string{"restart_policy != always"}},
-		{Name: "failed", Terminal: true},
-		{Name: "unknown", Present: "node, status_reason"},
-	},
-	Guards: []fsmtest.Guard{
-		{Name: "unbound", When: []string{"node is absent"}, Error: "already_bound"},
-		{Name: "own_kubelet", When: []string{"node == actor"}, Error: "not_its_node"},
-		{Name: "all_counted", When: []string{"input.waiting <= containers"}, Error: "too_many_containers"},
-		{Name: "never_deleted", When: []string{"deletion_at is absent"}, Error: "deleted_already"},
-		{Name: "shorter_grace", When: []string{"input.deletion_at < deletion_at"}, Error: "grace_not_shorter"},
-	},
-	Operations: []fsmtest.Operation{
-		{
-			Name: "create", Event: "created",
-			Inputs: []fsmtest.Input{
-				{Name: "restart_policy", Type: "always|on_failure|never"},
-				{Name: "containers", Type: "int 1.."},
-				{Name: "deadline", Type: "optional time", Loose: true},
-			},
-			Set: []string{"restart_policy: input", "containers: input", "deadline: input or absent"},
-		},
-		{
-			Name: "bind", Event: "bound", Inputs: []fsmtest.Input{{Name: "node", Type: "string"}},
-			Require: "unbound", Set: []string{"node: input"},
-		},
-		{
-			Name: "report", Event: "reported",
-			Inputs: []fsmtest.Input{
-				{Name: "waiting", Type: "int 0.."},
-				{Name: "restarting", Type: "int 0.."},
-				{Name: "running", Type: "int 0.."},
-				{Name: "failed", Type: "int 0.."},
-			},
-			Require: "own_kubelet, all_counted",
-			Choose: []fsmtest.Branch{
-				{From: "pending", When: []string{"input.waiting >= 1"}, To: "same"},
-				{From: "running, unknown", When: []string{"input.waiting >= 1"}, Reject: "ran_already"},
-				{When: []string{"input.running >= 1"}, To: "running", Clear: "status_reason"},
-				{When: []string{"restart_policy == always"}, To: "running", Clear: "status_reason"},
-				{When: []string{"input.failed == 0", "input.restarting == 0"}, To: "succeeded", Clear: "status_reason"},
-				{When: []string{"restart_policy == never"}, To: "failed"},
-				{To: "running", Clear: "status_reason"},
-			},
-			Witnesses: []fsmtest.Witness{
-				{Way: "guard own_kubelet", In: "pending", Record: `{"restart_policy": "always", "containers": 1}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 0}`, Actor: "c"},
-				{Way: "guard all_counted", In: "pending", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 2, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
-				{Way: "branch 1", In: "pending", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 1, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
-				{Way: "branch 2", In: "running", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 1, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
-				{Way: "branch 3", In: "pending", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 1, "failed": 0}`, Actor: "a"},
-				{Way: "branch 4", In: "pending", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
-				{Way: "branch 5", In: "pending", Record: `{"restart_policy": "on_failure", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
-				{Way: "branch 6", In: "pending", Record: `{"restart_policy": "never", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 1}`, Actor: "a"},
-				{Way: "branch 7", In: "pending", Record: `{"restart_policy": "on_failure", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 1}`, Actor: "a"},
-			},
-		},
-		{
-			Name: "lose_contact", Event: "contact_lost", By: "system",
-			Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string"}},
-			Set:    []string{"status_reason: input.status_reason"},
-		},
-		{
-			Name: "exceed_deadline", Event: "deadline_exceeded", By: "system",
-			Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string", Loose: true}},
-			Set:    []string{"status_reason: input.status_reason"}, Triggers: []string{"after deadline"},
-		},
-		{
-			Name: "evict", Event: "evicted", Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string"}},
-			Set: []string{"status_reason: input"},
-		},
-		{
-			Name: "delete", Event: "deletion_requested",
-			Inputs: []fsmtest.Input{{Name: "deletion_at", Type: "time", Loose: true}}, Require: "never_deleted",
-			Set: []string{"deletion_at: input"},
-		},
-		{
-			Name: "hasten", Event: "deletion_hastened",
-			Inputs: []fsmtest.Input{{Name: "deletion_at", Type: "time", Loose: true}}, Require: "shorter_grace",
-			Set: []string{"deletion_at: input"},
-		},
-		{
-			Name: "collect", Event: "collected", By: "system",
-			Inputs: []fsmtest.Input{{Name: "status_reason", Type: "string", Loose: true}},
-			Set:    []string{"status_reason: input.status_reason"}, Triggers: []string{"after deletion_at"},
-		},
-	},
-	Forbidden: []fsmtest.Move{
-		{From: "running", To: "pending", Reason: "a Pod that ran is not pending again"},
-		{From: "unknown", To: "pending", Reason: "a Pod that ran is not pending again"},
-		{From: "pending", To: "unknown", Reason: "without a running container there is nothing to lose sight of"},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// create, pod.yaml:57
+	{Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"now+1h8m"}`, Want: "created: new -> pending", After: `{"restart_policy":"always","containers":8,"deadline":"now+1h8m"}`, Again: []string{`reused {"restart_policy":"on_failure","containers":8,"deadline":"now+1h8m"}`, `reused {"restart_policy":"always","containers":7,"deadline":"now+1h8m"}`, `replayed {"restart_policy":"always","containers":8,"deadline":"zero"}`}},
+	{Do: "create", With: `{"restart_policy":"always","containers":1}`, By: "a", Want: "created: new -> pending", After: `{"restart_policy":"always","containers":1}`},
+	{Do: "create", With: `{"restart_policy":"on_failure","containers":8,"deadline":"now+1h8m"}`, Want: "created: new -> pending", After: `{"restart_policy":"on_failure","containers":8,"deadline":"now+1h8m"}`},
+	{Do: "create", With: `{"restart_policy":"never","containers":8,"deadline":"now+1h8m"}`, Want: "created: new -> pending", After: `{"restart_policy":"never","containers":8,"deadline":"now+1h8m"}`},
+	{Do: "create", With: `{"restart_policy":"no word","containers":8,"deadline":"now+1h8m"}`, Want: "refused invalid_input restart_policy"},
+	{Do: "create", With: `{"restart_policy":"always","containers":0,"deadline":"now+1h8m"}`, Want: "refused invalid_input containers"},
+	{Do: "create", With: `{"restart_policy":"always","containers":2,"deadline":"now+1h8m"}`, Want: "created: new -> pending", After: `{"restart_policy":"always","containers":2,"deadline":"now+1h8m"}`},
+	{Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input deadline"},
+	{Beside: []string{`m-1 pending {"restart_policy":"always","containers":2}`}, Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"now+1h8m"}`, Want: "refused exists"},
+	// bind, pod.yaml:63
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "bind", With: `{"node":"node"}`, Want: "refused guard unbound (already_bound)"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "bind", With: `{"node":"node"}`, Want: "bound: pending -> pending", After: `{"node":"node"}`, Again: []string{`reused {"node":"a"}`}},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "bind", With: `{"node":"node"}`, Want: "bound: pending -> pending", After: `{"node":"node"}`},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "bind", With: `{"node":""}`, Want: "refused invalid_input node"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "bind", With: `{"node":"a\u0000"}`, Want: "refused invalid_input node"},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":2}`, Do: "bind", With: `{"node":"node"}`, Want: "bound: pending -> pending", After: `{"node":"node"}`},
+	{In: "pending", Given: `{"restart_policy":"never","containers":2}`, Do: "bind", With: `{"node":"node"}`, Want: "bound: pending -> pending", After: `{"node":"node"}`},
+	{In: "pending", Given: `{"restart_policy":"always"}`, Do: "bind", With: `{"node":"node"}`, Want: "refused invariant", NoStore: true},
+	// report, pod.yaml:71
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard own_kubelet (not_its_node)"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard own_kubelet (not_its_node)"},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard own_kubelet (not_its_node)"},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard own_kubelet (not_its_node)"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":2,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "refused guard all_counted (too_many_containers)"},
+	{In: "running", Given: `{"restart_policy":"always","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":1,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "refused guard ran_already (ran_already)"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> running", Again: []string{`reused {"waiting":7,"restarting":0,"running":0,"failed":0}`, `reused {"waiting":0,"restarting":7,"running":0,"failed":0}`, `reused {"waiting":0,"restarting":0,"running":7,"failed":0}`, `reused {"waiting":0,"restarting":0,"running":0,"failed":7}`}},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> succeeded"},
+	{In: "pending", Given: `{"restart_policy":"never","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":0,"failed":1}`, By: "a", Want: "reported: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":-1,"restarting":7,"running":8,"failed":9}`, Want: "refused invalid_input waiting"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":-1,"running":8,"failed":9}`, Want: "refused invalid_input restarting"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":-1,"failed":9}`, Want: "refused invalid_input running"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":-1}`, Want: "refused invalid_input failed"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, By: "-", Want: "refused actor_missing"},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"ann","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard all_counted (too_many_containers)"},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"ann","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard all_counted (too_many_containers)"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":7,"node":"a"}`, Do: "report", With: `{"waiting":2,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> pending"},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":1,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> pending"},
+	{In: "pending", Given: `{"restart_policy":"never","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":1,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> pending"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":1,"node":"a","deadline":"now+1h"}`, Do: "report", With: `{"waiting":1,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> pending"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":1,"node":"a","deletion_at":"now+1h"}`, Do: "report", With: `{"waiting":1,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> pending"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":1,"node":"a","status_reason":"a"}`, Do: "report", With: `{"waiting":1,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> pending"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":1,"restarting":1,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> pending"},
+	{In: "running", Given: `{"restart_policy":"always","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: running -> running"},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":1,"failed":0}`, By: "a", Want: "reported: pending -> running"},
+	{In: "pending", Given: `{"restart_policy":"never","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":1,"failed":0}`, By: "a", Want: "reported: pending -> running"},
+	{In: "pending", Given: `{"restart_policy":"always","node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":1,"failed":0}`, By: "a", Want: "refused invariant", NoStore: true},
+	{In: "pending", Given: `{"restart_policy":"always","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":2,"failed":0}`, By: "a", Want: "reported: pending -> running"},
+	{In: "pending", Given: `{"restart_policy":"never","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> succeeded"},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":1,"node":"a","deadline":"now+1h"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> succeeded"},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":1,"node":"a","deletion_at":"now+1h"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> succeeded"},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":1,"node":"a","status_reason":"a"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> succeeded", After: `{"status_reason":null}`},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":7,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> running"},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"ann","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":0,"restarting":7,"running":8,"failed":9}`, Want: "reported: running -> running", After: `{"status_reason":null}`},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"ann","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":2,"restarting":7,"running":8,"failed":9}`, Want: "refused guard ran_already (ran_already)"},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":7,"node":"ann","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard ran_already (ran_already)"},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"ann","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":0,"restarting":7,"running":8,"failed":9}`, Want: "reported: unknown -> running", After: `{"status_reason":null}`},
+	{In: "running", Given: `{"restart_policy":"on_failure","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: running -> succeeded"},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"ann","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":0,"restarting":7,"running":0,"failed":9}`, Want: "reported: unknown -> running", After: `{"status_reason":null}`},
+	{In: "running", Given: `{"restart_policy":"on_failure","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":7,"running":0,"failed":0}`, By: "a", Want: "reported: running -> running"},
+	{In: "unknown", Given: `{"restart_policy":"on_failure","containers":2,"node":"ann","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":0,"restarting":7,"running":0,"failed":9}`, Want: "reported: unknown -> running", After: `{"status_reason":null}`},
+	{In: "unknown", Given: `{"restart_policy":"never","containers":2,"node":"ann","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":0,"restarting":7,"running":0,"failed":9}`, Want: "reported: unknown -> failed"},
+	{In: "running", Given: `{"restart_policy":"never","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":7,"running":0,"failed":0}`, By: "a", Want: "reported: running -> failed"},
+	// lose_contact, pod.yaml:90
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "lose_contact", With: `{"status_reason":"status_reason"}`, Want: "contact_lost: running -> unknown"},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node"}`, Do: "lose_contact", With: `{"status_reason":"status_reason"}`, Want: "contact_lost: running -> unknown", After: `{"status_reason":"status_reason"}`},
+	{In: "running", Given: `{"restart_policy":"on_failure","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "lose_contact", With: `{"status_reason":"status_reason"}`, Want: "contact_lost: running -> unknown"},
+	{In: "running", Given: `{"restart_policy":"never","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "lose_contact", With: `{"status_reason":"status_reason"}`, Want: "contact_lost: running -> unknown"},
+	{In: "running", Given: `{"restart_policy":"always","node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "lose_contact", With: `{"status_reason":"status_reason"}`, Want: "refused invariant", NoStore: true},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "lose_contact", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "lose_contact", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
+	// exceed_deadline, pod.yaml:99
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, Want: "deadline_exceeded: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, Want: "deadline_exceeded: pending -> failed", After: `{"status_reason":"status_reason"}`},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, Want: "deadline_exceeded: running -> failed"},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, Want: "deadline_exceeded: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"never","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, Want: "deadline_exceeded: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"always","node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, Want: "refused invariant", NoStore: true},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "deadline_exceeded: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1µs","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "deadline_exceeded: running -> failed"},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1µs","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
+	// evict, pod.yaml:109
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "evict", With: `{"status_reason":"status_reason"}`, Want: "evicted: pending -> failed", Again: []string{`reused {"status_reason":"a"}`}},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "evict", With: `{"status_reason":"status_reason"}`, Want: "evicted: pending -> failed", After: `{"status_reason":"status_reason"}`},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "evict", With: `{"status_reason":"status_reason"}`, Want: "evicted: running -> failed"},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "evict", With: `{"status_reason":"status_reason"}`, Want: "evicted: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"never","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "evict", With: `{"status_reason":"status_reason"}`, Want: "evicted: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"always","node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "evict", With: `{"status_reason":"status_reason"}`, Want: "refused invariant", NoStore: true},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "evict", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "evict", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
+	// delete, pod.yaml:116
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard never_deleted (deleted_already)"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "deletion_requested: pending -> pending", After: `{"deletion_at":"now+1h6m"}`, Again: []string{`replayed {"deletion_at":"now+1h"}`}},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard never_deleted (deleted_already)"},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "deletion_requested: running -> running", After: `{"deletion_at":"now+1h6m"}`},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard never_deleted (deleted_already)"},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "deletion_requested: unknown -> unknown", After: `{"deletion_at":"now+1h6m"}`},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "deletion_requested: pending -> pending", After: `{"deletion_at":"now+1h6m"}`},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input deletion_at"},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":2}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "deletion_requested: pending -> pending", After: `{"deletion_at":"now+1h6m"}`},
+	{In: "pending", Given: `{"restart_policy":"never","containers":2}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "deletion_requested: pending -> pending", After: `{"deletion_at":"now+1h6m"}`},
+	{In: "pending", Given: `{"restart_policy":"always"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "refused invariant", NoStore: true},
+	// hasten, pod.yaml:124
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":1,"deletion_at":"now+1µs"}`, Do: "hasten", With: `{"deletion_at":"now"}`, By: "c", Want: "deletion_hastened: pending -> pending", After: `{"deletion_at":"now"}`, Again: []string{`replayed {"deletion_at":"now+1h"}`}},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h5m59.999999s","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h6m","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input deletion_at"},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h6m0.000001s","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "deletion_hastened: running -> running", After: `{"deletion_at":"now+1h6m"}`},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h6m0.000001s","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "deletion_hastened: unknown -> unknown", After: `{"deletion_at":"now+1h6m"}`},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":1,"deletion_at":"now+1µs"}`, Do: "hasten", With: `{"deletion_at":"now"}`, By: "c", Want: "deletion_hastened: pending -> pending", After: `{"deletion_at":"now"}`},
+	{In: "pending", Given: `{"restart_policy":"never","containers":1,"deletion_at":"now+1µs"}`, Do: "hasten", With: `{"deletion_at":"now"}`, By: "c", Want: "deletion_hastened: pending -> pending", After: `{"deletion_at":"now"}`},
+	{In: "pending", Given: `{"restart_policy":"always","deletion_at":"now+1µs"}`, Do: "hasten", With: `{"deletion_at":"now"}`, By: "c", Want: "refused invariant", NoStore: true},
+	// collect, pod.yaml:132
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, Want: "collected: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "collect", With: `{"status_reason":"status_reason"}`, Want: "collected: pending -> failed", After: `{"status_reason":"status_reason"}`},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, Want: "collected: running -> failed"},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, Want: "collected: unknown -> failed"},
+	{In: "pending", Given: `{"restart_policy":"on_failure","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, Want: "collected: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"never","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, Want: "collected: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"always","node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, Want: "refused invariant", NoStore: true},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "collected: pending -> failed"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1µs","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "collected: running -> failed"},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1µs","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "collected: unknown -> failed"},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1µs","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
 }
 
-// TestPod holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestPod(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "pending", Given: `{"restart_policy":"always","containers":2}`},
+	{In: "pending", Given: `{"restart_policy":"always"}`, Broken: "containers"},
+	{In: "pending", Given: `{"restart_policy":"always","containers":7}`},
+	{In: "pending", Given: `{"restart_policy":"always","containers":1}`},
+	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node"}`},
+	{In: "running", Given: `{"restart_policy":"always","node":"node"}`, Broken: "containers"},
+	{In: "running", Given: `{"restart_policy":"always","containers":7,"node":"node"}`},
+	{In: "running", Given: `{"restart_policy":"always","containers":1,"node":"node"}`},
+	{In: "running", Given: `{"restart_policy":"always","containers":2}`, Broken: "node is present"},
+	{In: "running", Given: `{"restart_policy":"always"}`, Broken: "containers; node is present"},
+	{In: "succeeded", Given: `{"restart_policy":"on_failure","containers":2,"node":"node"}`},
+	{In: "succeeded", Given: `{"restart_policy":"always","containers":2,"node":"node"}`, Broken: "restart_policy != always"},
+	{In: "succeeded", Given: `{"restart_policy":"on_failure","node":"node"}`, Broken: "containers"},
+	{In: "succeeded", Given: `{"restart_policy":"on_failure","containers":7,"node":"node"}`},
+	{In: "succeeded", Given: `{"restart_policy":"on_failure","containers":1,"node":"node"}`},
+	{In: "succeeded", Given: `{"restart_policy":"on_failure","containers":2}`, Broken: "node is present"},
+	{In: "failed", Given: `{"restart_policy":"always","containers":2}`},
+	{In: "failed", Given: `{"restart_policy":"always"}`, Broken: "containers"},
+	{In: "failed", Given: `{"restart_policy":"always","containers":7}`},
+	{In: "failed", Given: `{"restart_policy":"always","containers":1}`},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","status_reason":"status_reason"}`},
+	{In: "unknown", Given: `{"restart_policy":"always","node":"node","status_reason":"status_reason"}`, Broken: "containers"},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":7,"node":"node","status_reason":"status_reason"}`},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":1,"node":"node","status_reason":"status_reason"}`},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"status_reason":"status_reason"}`, Broken: "node is present"},
+	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node"}`, Broken: "status_reason is present"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Pod]{
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Pod]{
+	States: "pending, running, succeeded (terminal), failed (terminal), unknown",
+	Moves: map[string]string{
+		"create":          "new",
+		"bind":            "pending",
+		"report":          "pending, running, unknown",
+		"lose_contact":    "running",
+		"exceed_deadline": "pending, running",
+		"evict":           "pending, running",
+		"delete":          "pending, running, unknown",
+		"hasten":          "pending, running, unknown",
+		"collect":         "pending, running, unknown",
+	},
+	System:     "lose_contact, exceed_deadline, collect",
+	Cases:      testCases,
+	Checks:     testChecks,
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Pod.Equal,

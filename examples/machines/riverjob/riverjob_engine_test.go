@@ -7,17 +7,226 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+            | (new)  | pending | scheduled    | available  | running      | retryable    | completed | cancelled   | discarded
+insert      | choose | .       | .            | .          | .            | .            | .         | .           | .
+promote     | .      | choose  | refused      | refused    | refused      | refused      | refused   | refused     | refused
+schedule    | .      | refused | -> available | refused    | refused      | -> available | refused   | refused     | refused
+fetch       | .      | refused | refused      | -> running | refused      | refused      | refused   | refused     | refused
+complete    | .      | refused | refused      | refused    | -> completed | refused      | refused   | refused     | refused
+fail        | .      | refused | refused      | refused    | choose       | refused      | refused   | refused     | refused
+snooze      | .      | refused | refused      | refused    | choose       | refused      | refused   | refused     | refused
+cancel_work | .      | refused | refused      | refused    | -> cancelled | refused      | refused   | refused     | refused
+cancel      | .      | choose  | choose       | choose     | choose       | choose       | refused   | record only | refused
+retry       | .      | choose  | choose       | choose     | refused      | choose       | choose    | choose      | choose
+rescue      | .      | refused | refused      | refused    | choose       | refused      | refused   | refused     | refused
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[Job] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "riverjob", Entity: "Job", Version: 1,
+	Spec:    "../riverjob.yaml",
+	Hash:    "08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805",
+	Enforce: "full", RequestID: "required", ExpectedRev: "required",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "kind", Type: "string"},
+		{Name: "queue", Type: "string"},
+		{Name: "args", Type: "json"},
+		{Name: "priority", Type: "int 1..4"},
+		{Name: "unique_key", Type: "optional string"},
+		{Name: "max_attempts", Type: "counter"},
+		{Name: "attempt", Type: "counter"},
+		{Name: "attempted_at", Type: "optional time"},
+		{Name: "attempted_by", Type: "set"},
+		{Name: "scheduled_at", Type: "time"},
+		{Name: "cancel_attempted_at", Type: "optional time"},
+		{Name: "error", Type: "optional json"},
+		{Name: "finalized_at", Type: "optional time"},
+	},
+	States: []enginetest.State{
+		{Name: "pending", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []enginetest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`},
+		}},
+		{Name: "scheduled", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []enginetest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`},
+		}},
+		{Name: "available", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []enginetest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`},
+		}},
+		{Name: "running", Present: "attempted_at, attempted_by", Absent: "finalized_at", Invariant: []string{"attempt >= 1"}, Witnesses: []enginetest.Witness{
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 1, "attempted_at": "now", "attempted_by": ["g"], "scheduled_at": "now"}`},
+		}},
+		{Name: "retryable", Present: "error", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt >= 1", "attempt < max_attempts"}, Witnesses: []enginetest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 2, "attempt": 1, "scheduled_at": "now", "error": "e"}`},
+		}},
+		{Name: "completed", Final: true, Present: "finalized_at, attempted_at", Witnesses: []enginetest.Witness{
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "attempted_at": "now", "scheduled_at": "now", "finalized_at": "now"}`},
+		}},
+		{Name: "cancelled", Final: true, Present: "finalized_at", Witnesses: []enginetest.Witness{
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "finalized_at": "now"}`},
+		}},
+		{Name: "discarded", Final: true, Present: "finalized_at, error", Witnesses: []enginetest.Witness{
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "error": "e", "finalized_at": "now"}`},
+		}},
+	},
+	Invariant: []string{"attempt <= max_attempts", "max_attempts >= 1"},
+	Guards: []enginetest.Guard{
+		{Name: "may_be_tried", When: []string{"input.max_attempts >= 1"}, Error: "no_attempts"},
+	},
+	Uniques: []enginetest.Unique{
+		{Name: "one_per_key", Fields: "unique_key", In: "pending, scheduled, available, running, retryable, completed", Error: "duplicate_job"},
+	},
+	Operations: []enginetest.Operation{
+		{
+			Name: "insert", Event: "inserted",
+			Inputs: []enginetest.Input{
+				{Name: "pending", Type: "bool"},
+				{Name: "kind", Type: "string"},
+				{Name: "queue", Type: "string"},
+				{Name: "args", Type: "json"},
+				{Name: "priority", Type: "int 1..4"},
+				{Name: "unique_key", Type: "optional string"},
+				{Name: "max_attempts", Type: "int 0.."},
+				{Name: "scheduled_at", Type: "time", Loose: true},
+			},
+			Require: "may_be_tried",
+			Set:     []string{"kind: input", "queue: input", "args: input", "priority: input", "unique_key: input or absent", "max_attempts: input", "scheduled_at: input"},
+			Choose: []enginetest.Branch{
+				{When: []string{"input.pending == true"}, To: "pending"},
+				{When: []string{"now < input.scheduled_at"}, To: "scheduled"},
+				{To: "available"},
+			},
+			Dedupe: "unique_key", DedupeIn: "pending, scheduled, available, running, retryable, completed",
+		},
+		{
+			Name: "promote", Event: "promoted",
+			Choose: []enginetest.Branch{
+				{When: []string{"now < scheduled_at"}, To: "scheduled"},
+				{To: "available"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "pending", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now+1µs"}`, Actor: "f"},
+				{Way: "branch 2", In: "pending", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Actor: "f"},
+			},
+		},
+		{Name: "schedule", Event: "scheduled", By: "system", Triggers: []string{"after scheduled_at"}},
+		{
+			Name: "fetch", Event: "fetched", Inputs: []enginetest.Input{{Name: "queue", Type: "string"}},
+			Set: []string{"attempted_at: now"}, Increment: "attempt", Add: []string{"attempted_by: actor"},
+			Picks: true, Where: []string{"queue == input.queue"}, Order: "priority, scheduled_at",
+		},
+		{Name: "complete", Event: "completed", Set: []string{"finalized_at: now"}},
+		{
+			Name: "fail", Event: "failed",
+			Inputs: []enginetest.Input{{Name: "retry_at", Type: "time", Loose: true}, {Name: "error", Type: "json"}},
+			Set:    []string{"error: input"},
+			Choose: []enginetest.Branch{
+				{When: []string{"attempt >= max_attempts"}, To: "discarded", Set: []string{"finalized_at: now"}},
+				{When: []string{"cancel_attempted_at is present"}, To: "cancelled", Set: []string{"finalized_at: now"}},
+				{When: []string{"input.retry_at <= now"}, To: "available", Set: []string{"scheduled_at: input.retry_at"}},
+				{To: "retryable", Set: []string{"scheduled_at: input.retry_at"}},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 1, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now"}`, Inputs: `{"retry_at": "now", "error": "g"}`, Actor: "h"},
+				{Way: "branch 2", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 2, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now", "cancel_attempted_at": "now"}`, Inputs: `{"retry_at": "now", "error": "g"}`, Actor: "h"},
+				{Way: "branch 3", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 2, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now"}`, Inputs: `{"retry_at": "now", "error": "g"}`, Actor: "h"},
+				{Way: "branch 4", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 2, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now"}`, Inputs: `{"retry_at": "now+1µs", "error": "g"}`, Actor: "h"},
+			},
+		},
+		{
+			Name: "snooze", Event: "snoozed",
+			Inputs: []enginetest.Input{{Name: "until", Type: "time", Loose: true}},
+			Choose: []enginetest.Branch{
+				{When: []string{"cancel_attempted_at is present"}, To: "cancelled", Set: []string{"finalized_at: now"}},
+				{When: []string{"input.until <= now"}, To: "available", Set: []string{"scheduled_at: input.until"}, Increment: "max_attempts"},
+				{To: "scheduled", Set: []string{"scheduled_at: input.until"}, Increment: "max_attempts"},
+			},
+		},
+		{Name: "cancel_work", Event: "cancelled_by_worker", Set: []string{"finalized_at: now"}},
+		{
+			Name: "cancel", Event: "cancelled",
+			Choose: []enginetest.Branch{
+				{From: "running", To: "same", Set: []string{"cancel_attempted_at: now"}},
+				{To: "cancelled", Set: []string{"finalized_at: now"}},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 1, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now"}`, Actor: "g"},
+				{Way: "branch 2", In: "pending", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Actor: "f"},
+			},
+		},
+		{
+			Name: "retry", Event: "retried",
+			Choose: []enginetest.Branch{
+				{From: "available", When: []string{"scheduled_at < now"}, RecordOnly: true},
+				{When: []string{"attempt >= max_attempts"}, To: "available", Set: []string{"scheduled_at: now"}, Clear: "finalized_at, cancel_attempted_at", Increment: "max_attempts"},
+				{To: "available", Set: []string{"scheduled_at: now"}, Clear: "finalized_at, cancel_attempted_at"},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "available", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now-1µs"}`, Actor: "f"},
+				{Way: "branch 2", In: "completed", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 1, "attempted_at": "now", "scheduled_at": "now", "finalized_at": "now"}`, Actor: "f"},
+				{Way: "branch 3", In: "pending", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Actor: "f"},
+			},
+		},
+		{
+			Name: "rescue", Event: "rescued", By: "system",
+			Inputs: []enginetest.Input{
+				{Name: "retry_at", Type: "time", Loose: true},
+				{Name: "error", Type: "json", Loose: true},
+			},
+			Set: []string{"error: input"},
+			Choose: []enginetest.Branch{
+				{When: []string{"cancel_attempted_at is present"}, To: "cancelled", Set: []string{"finalized_at: now"}},
+				{When: []string{"attempt >= max_attempts"}, To: "discarded", Set: []string{"finalized_at: now"}},
+				{To: "retryable", Set: []string{"scheduled_at: input.retry_at"}},
+			},
+			Witnesses: []enginetest.Witness{
+				{Way: "branch 1", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 1, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now", "cancel_attempted_at": "now"}`, Inputs: `{"retry_at": "now", "error": "g"}`},
+				{Way: "branch 2", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 1, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now"}`, Inputs: `{"retry_at": "now", "error": "g"}`},
+				{Way: "branch 3", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 2, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now"}`, Inputs: `{"retry_at": "now", "error": "g"}`},
+			},
+			Triggers: []string{"after attempted_at + 3600s"},
+		},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "pending", To: "running", Reason: "what it waits for is not there"},
+		{From: "scheduled", To: "running", Reason: "its time has not come"},
+		{From: "retryable", To: "running", Reason: "the scheduler makes it available first"},
+		{From: "discarded", To: "completed", Reason: "it runs again first"},
+		{From: "cancelled", To: "completed", Reason: "it runs again first"},
+	},
+}
+
+// TestRiverjobTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestRiverjobTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[Job] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[Job]{
 		Record: m.Record,

@@ -7,22 +7,195 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine, testLookups...) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+                   | (new)   | idle              | reserved_local    | reserved_remote    | open      | half_closed_local    | half_closed_remote    | closed
+name               | -> idle | .                 | .                 | .                  | .         | .                    | .                     | .
+send_headers       | .       | choose            | choose            | refused            | choose    | refused              | choose                | refused
+recv_headers       | .       | choose            | choose            | choose             | choose    | choose               | choose                | choose
+send_data          | .       | refused           | refused           | refused            | choose    | refused              | choose                | refused
+recv_data          | .       | choose            | choose            | choose             | choose    | choose               | choose                | choose
+send_push_promise  | .       | -> reserved_local | refused           | refused            | refused   | refused              | refused               | refused
+recv_push_promise  | .       | choose            | choose            | choose             | choose    | choose               | choose                | choose
+send_rst_stream    | .       | refused           | -> closed         | -> closed          | -> closed | -> closed            | -> closed             | refused
+recv_rst_stream    | .       | choose            | choose            | choose             | choose    | choose               | choose                | record only
+send_window_update | .       | refused           | refused           | -> reserved_remote | -> open   | -> half_closed_local | -> half_closed_remote | refused
+recv_window_update | .       | choose            | choose            | choose             | choose    | choose               | choose                | record only
+send_priority      | .       | -> idle           | -> reserved_local | -> reserved_remote | -> open   | -> half_closed_local | -> half_closed_remote | record only
+recv_priority      | .       | -> idle           | -> reserved_local | -> reserved_remote | -> open   | -> half_closed_local | -> half_closed_remote | record only
+skip               | .       | -> closed         | refused           | refused            | refused   | refused              | refused               | refused
+close_connection   | .       | -> closed         | -> closed         | -> closed          | -> closed | -> closed            | -> closed             | refused
+`
 
-var testLookups = []enginetest.Lookup{
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "stream", Entity: "Stream", Version: 1,
+	Spec:    "../stream.yaml",
+	Hash:    "1718af4409776f40754edc636342ef8b3139bbe20b0b59a40819b49dd7b79dda",
+	Enforce: "full", RequestID: "none", ExpectedRev: "optional",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "connection", Type: "string"},
+		{Name: "number", Type: "int 1..2147483647"},
+		{Name: "initiator", Type: "local|remote"},
+		{Name: "closed_by", Type: "optional end_stream|rst_sent|rst_received|skipped|connection_lost"},
+		{Name: "error_code", Type: "optional int 0..4294967295"},
+	},
+	States: []enginetest.State{
+		{Name: "idle", Absent: "closed_by, error_code"},
+		{Name: "reserved_local", Absent: "closed_by, error_code", Invariant: []string{"initiator == local"}},
+		{Name: "reserved_remote", Absent: "closed_by, error_code", Invariant: []string{"initiator == remote"}},
+		{Name: "open", Absent: "closed_by, error_code"},
+		{Name: "half_closed_local", Absent: "closed_by, error_code"},
+		{Name: "half_closed_remote", Absent: "closed_by, error_code"},
+		{Name: "closed", Final: true, Present: "closed_by"},
+	},
+	Guards: []enginetest.Guard{
+		{Name: "room", Fewer: 100, Same: "connection, initiator", In: "open, half_closed_local, half_closed_remote", Error: "refused_stream"},
+		{Name: "own_number", When: []string{"initiator == local"}, Error: "not_initiator"},
+	},
+	Uniques: []enginetest.Unique{
+		{Name: "one_per_number", Fields: "connection, number", In: "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed", Error: "number_in_use"},
+	},
+	Operations: []enginetest.Operation{
+		{
+			Name: "name", Event: "named",
+			Inputs: []enginetest.Input{
+				{Name: "connection", Type: "string"},
+				{Name: "number", Type: "int 1..2147483647"},
+				{Name: "initiator", Type: "local|remote"},
+			},
+			Set: []string{"connection: input", "number: input", "initiator: input"}, Dedupe: "connection, number",
+			DedupeIn: "idle, reserved_local, reserved_remote, open, half_closed_local, half_closed_remote, closed",
+		},
+		{
+			Name: "send_headers", Event: "headers_sent",
+			Inputs: []enginetest.Input{{Name: "end_stream", Type: "bool"}}, Require: "room",
+			Choose: []enginetest.Branch{
+				{From: "idle", When: []string{"initiator == remote"}, Reject: "not_initiator"},
+				{From: "idle, open", When: []string{"input.end_stream == true"}, To: "half_closed_local"},
+				{From: "idle, open", To: "open"},
+				{From: "reserved_local, half_closed_remote", When: []string{"input.end_stream == true"}, To: "closed", Set: []string{"closed_by: end_stream"}},
+				{From: "reserved_local, half_closed_remote", To: "half_closed_remote"},
+			},
+		},
+		{
+			Name: "recv_headers", Event: "headers_received",
+			Inputs: []enginetest.Input{{Name: "end_stream", Type: "bool"}}, Require: "room",
+			Choose: []enginetest.Branch{
+				{From: "idle", When: []string{"initiator == local"}, Reject: "protocol_error"},
+				{From: "idle, open", When: []string{"input.end_stream == true"}, To: "half_closed_remote"},
+				{From: "idle, open", To: "open"},
+				{From: "reserved_remote, half_closed_local", When: []string{"input.end_stream == true"}, To: "closed", Set: []string{"closed_by: end_stream"}},
+				{From: "reserved_remote, half_closed_local", To: "half_closed_local"},
+				{From: "half_closed_remote", Reject: "stream_closed"},
+				{From: "reserved_local", Reject: "protocol_error"},
+				{When: []string{"closed_by == rst_sent"}, RecordOnly: true},
+				{Reject: "stream_closed"},
+			},
+		},
+		{
+			Name: "send_data", Event: "data_sent", Inputs: []enginetest.Input{{Name: "end_stream", Type: "bool"}},
+			Choose: []enginetest.Branch{
+				{When: []string{"input.end_stream == false"}, To: "same"},
+				{From: "open", To: "half_closed_local"},
+				{To: "closed", Set: []string{"closed_by: end_stream"}},
+			},
+		},
+		{
+			Name: "recv_data", Event: "data_received",
+			Inputs: []enginetest.Input{{Name: "end_stream", Type: "bool"}},
+			Choose: []enginetest.Branch{
+				{From: "idle, reserved_local, reserved_remote", Reject: "protocol_error"},
+				{From: "half_closed_remote", Reject: "stream_closed"},
+				{From: "closed", When: []string{"closed_by == rst_sent"}, RecordOnly: true},
+				{From: "closed", Reject: "stream_closed"},
+				{When: []string{"input.end_stream == false"}, To: "same"},
+				{From: "open", To: "half_closed_remote"},
+				{To: "closed", Set: []string{"closed_by: end_stream"}},
+			},
+		},
+		{Name: "send_push_promise", Event: "push_promise_sent", Require: "own_number"},
+		{
+			Name: "recv_push_promise", Event: "push_promise_received",
+			Choose: []enginetest.Branch{
+				{From: "idle", When: []string{"initiator == remote"}, To: "reserved_remote"},
+				{Reject: "protocol_error"},
+			},
+		},
+		{
+			Name: "send_rst_stream", Event: "rst_stream_sent",
+			Inputs: []enginetest.Input{{Name: "error_code", Type: "int 0..4294967295"}},
+			Set:    []string{"closed_by: rst_sent", "error_code: input"},
+		},
+		{
+			Name: "recv_rst_stream", Event: "rst_stream_received",
+			Inputs: []enginetest.Input{{Name: "error_code", Type: "int 0..4294967295"}},
+			Set:    []string{"error_code: input"},
+			Choose: []enginetest.Branch{
+				{From: "idle", Reject: "protocol_error"},
+				{To: "closed", Set: []string{"closed_by: rst_received"}},
+			},
+		},
+		{Name: "send_window_update", Event: "window_update_sent"},
+		{
+			Name: "recv_window_update", Event: "window_update_received",
+			Choose: []enginetest.Branch{
+				{From: "idle, reserved_remote", Reject: "protocol_error"},
+				{To: "same"},
+			},
+		},
+		{Name: "send_priority", Event: "priority_sent"},
+		{Name: "recv_priority", Event: "priority_received"},
+		{Name: "skip", Event: "skipped", By: "system", Set: []string{"closed_by: skipped"}},
+		{
+			Name: "close_connection", Event: "connection_closed", By: "system",
+			Set: []string{"closed_by: connection_lost"},
+		},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "closed", To: "open", Reason: "a number is used once"},
+		{From: "closed", To: "half_closed_local", Reason: "a number is used once"},
+		{From: "closed", To: "half_closed_remote", Reason: "a number is used once"},
+		{From: "reserved_local", To: "open", Reason: "the peer sends nothing on a stream that was promised to it"},
+		{From: "reserved_remote", To: "open", Reason: "nothing is sent on a promised stream but by its promiser"},
+		{From: "reserved_local", To: "half_closed_local", Reason: "its promiser sends first"},
+		{From: "reserved_remote", To: "half_closed_remote", Reason: "its promiser sends first"},
+		{From: "half_closed_local", To: "open", Reason: "a side that was ended stays so"},
+		{From: "half_closed_remote", To: "open", Reason: "a side that was ended stays so"},
+		{From: "half_closed_local", To: "half_closed_remote", Reason: "a side that was ended stays so"},
+		{From: "half_closed_remote", To: "half_closed_local", Reason: "a side that was ended stays so"},
+	},
+}
+
+// TestStreamTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestStreamTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) {
+	enginetest.Run(t, engineTable, testPackage, engineReach, engineLookups...)
+}
+
+var engineLookups = []enginetest.Lookup{
 	{Name: "of_connection", Fields: "connection", In: "open, half_closed_local, half_closed_remote", Order: "number"},
 	{Name: "by_number", Fields: "connection, number", One: true},
 }
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[Stream] {
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[Stream] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[Stream]{
 		Record: m.Record,

@@ -7,17 +7,208 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+                | (new)   | none               | scheduled          | queued     | running              | restarting      | up_for_retry       | up_for_reschedule  | deferred     | success    | failed     | skipped    | upstream_failed | removed
+create          | -> none | .                  | .                  | .          | .                    | .               | .                  | .                  | .            | .          | .          | .          | .               | .
+schedule        | .       | -> scheduled       | refused            | refused    | refused              | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+schedule_again  | .       | refused            | refused            | refused    | refused              | refused         | -> scheduled       | -> scheduled       | refused      | refused    | refused    | refused    | refused         | refused
+queue           | .       | refused            | -> queued          | refused    | refused              | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+timeout_queued  | .       | refused            | refused            | choose     | refused              | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+reset_orphan    | .       | refused            | refused            | -> none    | -> none              | -> none         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+start           | .       | refused            | refused            | -> running | refused              | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+heartbeat       | .       | refused            | refused            | refused    | -> running           | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+succeed         | .       | refused            | refused            | refused    | -> success           | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+fail            | .       | refused            | refused            | refused    | choose               | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+lose            | .       | refused            | refused            | refused    | choose               | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+skip_work       | .       | refused            | refused            | refused    | -> skipped           | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+reschedule      | .       | refused            | refused            | refused    | -> up_for_reschedule | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+defer           | .       | refused            | refused            | refused    | -> deferred          | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+resume          | .       | refused            | refused            | refused    | refused              | refused         | refused            | refused            | -> scheduled | refused    | refused    | refused    | refused         | refused
+give_up_trigger | .       | refused            | refused            | refused    | refused              | refused         | refused            | refused            | -> scheduled | refused    | refused    | refused    | refused         | refused
+fail_upstream   | .       | -> upstream_failed | -> upstream_failed | refused    | refused              | refused         | -> upstream_failed | -> upstream_failed | refused      | refused    | refused    | refused    | refused         | refused
+skip            | .       | -> skipped         | -> skipped         | refused    | refused              | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+clear           | .       | refused            | refused            | refused    | choose               | refused         | choose             | choose             | choose       | choose     | choose     | choose     | choose          | refused
+kill            | .       | refused            | refused            | refused    | refused              | -> up_for_retry | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+mark            | .       | choose             | choose             | choose     | choose               | choose          | choose             | choose             | choose       | choose     | choose     | choose     | choose          | refused
+remove          | .       | -> removed         | -> removed         | -> removed | refused              | refused         | -> removed         | -> removed         | -> removed   | -> removed | -> removed | -> removed | -> removed      | refused
+restore         | .       | refused            | refused            | refused    | refused              | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | -> none
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[TaskInstance] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "taskinstance", Entity: "TaskInstance", Version: 1,
+	Spec:    "../taskinstance.yaml",
+	Hash:    "8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d",
+	Enforce: "full", RequestID: "required", ExpectedRev: "optional",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "dag_id", Type: "string"},
+		{Name: "run_id", Type: "string"},
+		{Name: "task_id", Type: "string"},
+		{Name: "map_index", Type: "int -1.."},
+		{Name: "try_number", Type: "counter"},
+		{Name: "max_tries", Type: "int 0.."},
+		{Name: "hostname", Type: "optional string"},
+		{Name: "queued_at", Type: "optional time"},
+		{Name: "heartbeat_at", Type: "optional time"},
+		{Name: "next_try_at", Type: "optional time"},
+		{Name: "trigger_ends_at", Type: "optional time"},
+		{Name: "next_method", Type: "optional string"},
+		{Name: "started_at", Type: "optional time"},
+		{Name: "ended_at", Type: "optional time"},
+		{Name: "note", Type: "optional string"},
+	},
+	States: []enginetest.State{
+		{Name: "none", Absent: "ended_at, trigger_ends_at"},
+		{Name: "scheduled", Absent: "ended_at, trigger_ends_at"},
+		{Name: "queued", Present: "queued_at", Absent: "ended_at, trigger_ends_at"},
+		{Name: "running", Present: "hostname, started_at, heartbeat_at", Absent: "ended_at, trigger_ends_at", Invariant: []string{"try_number >= 1"}},
+		{Name: "restarting", Present: "started_at", Absent: "ended_at, trigger_ends_at", Invariant: []string{"try_number >= 1"}},
+		{Name: "up_for_retry", Present: "next_try_at", Absent: "ended_at, trigger_ends_at", Invariant: []string{"try_number >= 1"}},
+		{Name: "up_for_reschedule", Present: "next_try_at", Absent: "ended_at, trigger_ends_at"},
+		{Name: "deferred", Present: "next_method", Absent: "ended_at"},
+		{Name: "success", Final: true, Present: "ended_at", Absent: "trigger_ends_at"},
+		{Name: "failed", Final: true, Present: "ended_at", Absent: "trigger_ends_at"},
+		{Name: "skipped", Final: true, Absent: "trigger_ends_at"},
+		{Name: "upstream_failed", Final: true, Absent: "trigger_ends_at"},
+		{Name: "removed", Final: true},
+	},
+	Uniques: []enginetest.Unique{
+		{Name: "one_per_run", Fields: "dag_id, run_id, task_id, map_index", In: "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed, removed", Error: "exists_in_run"},
+	},
+	Operations: []enginetest.Operation{
+		{
+			Name: "create", Event: "created",
+			Inputs: []enginetest.Input{
+				{Name: "dag_id", Type: "string"},
+				{Name: "run_id", Type: "string"},
+				{Name: "task_id", Type: "string"},
+				{Name: "map_index", Type: "int -1.."},
+				{Name: "max_tries", Type: "int 0.."},
+			},
+			Set:      []string{"dag_id: input", "run_id: input", "task_id: input", "map_index: input", "max_tries: input"},
+			Dedupe:   "dag_id, run_id, task_id, map_index",
+			DedupeIn: "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed, removed",
+		},
+		{Name: "schedule", Event: "scheduled"},
+		{
+			Name: "schedule_again", Event: "scheduled_again", By: "system",
+			Triggers: []string{"after next_try_at"},
+		},
+		{Name: "queue", Event: "queued", Set: []string{"queued_at: now"}, Picks: true, Order: "created_at"},
+		{
+			Name: "timeout_queued", Event: "queue_timed_out", By: "system",
+			Inputs: []enginetest.Input{{Name: "requeue", Type: "bool", Loose: true}},
+			Choose: []enginetest.Branch{
+				{When: []string{"input.requeue == true"}, To: "scheduled"},
+				{To: "failed", Set: []string{"ended_at: now"}},
+			},
+			Triggers: []string{"after queued_at + 600s"},
+		},
+		{Name: "reset_orphan", Event: "orphan_reset", By: "system"},
+		{
+			Name: "start", Event: "started",
+			Set: []string{"hostname: actor", "started_at: now", "heartbeat_at: now"}, Clear: "next_method",
+			Increment: "try_number",
+		},
+		{Name: "heartbeat", Set: []string{"heartbeat_at: now"}},
+		{Name: "succeed", Event: "succeeded", Set: []string{"ended_at: now"}},
+		{
+			Name: "fail", Event: "failed",
+			Inputs: []enginetest.Input{{Name: "final", Type: "bool"}, {Name: "next_try_at", Type: "time", Loose: true}},
+			Set:    []string{"next_try_at: input"},
+			Choose: []enginetest.Branch{
+				{When: []string{"input.final == false", "try_number <= max_tries"}, To: "up_for_retry"},
+				{To: "failed", Set: []string{"ended_at: now"}},
+			},
+		},
+		{
+			Name: "lose", Event: "lost", By: "system",
+			Inputs: []enginetest.Input{{Name: "next_try_at", Type: "time", Loose: true}},
+			Set:    []string{"next_try_at: input.next_try_at"},
+			Choose: []enginetest.Branch{
+				{When: []string{"try_number <= max_tries"}, To: "up_for_retry"},
+				{To: "failed", Set: []string{"ended_at: now"}},
+			},
+			Triggers: []string{"after heartbeat_at + 300s"},
+		},
+		{Name: "skip_work", Event: "skipped_itself", Set: []string{"ended_at: now"}},
+		{
+			Name: "reschedule", Event: "rescheduled",
+			Inputs: []enginetest.Input{{Name: "next_try_at", Type: "time", Loose: true}},
+			Set:    []string{"next_try_at: input"},
+		},
+		{
+			Name: "defer", Event: "deferred",
+			Inputs: []enginetest.Input{
+				{Name: "next_method", Type: "string"},
+				{Name: "trigger_ends_at", Type: "optional time", Loose: true},
+			},
+			Set: []string{"next_method: input", "trigger_ends_at: input or absent"},
+		},
+		{Name: "resume", Event: "resumed", Clear: "trigger_ends_at"},
+		{
+			Name: "give_up_trigger", Event: "trigger_timed_out", By: "system", Clear: "trigger_ends_at",
+			Triggers: []string{"after trigger_ends_at"},
+		},
+		{Name: "fail_upstream", Event: "upstream_failed"},
+		{Name: "skip", Event: "skipped"},
+		{
+			Name: "clear", Event: "cleared", Inputs: []enginetest.Input{{Name: "max_tries", Type: "int 0.."}},
+			Set: []string{"max_tries: input"}, Clear: "ended_at, trigger_ends_at, next_method",
+			Choose: []enginetest.Branch{
+				{From: "running", To: "restarting"},
+				{To: "none"},
+			},
+		},
+		{Name: "kill", Event: "killed", Set: []string{"next_try_at: now"}},
+		{
+			Name: "mark", Event: "marked", By: "operator",
+			Inputs: []enginetest.Input{
+				{Name: "as", Type: "success|failed|skipped"},
+				{Name: "note", Type: "optional string"},
+			},
+			Set: []string{"ended_at: now", "note: input or same"}, Clear: "trigger_ends_at, next_method",
+			Choose: []enginetest.Branch{
+				{When: []string{"input.as == success"}, To: "success"},
+				{When: []string{"input.as == failed"}, To: "failed"},
+				{To: "skipped"},
+			},
+		},
+		{Name: "remove", Event: "removed"},
+		{Name: "restore", Event: "restored", Clear: "ended_at, trigger_ends_at, next_method"},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "none", To: "queued", Reason: "it is scheduled first"},
+		{From: "none", To: "running", Reason: "it is scheduled first"},
+		{From: "scheduled", To: "running", Reason: "an executor takes it first"},
+		{From: "deferred", To: "running", Reason: "it needs a worker first"},
+		{From: "restarting", To: "running", Reason: "its worker is being stopped"},
+	},
+}
+
+// TestTaskinstanceTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestTaskinstanceTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[TaskInstance]{
 		Record: m.Record,

@@ -7,17 +7,103 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+              | (new)      | pending    | running      | succeeded   | failed         | quarantined
+enqueue       | -> pending | .          | .            | .           | .              | .
+start         | .          | -> running | record only  | refused     | refused        | refused
+reschedule    | .          | -> pending | refused      | refused     | -> pending     | refused
+progress      | .          | refused    | -> running   | refused     | refused        | refused
+succeed       | .          | refused    | -> succeeded | record only | refused        | refused
+fail          | .          | refused    | -> failed    | refused     | record only    | refused
+quarantine    | .          | refused    | refused      | refused     | -> quarantined | record only
+release       | .          | refused    | refused      | refused     | refused        | -> pending
+fail_stalled  | .          | refused    | -> failed    | refused     | refused        | refused
+retry_stalled | .          | refused    | refused      | refused     | -> pending     | refused
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[Job] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "ingest", Entity: "Job", Version: 1,
+	Spec:    "../../../specs/ingest.yaml",
+	Hash:    "fd1fdb3295fca91505b0822e0bc98ccfd8a4058736d9bc9bb13c7337802ad3ad",
+	Enforce: "full", RequestID: "optional", ExpectedRev: "optional",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "attempts", Type: "counter"},
+		{Name: "run_after", Type: "time"},
+		{Name: "active_at", Type: "optional time"},
+	},
+	States: []enginetest.State{
+		{Name: "pending", Absent: "active_at"},
+		{Name: "running", Present: "active_at", Invariant: []string{"attempts >= 1"}, Probes: "worker_active"},
+		{Name: "succeeded", Terminal: true, Invariant: []string{"attempts >= 1"}},
+		{Name: "failed", Invariant: []string{"attempts >= 1"}},
+		{Name: "quarantined", Invariant: []string{"attempts >= 1"}},
+	},
+	Guards: []enginetest.Guard{
+		{Name: "due", When: []string{"run_after <= now"}, Error: "not_due"},
+		{Name: "has_stalled", When: []string{"active_at is present"}, Error: "not_stalled"},
+	},
+	Operations: []enginetest.Operation{
+		{Name: "enqueue", Set: []string{"run_after: now"}},
+		{
+			Name: "start", Require: "due", Set: []string{"active_at: now"}, Increment: "attempts", Picks: true,
+			Order: "run_after",
+		},
+		{
+			Name: "reschedule", Inputs: []enginetest.Input{{Name: "run_after", Type: "time"}},
+			Set: []string{"run_after: input"}, Clear: "active_at",
+		},
+		{Name: "progress", Set: []string{"active_at: now"}},
+		{Name: "succeed", Clear: "active_at"},
+		{Name: "fail", Clear: "active_at"},
+		{Name: "quarantine"},
+		{Name: "release", By: "operator", Set: []string{"run_after: now"}, Clear: "active_at"},
+		{
+			Name: "fail_stalled", By: "system", Triggers: []string{"after active_at + 600s"},
+			Then: "retry_stalled",
+		},
+		{
+			Name: "retry_stalled", By: "system", Require: "has_stalled", Set: []string{"run_after: now + 60s"},
+			Clear: "active_at",
+		},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "pending", To: "succeeded", Reason: "it was not executed"},
+		{From: "pending", To: "failed", Reason: "it was not executed"},
+		{From: "pending", To: "quarantined", Reason: "it has not failed"},
+		{From: "running", To: "pending", Reason: "an execution ends before the next one is queued"},
+		{From: "running", To: "quarantined", Reason: "it fails first"},
+		{From: "failed", To: "running", Reason: "it goes through the queue"},
+		{From: "failed", To: "succeeded", Reason: "it goes through the queue"},
+		{From: "quarantined", To: "running", Reason: "only an operator leads it back"},
+		{From: "quarantined", To: "succeeded", Reason: "only an operator leads it back"},
+		{From: "quarantined", To: "failed", Reason: "only an operator leads it back"},
+	},
+}
+
+// TestIngestTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestIngestTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[Job] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[Job]{
 		Record: m.Record,
@@ -29,7 +115,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 		},
 		History: m.History,
 		Audit: func(ctx context.Context, probe func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx, testProbes(probe))
+			return m.Audit(ctx, engineProbes(probe))
 		},
 		Sweep: m.Sweep,
 		Batch: enginetest.Batch(m.Batch),
@@ -180,6 +266,6 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 	}
 }
 
-type testProbes func(name string) (bool, error)
+type engineProbes func(name string) (bool, error)
 
-func (p testProbes) WorkerActive(context.Context, Job) (bool, error) { return p("worker_active") }
+func (p engineProbes) WorkerActive(context.Context, Job) (bool, error) { return p("worker_active") }

@@ -13,96 +13,121 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-              | (new)      | pending    | running      | succeeded   | failed         | quarantined
-enqueue       | -> pending | .          | .            | .           | .              | .
-start         | .          | -> running | record only  | refused     | refused        | refused
-reschedule    | .          | -> pending | refused      | refused     | -> pending     | refused
-progress      | .          | refused    | -> running   | refused     | refused        | refused
-succeed       | .          | refused    | -> succeeded | record only | refused        | refused
-fail          | .          | refused    | -> failed    | refused     | record only    | refused
-quarantine    | .          | refused    | refused      | refused     | -> quarantined | record only
-release       | .          | refused    | refused      | refused     | refused        | -> pending
-fail_stalled  | .          | refused    | -> failed    | refused     | refused        | refused
-retry_stalled | .          | refused    | refused      | refused     | -> pending     | refused
-`
+// TestIngest makes the calls of testCases: by the pure methods, and over each store.
+func TestIngest(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "ingest", Entity: "Job", Version: 1,
-	Spec:    "../../../specs/ingest.yaml",
-	Hash:    "fd1fdb3295fca91505b0822e0bc98ccfd8a4058736d9bc9bb13c7337802ad3ad",
-	Enforce: "full", RequestID: "optional", ExpectedRev: "optional",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "attempts", Type: "counter"},
-		{Name: "run_after", Type: "time"},
-		{Name: "active_at", Type: "optional time"},
-	},
-	States: []fsmtest.State{
-		{Name: "pending", Absent: "active_at"},
-		{Name: "running", Present: "active_at", Invariant: []string{"attempts >= 1"}, Probes: "worker_active"},
-		{Name: "succeeded", Terminal: true, Invariant: []string{"attempts >= 1"}},
-		{Name: "failed", Invariant: []string{"attempts >= 1"}},
-		{Name: "quarantined", Invariant: []string{"attempts >= 1"}},
-	},
-	Guards: []fsmtest.Guard{
-		{Name: "due", When: []string{"run_after <= now"}, Error: "not_due"},
-		{Name: "has_stalled", When: []string{"active_at is present"}, Error: "not_stalled"},
-	},
-	Operations: []fsmtest.Operation{
-		{Name: "enqueue", Set: []string{"run_after: now"}},
-		{
-			Name: "start", Require: "due", Set: []string{"active_at: now"}, Increment: "attempts", Picks: true,
-			Order: "run_after",
-		},
-		{
-			Name: "reschedule", Inputs: []fsmtest.Input{{Name: "run_after", Type: "time"}},
-			Set: []string{"run_after: input"}, Clear: "active_at",
-		},
-		{Name: "progress", Set: []string{"active_at: now"}},
-		{Name: "succeed", Clear: "active_at"},
-		{Name: "fail", Clear: "active_at"},
-		{Name: "quarantine"},
-		{Name: "release", By: "operator", Set: []string{"run_after: now"}, Clear: "active_at"},
-		{
-			Name: "fail_stalled", By: "system", Triggers: []string{"after active_at + 600s"},
-			Then: "retry_stalled",
-		},
-		{
-			Name: "retry_stalled", By: "system", Require: "has_stalled", Set: []string{"run_after: now + 60s"},
-			Clear: "active_at",
-		},
-	},
-	Forbidden: []fsmtest.Move{
-		{From: "pending", To: "succeeded", Reason: "it was not executed"},
-		{From: "pending", To: "failed", Reason: "it was not executed"},
-		{From: "pending", To: "quarantined", Reason: "it has not failed"},
-		{From: "running", To: "pending", Reason: "an execution ends before the next one is queued"},
-		{From: "running", To: "quarantined", Reason: "it fails first"},
-		{From: "failed", To: "running", Reason: "it goes through the queue"},
-		{From: "failed", To: "succeeded", Reason: "it goes through the queue"},
-		{From: "quarantined", To: "running", Reason: "only an operator leads it back"},
-		{From: "quarantined", To: "succeeded", Reason: "only an operator leads it back"},
-		{From: "quarantined", To: "failed", Reason: "only an operator leads it back"},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// enqueue, ingest.yaml:69
+	{Do: "enqueue", Want: "enqueue: new -> pending", After: `{"run_after":"now"}`},
+	{Beside: []string{`m-1 pending {"attempts":1,"run_after":"now+1h1m"}`}, Do: "enqueue", Want: "refused exists"},
+	// start, ingest.yaml:74
+	{In: "pending", Given: `{"attempts":1,"run_after":"now+1h1m"}`, Do: "start", Want: "refused guard due (not_due)"},
+	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "start", Want: "start: running -> recorded"},
+	{In: "pending", Given: `{"run_after":"now+1µs"}`, Do: "start", By: "a", Want: "refused guard due (not_due)"},
+	{In: "pending", Given: `{"run_after":"now"}`, Do: "start", By: "a", Want: "start: pending -> running", After: `{"attempts":1,"active_at":"now"}`},
+	{In: "pending", Given: `{"attempts":1,"run_after":"now-1µs"}`, Do: "start", Want: "start: pending -> running", After: `{"attempts":2,"active_at":"now"}`},
+	{In: "pending", Given: `{"attempts":-1,"run_after":"now"}`, Do: "start", By: "a", Want: "refused invariant", NoStore: true},
+	{In: "pending", Given: `{"attempts":9223372036854775807,"run_after":"now"}`, Do: "start", By: "a", Want: "refused overflow attempts"},
+	{Beside: []string{`a-1 pending {"run_after":"now"}`}, Do: "start", By: "a", Picks: "a-1", Want: "start: pending -> running", After: `{"attempts":1,"active_at":"now"}`},
+	{Beside: []string{`a-1 pending {"run_after":"now"}`}, Do: "start", By: "a", Picks: "a-1", Want: "start: pending -> running", After: `{"attempts":1,"active_at":"now"}`},
+	{Beside: []string{`a-1 pending {"attempts":9223372036854775807,"run_after":"now"}`}, Do: "start", By: "a", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 pending {"run_after":"now+1h"}`}, Do: "start", By: "a", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 pending {"run_after":"now-1h"}`}, Do: "start", By: "a", Picks: "a-1", Want: "start: pending -> running", After: `{"attempts":1,"active_at":"now"}`},
+	{Beside: []string{`a-1 pending {"run_after":"now-1µs"}`}, Do: "start", By: "a", Picks: "a-1", Want: "start: pending -> running", After: `{"attempts":1,"active_at":"now"}`},
+	{Beside: []string{`a-1 pending {"run_after":"now+1µs"}`}, Do: "start", By: "a", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 running {"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`}, Do: "start", By: "a", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 pending {"run_after":"now"}`, `b-1 pending {"run_after":"now"}`}, Do: "start", By: "a", Picks: "a-1", Want: "start: pending -> running", After: `{"attempts":1,"active_at":"now"}`},
+	{Beside: []string{`a-1 pending {"run_after":"now+1h"}`, `b-1 pending {"run_after":"now-1h"}`}, Do: "start", By: "a", Picks: "b-1", Want: "start: pending -> running", After: `{"attempts":1,"active_at":"now"}`},
+	{Beside: []string{`a-1 pending {"run_after":"now-1h"}`, `b-1 pending {"run_after":"now+1h"}`}, Do: "start", By: "a", Picks: "a-1", Want: "start: pending -> running", After: `{"attempts":1,"active_at":"now"}`},
+	// reschedule, ingest.yaml:84
+	{In: "pending", Given: `{"attempts":1,"run_after":"now+1h1m"}`, Do: "reschedule", With: `{"run_after":"now+1h3m"}`, Want: "reschedule: pending -> pending", After: `{"run_after":"now+1h3m"}`, Again: []string{`reused {"run_after":"now+1h"}`}},
+	{In: "failed", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "reschedule", With: `{"run_after":"now+1h3m"}`, Want: "reschedule: failed -> pending", After: `{"run_after":"now+1h3m","active_at":null}`},
+	{In: "pending", Given: `{"run_after":"now"}`, Do: "reschedule", With: `{"run_after":"now"}`, By: "a", Want: "reschedule: pending -> pending"},
+	{In: "pending", Given: `{"attempts":1,"run_after":"now+1h1m"}`, Do: "reschedule", With: `{"run_after":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input run_after"},
+	// progress, ingest.yaml:91
+	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "progress", Want: "progress: running -> running", After: `{"active_at":"now"}`},
+	{In: "running", Given: `{"attempts":1,"run_after":"now","active_at":"now"}`, Do: "progress", By: "a", Want: "progress: running -> running"},
+	{In: "running", Given: `{"attempts":-1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "progress", Want: "refused invariant", NoStore: true},
+	// succeed, ingest.yaml:97
+	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "succeed", Want: "succeed: running -> succeeded", After: `{"active_at":null}`},
+	{In: "succeeded", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "succeed", Want: "succeed: succeeded -> recorded"},
+	{In: "running", Given: `{"attempts":-1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "succeed", Want: "refused invariant", NoStore: true},
+	// fail, ingest.yaml:104
+	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "fail", Want: "fail: running -> failed", After: `{"active_at":null}`},
+	{In: "failed", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "fail", Want: "fail: failed -> recorded"},
+	{In: "running", Given: `{"attempts":-1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "fail", Want: "refused invariant", NoStore: true},
+	// quarantine, ingest.yaml:111
+	{In: "failed", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "quarantine", Want: "quarantine: failed -> quarantined"},
+	{In: "failed", Given: `{"attempts":1,"run_after":"now+1h1m"}`, Do: "quarantine", Want: "quarantine: failed -> quarantined"},
+	{In: "quarantined", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "quarantine", Want: "quarantine: quarantined -> recorded"},
+	{In: "failed", Given: `{"attempts":-1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "quarantine", Want: "refused invariant", NoStore: true},
+	// release, ingest.yaml:117
+	{In: "quarantined", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "release", Want: "release: quarantined -> pending", After: `{"run_after":"now","active_at":null}`},
+	{In: "quarantined", Given: `{"attempts":1,"run_after":"now"}`, Do: "release", By: "a", Want: "release: quarantined -> pending"},
+	{In: "quarantined", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "release", By: "-", Want: "refused actor_missing"},
+	{In: "quarantined", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "release", Why: "-", Want: "refused reason_missing"},
+	// fail_stalled, ingest.yaml:125
+	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "fail_stalled", Want: "fail_stalled: running -> failed", Then: []string{`retry_stalled: failed -> pending {"run_after":"now+1m","active_at":null}`}},
+	{In: "running", Given: `{"attempts":-1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "fail_stalled", Want: "refused invariant", NoStore: true},
+	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now-10m"}`, Do: "fail_stalled", By: fsmtest.BySweep, Want: "fail_stalled: running -> failed", Then: []string{`retry_stalled: failed -> pending {"run_after":"now+1m","active_at":null}`}},
+	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now-9m59.999999s"}`, Do: "fail_stalled", By: fsmtest.BySweep},
+	// retry_stalled, ingest.yaml:135
+	{In: "failed", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "retry_stalled", Want: "retry_stalled: failed -> pending", After: `{"run_after":"now+1m","active_at":null}`},
+	{In: "failed", Given: `{"attempts":1,"run_after":"now+1h1m"}`, Do: "retry_stalled", Want: "refused guard has_stalled (not_stalled)"},
+	{In: "failed", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "retry_stalled", At: "now+1h", Want: "retry_stalled: failed -> pending", After: `{"active_at":null}`},
 }
 
-// TestIngest holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestIngest(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "pending", Given: `{"attempts":1,"run_after":"now+1h1m"}`},
+	{In: "pending", Given: `{"attempts":-1,"run_after":"now+1h1m"}`, Broken: "attempts"},
+	{In: "pending", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"zero"}`, Broken: "active_at is absent"},
+	{In: "pending", Given: `{"attempts":-1,"run_after":"now+1h1m","active_at":"zero"}`, Broken: "active_at is absent; attempts"},
+	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`},
+	{In: "running", Given: `{"attempts":-1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Broken: "attempts; attempts >= 1"},
+	{In: "running", Given: `{"run_after":"now+1h1m","active_at":"now+1h2m"}`, Broken: "attempts >= 1"},
+	{In: "running", Given: `{"attempts":2,"run_after":"now+1h1m","active_at":"now+1h2m"}`},
+	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m"}`, Broken: "active_at is present"},
+	{In: "succeeded", Given: `{"attempts":1,"run_after":"now+1h1m"}`},
+	{In: "succeeded", Given: `{"attempts":-1,"run_after":"now+1h1m"}`, Broken: "attempts; attempts >= 1"},
+	{In: "succeeded", Given: `{"run_after":"now+1h1m"}`, Broken: "attempts >= 1"},
+	{In: "succeeded", Given: `{"attempts":2,"run_after":"now+1h1m"}`},
+	{In: "failed", Given: `{"attempts":1,"run_after":"now+1h1m"}`},
+	{In: "failed", Given: `{"attempts":-1,"run_after":"now+1h1m"}`, Broken: "attempts; attempts >= 1"},
+	{In: "failed", Given: `{"run_after":"now+1h1m"}`, Broken: "attempts >= 1"},
+	{In: "failed", Given: `{"attempts":2,"run_after":"now+1h1m"}`},
+	{In: "quarantined", Given: `{"attempts":1,"run_after":"now+1h1m"}`},
+	{In: "quarantined", Given: `{"attempts":-1,"run_after":"now+1h1m"}`, Broken: "attempts; attempts >= 1"},
+	{In: "quarantined", Given: `{"run_after":"now+1h1m"}`, Broken: "attempts >= 1"},
+	{In: "quarantined", Given: `{"attempts":2,"run_after":"now+1h1m"}`},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Job]{
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Job]{
+	States: "pending, running, succeeded (terminal), failed, quarantined",
+	Moves: map[string]string{
+		"enqueue":       "new",
+		"start":         "pending, running",
+		"reschedule":    "pending, failed",
+		"progress":      "running",
+		"succeed":       "running, succeeded",
+		"fail":          "running, failed",
+		"quarantine":    "failed, quarantined",
+		"release":       "quarantined",
+		"fail_stalled":  "running",
+		"retry_stalled": "failed",
+	},
+	Records: map[string]string{
+		"start":      "running",
+		"succeed":    "succeeded",
+		"fail":       "failed",
+		"quarantine": "quarantined",
+	},
+	System:     "fail_stalled, retry_stalled",
+	Cases:      testCases,
+	Checks:     testChecks,
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Job.Equal,

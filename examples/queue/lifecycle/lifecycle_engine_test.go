@@ -7,18 +7,127 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+                | (new)     | queued     | claimed    | running      | succeeded | failed  | stalled
+enqueue         | -> queued | .          | .          | .            | .         | .       | .
+claim_next      | .         | -> claimed | refused    | refused      | refused   | refused | -> claimed
+start           | .         | refused    | -> running | refused      | refused   | refused | refused
+heartbeat       | .         | refused    | -> claimed | -> running   | refused   | refused | refused
+complete        | .         | refused    | refused    | -> succeeded | refused   | refused | refused
+fail            | .         | refused    | refused    | -> failed    | refused   | refused | refused
+stall           | .         | refused    | -> stalled | -> stalled   | refused   | refused | refused
+requeue_stalled | .         | refused    | refused    | refused      | refused   | refused | -> queued
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[Job] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "lifecycle", Entity: "Job", Version: 1,
+	Spec:    "../../../specs/lifecycle.yaml",
+	Hash:    "f630e220633fd9fa58c7ce0f10d9a9e6009a77367330b466327a9ab186b18da5",
+	Enforce: "full", RequestID: "required", ExpectedRev: "required",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "dedupe_key", Type: "optional string"},
+		{Name: "payload", Type: "optional json"},
+		{Name: "owner", Type: "optional string"},
+		{Name: "lease", Type: "optional time"},
+		{Name: "result", Type: "optional json"},
+		{Name: "error", Type: "optional json"},
+		{Name: "queued_at", Type: "optional time"},
+		{Name: "attempt", Type: "counter"},
+	},
+	States: []enginetest.State{
+		{Name: "queued", Absent: "owner, lease, result, error"},
+		{Name: "claimed", Present: "owner, lease", Absent: "result, error, queued_at", Invariant: []string{"attempt >= 1"}},
+		{Name: "running", Present: "owner, lease", Absent: "result, error, queued_at", Invariant: []string{"attempt >= 1"}},
+		{Name: "succeeded", Terminal: true, Present: "result", Absent: "error", ShouldAbsent: "owner, lease"},
+		{Name: "failed", Terminal: true, Present: "error", Absent: "result", ShouldAbsent: "owner, lease"},
+		{Name: "stalled", Absent: "owner, lease, result, error, queued_at"},
+	},
+	Guards: []enginetest.Guard{
+		{Name: "owner_only", When: []string{"owner == actor"}, Error: "not_owner"},
+		{Name: "lease_ahead", When: []string{"now < input.lease"}, Error: "lease_in_the_past"},
+		{Name: "lease_longer", When: []string{"lease <= input.lease"}, Error: "lease_shortened"},
+	},
+	Operations: []enginetest.Operation{
+		{
+			Name: "enqueue", Event: "enqueued",
+			Inputs: []enginetest.Input{
+				{Name: "dedupe_key", Type: "optional string"},
+				{Name: "payload", Type: "optional json"},
+			},
+			Set:    []string{"dedupe_key: input or absent", "payload: input or absent", "queued_at: now"},
+			Dedupe: "dedupe_key",
+		},
+		{
+			Name: "claim_next", Event: "claimed",
+			Inputs: []enginetest.Input{{Name: "lease", Type: "time", Loose: true}}, Require: "lease_ahead",
+			Set: []string{"owner: actor", "lease: input"}, Clear: "queued_at", Increment: "attempt", Picks: true,
+			Order: "queued_at, created_at",
+		},
+		{Name: "start", Event: "started", Require: "owner_only"},
+		{
+			Name: "heartbeat", Inputs: []enginetest.Input{{Name: "lease", Type: "time", Loose: true}},
+			Require: "owner_only, lease_ahead, lease_longer", Set: []string{"lease: input"},
+			Witnesses: []enginetest.Witness{
+				{Way: "guard owner_only", In: "claimed", Record: `{"owner": "a", "lease": "now", "attempt": 1}`, Inputs: `{"lease": "now"}`, Actor: "f"},
+				{Way: "guard lease_ahead", In: "claimed", Record: `{"owner": "a", "lease": "now", "attempt": 1}`, Inputs: `{"lease": "now"}`, Actor: "a"},
+				{Way: "guard lease_longer", In: "claimed", Record: `{"owner": "a", "lease": "now+2µs", "attempt": 1}`, Inputs: `{"lease": "now+1µs"}`, Actor: "a"},
+				{Way: "move", In: "claimed", Record: `{"owner": "a", "lease": "now", "attempt": 1}`, Inputs: `{"lease": "now+1µs"}`, Actor: "a"},
+			},
+		},
+		{
+			Name: "complete", Event: "succeeded", Inputs: []enginetest.Input{{Name: "result", Type: "json"}},
+			Require: "owner_only", Set: []string{"result: input"}, Clear: "owner, lease",
+		},
+		{
+			Name: "fail", Event: "failed", Inputs: []enginetest.Input{{Name: "error", Type: "json"}},
+			Require: "owner_only", Set: []string{"error: input"}, Clear: "owner, lease",
+		},
+		{Name: "stall", Event: "stalled", Clear: "owner, lease", Triggers: []string{"after lease"}},
+		{Name: "requeue_stalled", Event: "requeued", Set: []string{"queued_at: now"}},
+	},
+	Forbidden: []enginetest.Move{
+		{From: "queued", To: "queued", Reason: "no repeat is stated for it"},
+		{From: "queued", To: "running", Reason: "nobody has claimed it"},
+		{From: "queued", To: "succeeded", Reason: "nobody has worked on it"},
+		{From: "queued", To: "failed", Reason: "nobody has worked on it"},
+		{From: "queued", To: "stalled", Reason: "there is no owner to distrust"},
+		{From: "claimed", To: "queued", Reason: "it goes through stalled"},
+		{From: "claimed", To: "succeeded", Reason: "the work was not started"},
+		{From: "claimed", To: "failed", Reason: "the work was not started"},
+		{From: "running", To: "queued", Reason: "it goes through stalled"},
+		{From: "running", To: "claimed", Reason: "another worker comes after a stall only"},
+		{From: "stalled", To: "stalled", Reason: "no repeat is stated for it"},
+		{From: "stalled", To: "running", Reason: "it is claimed first"},
+		{From: "stalled", To: "succeeded", Reason: "its owner is not trusted"},
+		{From: "stalled", To: "failed", Reason: "its owner is not trusted"},
+	},
+}
+
+// TestLifecycleTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestLifecycleTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[Job] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[Job]{
 		Record: m.Record,

@@ -13,119 +13,164 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-                | (new)     | queued     | claimed    | running      | succeeded | failed  | stalled
-enqueue         | -> queued | .          | .          | .            | .         | .       | .
-claim_next      | .         | -> claimed | refused    | refused      | refused   | refused | -> claimed
-start           | .         | refused    | -> running | refused      | refused   | refused | refused
-heartbeat       | .         | refused    | -> claimed | -> running   | refused   | refused | refused
-complete        | .         | refused    | refused    | -> succeeded | refused   | refused | refused
-fail            | .         | refused    | refused    | -> failed    | refused   | refused | refused
-stall           | .         | refused    | -> stalled | -> stalled   | refused   | refused | refused
-requeue_stalled | .         | refused    | refused    | refused      | refused   | refused | -> queued
-`
+// TestLifecycle makes the calls of testCases: by the pure methods, and over each store.
+func TestLifecycle(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "lifecycle", Entity: "Job", Version: 1,
-	Spec:    "../../../specs/lifecycle.yaml",
-	Hash:    "f630e220633fd9fa58c7ce0f10d9a9e6009a77367330b466327a9ab186b18da5",
-	Enforce: "full", RequestID: "required", ExpectedRev: "required",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "dedupe_key", Type: "optional string"},
-		{Name: "payload", Type: "optional json"},
-		{Name: "owner", Type: "optional string"},
-		{Name: "lease", Type: "optional time"},
-		{Name: "result", Type: "optional json"},
-		{Name: "error", Type: "optional json"},
-		{Name: "queued_at", Type: "optional time"},
-		{Name: "attempt", Type: "counter"},
-	},
-	States: []fsmtest.State{
-		{Name: "queued", Absent: "owner, lease, result, error"},
-		{Name: "claimed", Present: "owner, lease", Absent: "result, error, queued_at", Invariant: []string{"attempt >= 1"}},
-		{Name: "running", Present: "owner, lease", Absent: "result, error, queued_at", Invariant: []string{"attempt >= 1"}},
-		{Name: "succeeded", Terminal: true, Present: "result", Absent: "error", ShouldAbsent: "owner, lease"},
-		{Name: "failed", Terminal: true, Present: "error", Absent: "result", ShouldAbsent: "owner, lease"},
-		{Name: "stalled", Absent: "owner, lease, result, error, queued_at"},
-	},
-	Guards: []fsmtest.Guard{
-		{Name: "owner_only", When: []string{"owner == actor"}, Error: "not_owner"},
-		{Name: "lease_ahead", When: []string{"now < input.lease"}, Error: "lease_in_the_past"},
-		{Name: "lease_longer", When: []string{"lease <= input.lease"}, Error: "lease_shortened"},
-	},
-	Operations: []fsmtest.Operation{
-		{
-			Name: "enqueue", Event: "enqueued",
-			Inputs: []fsmtest.Input{
-				{Name: "dedupe_key", Type: "optional string"},
-				{Name: "payload", Type: "optional json"},
-			},
-			Set:    []string{"dedupe_key: input or absent", "payload: input or absent", "queued_at: now"},
-			Dedupe: "dedupe_key",
-		},
-		{
-			Name: "claim_next", Event: "claimed",
-			Inputs: []fsmtest.Input{{Name: "lease", Type: "time", Loose: true}}, Require: "lease_ahead",
-			Set: []string{"owner: actor", "lease: input"}, Clear: "queued_at", Increment: "attempt", Picks: true,
-			Order: "queued_at, created_at",
-		},
-		{Name: "start", Event: "started", Require: "owner_only"},
-		{
-			Name: "heartbeat", Inputs: []fsmtest.Input{{Name: "lease", Type: "time", Loose: true}},
-			Require: "owner_only, lease_ahead, lease_longer", Set: []string{"lease: input"},
-			Witnesses: []fsmtest.Witness{
-				{Way: "guard owner_only", In: "claimed", Record: `{"owner": "a", "lease": "now", "attempt": 1}`, Inputs: `{"lease": "now"}`, Actor: "f"},
-				{Way: "guard lease_ahead", In: "claimed", Record: `{"owner": "a", "lease": "now", "attempt": 1}`, Inputs: `{"lease": "now"}`, Actor: "a"},
-				{Way: "guard lease_longer", In: "claimed", Record: `{"owner": "a", "lease": "now+2µs", "attempt": 1}`, Inputs: `{"lease": "now+1µs"}`, Actor: "a"},
-				{Way: "move", In: "claimed", Record: `{"owner": "a", "lease": "now", "attempt": 1}`, Inputs: `{"lease": "now+1µs"}`, Actor: "a"},
-			},
-		},
-		{
-			Name: "complete", Event: "succeeded", Inputs: []fsmtest.Input{{Name: "result", Type: "json"}},
-			Require: "owner_only", Set: []string{"result: input"}, Clear: "owner, lease",
-		},
-		{
-			Name: "fail", Event: "failed", Inputs: []fsmtest.Input{{Name: "error", Type: "json"}},
-			Require: "owner_only", Set: []string{"error: input"}, Clear: "owner, lease",
-		},
-		{Name: "stall", Event: "stalled", Clear: "owner, lease", Triggers: []string{"after lease"}},
-		{Name: "requeue_stalled", Event: "requeued", Set: []string{"queued_at: now"}},
-	},
-	Forbidden: []fsmtest.Move{
-		{From: "queued", To: "queued", Reason: "no repeat is stated for it"},
-		{From: "queued", To: "running", Reason: "nobody has claimed it"},
-		{From: "queued", To: "succeeded", Reason: "nobody has worked on it"},
-		{From: "queued", To: "failed", Reason: "nobody has worked on it"},
-		{From: "queued", To: "stalled", Reason: "there is no owner to distrust"},
-		{From: "claimed", To: "queued", Reason: "it goes through stalled"},
-		{From: "claimed", To: "succeeded", Reason: "the work was not started"},
-		{From: "claimed", To: "failed", Reason: "the work was not started"},
-		{From: "running", To: "queued", Reason: "it goes through stalled"},
-		{From: "running", To: "claimed", Reason: "another worker comes after a stall only"},
-		{From: "stalled", To: "stalled", Reason: "no repeat is stated for it"},
-		{From: "stalled", To: "running", Reason: "it is claimed first"},
-		{From: "stalled", To: "succeeded", Reason: "its owner is not trusted"},
-		{From: "stalled", To: "failed", Reason: "its owner is not trusted"},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// enqueue, lifecycle.yaml:96
+	{Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: new -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"now"}`, Again: []string{`reused {"dedupe_key":"a","payload":{"payload":9}}`, `reused {"dedupe_key":"dedupe_key","payload":{}}`}},
+	{Do: "enqueue", Want: "enqueued: new -> queued", After: `{"queued_at":"now"}`},
+	{Do: "enqueue", With: `{"dedupe_key":"","payload":{"payload":9}}`, Want: "refused invalid_input dedupe_key"},
+	{Do: "enqueue", With: `{"dedupe_key":"a\u0000","payload":{"payload":9}}`, Want: "refused invalid_input dedupe_key"},
+	{Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"a":"\u0000"}}`, Want: "refused invalid_input payload"},
+	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key","attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Picks: "a-1", Want: "existing"},
+	{Beside: []string{`a-1 queued {"attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: new -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"now"}`},
+	{Beside: []string{`a-1 queued {"dedupe_key":"a","attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: new -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"now"}`},
+	{Beside: []string{`m-1 queued {"attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "refused exists"},
+	// claim_next, lifecycle.yaml:103
+	{In: "queued", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`, Again: []string{`replayed {"lease":"now+1h"}`}},
+	{In: "stalled", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"attempt":8}`, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Want: "claimed: stalled -> claimed", After: `{"owner":"ann","lease":"now+1h8m","attempt":9}`},
+	{In: "queued", Do: "claim_next", With: `{"lease":"now"}`, By: "f", Want: "refused guard lease_ahead (lease_in_the_past)"},
+	{In: "queued", Do: "claim_next", With: `{"lease":"now+1µs"}`, By: "f", Want: "claimed: queued -> claimed", After: `{"owner":"f","lease":"now+1µs","attempt":1}`},
+	{In: "queued", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"result":{},"queued_at":"now+1h6m","attempt":8}`, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Want: "refused invariant", NoStore: true},
+	{In: "queued", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"queued_at":"now+1h6m","attempt":9223372036854775807}`, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Want: "refused overflow attempt"},
+	{In: "queued", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`, Do: "claim_next", With: `{"lease":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input lease"},
+	{In: "queued", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`, Do: "claim_next", With: `{"lease":"now-1µs"}`, Want: "refused guard lease_ahead (lease_in_the_past)"},
+	{In: "queued", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`, Do: "claim_next", With: `{"lease":"now+1h8m"}`, By: "-", Want: "refused actor_missing"},
+	{In: "stalled", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"attempt":9223372036854775807}`, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Want: "refused overflow attempt"},
+	{In: "stalled", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"attempt":8}`, Do: "claim_next", With: `{"lease":"now-1h"}`, Want: "refused guard lease_ahead (lease_in_the_past)"},
+	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "a-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`},
+	{Beside: []string{`a-1 stalled {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "a-1", Want: "claimed: stalled -> claimed", After: `{"owner":"ann","lease":"now+1h8m","attempt":9}`},
+	{Beside: []string{`a-1 claimed {"owner":"owner","lease":"now+1h3m","attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`, `b-1 stalled {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "a-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`},
+	{Beside: []string{`a-1 stalled {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"attempt":8}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "b-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`},
+	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "a-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`},
+	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"attempt":8}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"queued_at":"now+1h","attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "b-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`},
+	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"now+1h","attempt":8}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "a-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`},
+	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"now+1h","attempt":8,"created_at":"now-1h0m1s"}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "a-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`},
+	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"now+1h","attempt":8}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"queued_at":"now-1h","attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "b-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`},
+	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"now+1h","attempt":8,"created_at":"now-1h0m1s"}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"queued_at":"now-1h","attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "b-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`},
+	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"now+1h","attempt":8}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "a-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`},
+	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8,"created_at":"now-1h0m1s"}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "a-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`},
+	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8,"created_at":"now-1h0m1s"}`}, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Picks: "b-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`},
+	// start, lifecycle.yaml:116
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "start", Want: "refused guard owner_only (not_owner)"},
+	{In: "claimed", Given: `{"owner":"a","lease":"now","attempt":1}`, Do: "start", By: "a", Want: "started: claimed -> running"},
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"lease":"now+1h3m","attempt":8}`, Do: "start", Want: "refused guard owner_only (not_owner)", NoStore: true},
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"ann","lease":"now+1h3m","attempt":8}`, Do: "start", Want: "started: claimed -> running"},
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "start", By: "-", Want: "refused actor_missing"},
+	{In: "claimed", Given: `{"owner":"a","attempt":1}`, Do: "start", By: "a", Want: "refused invariant", NoStore: true},
+	// heartbeat, lifecycle.yaml:123
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "heartbeat", With: `{"lease":"now+1h8m"}`, Want: "refused guard owner_only (not_owner)"},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "heartbeat", With: `{"lease":"now+1h8m"}`, Want: "refused guard owner_only (not_owner)"},
+	{In: "claimed", Given: `{"owner":"a","lease":"now","attempt":1}`, Do: "heartbeat", With: `{"lease":"now"}`, By: "a", Want: "refused guard lease_ahead (lease_in_the_past)"},
+	{In: "claimed", Given: `{"owner":"a","lease":"now+2µs","attempt":1}`, Do: "heartbeat", With: `{"lease":"now+1µs"}`, By: "a", Want: "refused guard lease_longer (lease_shortened)"},
+	{In: "claimed", Given: `{"owner":"a","lease":"now","attempt":1}`, Do: "heartbeat", With: `{"lease":"now+1µs"}`, By: "a", Want: "heartbeat: claimed -> claimed", After: `{"lease":"now+1µs"}`, Again: []string{`replayed {"lease":"now+1h"}`}},
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"lease":"now+1h3m","attempt":8}`, Do: "heartbeat", With: `{"lease":"now+1h8m"}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "heartbeat", With: `{"lease":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input lease"},
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "heartbeat", With: `{"lease":"now+1h8m"}`, By: "-", Want: "refused actor_missing"},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"ann","lease":"now+1h3m","attempt":8}`, Do: "heartbeat", With: `{"lease":"now+1h8m"}`, Want: "heartbeat: running -> running", After: `{"lease":"now+1h8m"}`},
+	{In: "claimed", Given: `{"owner":"a","lease":"now","attempt":1}`, Do: "heartbeat", With: `{"lease":"now-1µs"}`, By: "a", Want: "refused guard lease_ahead (lease_in_the_past)"},
+	{In: "claimed", Given: `{"owner":"a","lease":"now","attempt":1}`, Do: "heartbeat", With: `{"lease":"now"}`, By: "a", At: "now-1h", Want: "heartbeat: claimed -> claimed"},
+	{In: "claimed", Given: `{"owner":"a","lease":"now","result":{},"attempt":1}`, Do: "heartbeat", With: `{"lease":"now+1µs"}`, By: "a", Want: "refused invariant", NoStore: true},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"ann","attempt":8}`, Do: "heartbeat", With: `{"lease":"now+1h8m"}`, Want: "refused guard lease_longer (lease_shortened)", NoStore: true},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"ann","lease":"now+1h3m","attempt":8}`, Do: "heartbeat", With: `{"lease":"now-1h"}`, Want: "refused guard lease_ahead (lease_in_the_past)"},
+	// complete, lifecycle.yaml:131
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "complete", With: `{"result":{"result":8}}`, Want: "refused guard owner_only (not_owner)"},
+	{In: "running", Given: `{"owner":"a","lease":"now","attempt":1}`, Do: "complete", With: `{"result":"f"}`, By: "a", Want: "succeeded: running -> succeeded", After: `{"owner":null,"lease":null,"result":"f"}`, Again: []string{`reused {"result":{}}`}},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"lease":"now+1h3m","attempt":8}`, Do: "complete", With: `{"result":{"result":8}}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"ann","lease":"now+1h3m","attempt":8}`, Do: "complete", With: `{"result":{"result":8}}`, Want: "succeeded: running -> succeeded", After: `{"owner":null,"lease":null,"result":{"result":8}}`},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "complete", With: `{"result":{"a":"\u0000"}}`, Want: "refused invalid_input result"},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "complete", With: `{"result":{"result":8}}`, By: "-", Want: "refused actor_missing"},
+	{In: "running", Given: `{"owner":"a","lease":"now","error":{},"attempt":1}`, Do: "complete", With: `{"result":"f"}`, By: "a", Want: "refused invariant", NoStore: true},
+	// fail, lifecycle.yaml:140
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "fail", With: `{"error":{"error":8}}`, Want: "refused guard owner_only (not_owner)"},
+	{In: "running", Given: `{"owner":"a","lease":"now","attempt":1}`, Do: "fail", With: `{"error":"f"}`, By: "a", Want: "failed: running -> failed", After: `{"owner":null,"lease":null,"error":"f"}`, Again: []string{`reused {"error":{}}`}},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"lease":"now+1h3m","attempt":8}`, Do: "fail", With: `{"error":{"error":8}}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"ann","lease":"now+1h3m","attempt":8}`, Do: "fail", With: `{"error":{"error":8}}`, Want: "failed: running -> failed", After: `{"owner":null,"lease":null,"error":{"error":8}}`},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "fail", With: `{"error":{"a":"\u0000"}}`, Want: "refused invalid_input error"},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "fail", With: `{"error":{"error":8}}`, By: "-", Want: "refused actor_missing"},
+	{In: "running", Given: `{"owner":"a","lease":"now","result":{},"attempt":1}`, Do: "fail", With: `{"error":"f"}`, By: "a", Want: "refused invariant", NoStore: true},
+	// stall, lifecycle.yaml:149
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "stall", Want: "stalled: claimed -> stalled", After: `{"owner":null,"lease":null}`},
+	{In: "claimed", Given: `{"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "stall", Want: "stalled: claimed -> stalled", After: `{"owner":null,"lease":null}`},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","attempt":8}`, Do: "stall", Want: "stalled: running -> stalled", After: `{"owner":null,"lease":null}`},
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1h3m","result":{},"attempt":8}`, Do: "stall", Want: "refused invariant", NoStore: true},
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now","attempt":8}`, Do: "stall", By: fsmtest.BySweep, Want: "stalled: claimed -> stalled", After: `{"owner":null,"lease":null}`},
+	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1µs","attempt":8}`, Do: "stall", By: fsmtest.BySweep},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now","attempt":8}`, Do: "stall", By: fsmtest.BySweep, Want: "stalled: running -> stalled", After: `{"owner":null,"lease":null}`},
+	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"now+1µs","attempt":8}`, Do: "stall", By: fsmtest.BySweep},
+	// requeue_stalled, lifecycle.yaml:161
+	{In: "stalled", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"attempt":8}`, Do: "requeue_stalled", Want: "requeued: stalled -> queued", After: `{"queued_at":"now"}`},
+	{In: "stalled", Do: "requeue_stalled", By: "f", Want: "requeued: stalled -> queued", After: `{"queued_at":"now"}`},
+	{In: "stalled", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"a","attempt":8}`, Do: "requeue_stalled", Want: "refused invariant", NoStore: true},
 }
 
-// TestLifecycle holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestLifecycle(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "queued", Given: `{"attempt":8}`},
+	{In: "queued", Given: `{"owner":"","attempt":8}`, Broken: "owner is absent"},
+	{In: "queued", Given: `{"lease":"zero","attempt":8}`, Broken: "lease is absent"},
+	{In: "queued", Given: `{"result":{},"attempt":8}`, Broken: "result is absent"},
+	{In: "queued", Given: `{"error":{},"attempt":8}`, Broken: "error is absent"},
+	{In: "queued", Given: `{"attempt":-1}`, Broken: "attempt"},
+	{In: "queued", Given: `{"owner":"","lease":"zero","result":{},"error":{},"attempt":-1}`, Broken: "attempt; error is absent; lease is absent; owner is absent; result is absent"},
+	{In: "claimed", Given: `{"owner":"owner","lease":"now+1h3m","attempt":8}`},
+	{In: "claimed", Given: `{"lease":"now+1h3m","attempt":8}`, Broken: "owner is present"},
+	{In: "claimed", Given: `{"owner":"owner","attempt":8}`, Broken: "lease is present"},
+	{In: "claimed", Given: `{"owner":"owner","lease":"now+1h3m","result":{},"attempt":8}`, Broken: "result is absent"},
+	{In: "claimed", Given: `{"owner":"owner","lease":"now+1h3m","error":{},"attempt":8}`, Broken: "error is absent"},
+	{In: "claimed", Given: `{"owner":"owner","lease":"now+1h3m","queued_at":"zero","attempt":8}`, Broken: "queued_at is absent"},
+	{In: "claimed", Given: `{"owner":"owner","lease":"now+1h3m"}`, Broken: "attempt >= 1"},
+	{In: "claimed", Given: `{"owner":"owner","lease":"now+1h3m","attempt":1}`},
+	{In: "claimed", Given: `{"owner":"owner","lease":"now+1h3m","attempt":2}`},
+	{In: "running", Given: `{"owner":"owner","lease":"now+1h3m","attempt":8}`},
+	{In: "running", Given: `{"lease":"now+1h3m","attempt":8}`, Broken: "owner is present"},
+	{In: "running", Given: `{"owner":"owner","attempt":8}`, Broken: "lease is present"},
+	{In: "running", Given: `{"owner":"owner","lease":"now+1h3m","result":{},"attempt":8}`, Broken: "result is absent"},
+	{In: "running", Given: `{"owner":"owner","lease":"now+1h3m","error":{},"attempt":8}`, Broken: "error is absent"},
+	{In: "running", Given: `{"owner":"owner","lease":"now+1h3m","queued_at":"zero","attempt":8}`, Broken: "queued_at is absent"},
+	{In: "running", Given: `{"owner":"owner","lease":"now+1h3m"}`, Broken: "attempt >= 1"},
+	{In: "running", Given: `{"owner":"owner","lease":"now+1h3m","attempt":1}`},
+	{In: "running", Given: `{"owner":"owner","lease":"now+1h3m","attempt":2}`},
+	{In: "succeeded", Given: `{"result":{"result":4},"attempt":8}`},
+	{In: "succeeded", Given: `{"owner":"","result":{"result":4},"attempt":8}`, Broken: "should: owner is absent"},
+	{In: "succeeded", Given: `{"lease":"zero","result":{"result":4},"attempt":8}`, Broken: "should: lease is absent"},
+	{In: "succeeded", Given: `{"attempt":8}`, Broken: "result is present"},
+	{In: "succeeded", Given: `{"result":{"result":4},"error":{},"attempt":8}`, Broken: "error is absent"},
+	{In: "succeeded", Given: `{"result":{"result":4},"attempt":-1}`, Broken: "attempt"},
+	{In: "failed", Given: `{"error":{"error":5},"attempt":8}`},
+	{In: "failed", Given: `{"owner":"","error":{"error":5},"attempt":8}`, Broken: "should: owner is absent"},
+	{In: "failed", Given: `{"lease":"zero","error":{"error":5},"attempt":8}`, Broken: "should: lease is absent"},
+	{In: "failed", Given: `{"result":{},"error":{"error":5},"attempt":8}`, Broken: "result is absent"},
+	{In: "failed", Given: `{"attempt":8}`, Broken: "error is present"},
+	{In: "failed", Given: `{"error":{"error":5},"attempt":-1}`, Broken: "attempt"},
+	{In: "stalled", Given: `{"attempt":8}`},
+	{In: "stalled", Given: `{"owner":"","attempt":8}`, Broken: "owner is absent"},
+	{In: "stalled", Given: `{"lease":"zero","attempt":8}`, Broken: "lease is absent"},
+	{In: "stalled", Given: `{"result":{},"attempt":8}`, Broken: "result is absent"},
+	{In: "stalled", Given: `{"error":{},"attempt":8}`, Broken: "error is absent"},
+	{In: "stalled", Given: `{"queued_at":"zero","attempt":8}`, Broken: "queued_at is absent"},
+	{In: "stalled", Given: `{"attempt":-1}`, Broken: "attempt"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Job]{
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Job]{
+	States: "queued, claimed, running, succeeded (terminal), failed (terminal), stalled",
+	Moves: map[string]string{
+		"enqueue":         "new",
+		"claim_next":      "queued, stalled",
+		"start":           "claimed",
+		"heartbeat":       "claimed, running",
+		"complete":        "running",
+		"fail":            "running",
+		"stall":           "claimed, running",
+		"requeue_stalled": "stalled",
+	},
+	Cases:      testCases,
+	Checks:     testChecks,
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Job.Equal,

@@ -13,57 +13,48 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-         | (new)      | pending    | running      | completed
-submit   | -> pending | .          | .            | .
-start    | .          | -> running | refused      | refused
-complete | .          | refused    | -> completed | refused
-recover  | .          | refused    | -> pending   | refused
-`
+// TestTask makes the calls of testCases: by the pure methods, and over each store.
+func TestTask(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "task", Entity: "Task", Version: 1,
-	Spec:    "../../../specs/task.yaml",
-	Hash:    "3a71f8fb38c369277dba7dc1d33962662f6916d38fb2c840cce0fb9b05381d9d",
-	Enforce: "full", RequestID: "none", ExpectedRev: "optional",
-	Matrix: testMatrix,
-	States: []fsmtest.State{
-		{Name: "pending"},
-		{Name: "running"},
-		{Name: "completed", Terminal: true},
-	},
-	Operations: []fsmtest.Operation{
-		{Name: "submit"},
-		{
-			Name: "start", By: "system", Picks: true, Order: "created_at", Effect: "execute_task",
-			EffectKey: "id", Then: "complete",
-		},
-		{Name: "complete", By: "system"},
-		{Name: "recover", By: "system", Triggers: []string{"startup"}},
-	},
-	Forbidden: []fsmtest.Move{
-		{From: "pending", To: "completed", Reason: "completion without execution"},
-		{From: "completed", To: "running", Reason: "no re-execution of completed tasks"},
-		{From: "completed", To: "pending", Reason: "completed tasks are terminal"},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// submit, task.yaml:27
+	{Do: "submit", Want: "submit: new -> pending"},
+	{Beside: []string{`m-1 pending`}, Do: "submit", Want: "refused exists"},
+	// start, task.yaml:31
+	{In: "pending", Do: "start", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task m-1"}},
+	{Beside: []string{`a-1 pending`}, Do: "start", Picks: "a-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task a-1"}},
+	{Beside: []string{`a-1 running`}, Do: "start", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 pending`, `b-1 pending`}, Do: "start", Picks: "a-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task a-1"}},
+	{Beside: []string{`a-1 pending {"created_at":"now-1h0m1s"}`, `b-1 pending`}, Do: "start", Picks: "a-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task a-1"}},
+	{Beside: []string{`a-1 pending`, `b-1 pending {"created_at":"now-1h0m1s"}`}, Do: "start", Picks: "b-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task b-1"}},
+	// complete, task.yaml:41
+	{In: "running", Do: "complete", Want: "complete: running -> completed"},
+	// recover, task.yaml:47
+	{In: "running", Do: "recover", Want: "recover: running -> pending"},
+	{In: "running", Do: "recover", By: fsmtest.ByStartup, Want: "recover: running -> pending"},
 }
 
-// TestTask holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestTask(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "pending"},
+	{In: "running"},
+	{In: "completed"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Task]{
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Task]{
+	States: "pending, running, completed (terminal)",
+	Moves: map[string]string{
+		"submit":   "new",
+		"start":    "pending",
+		"complete": "running",
+		"recover":  "running",
+	},
+	System:     "start, complete, recover",
+	Cases:      testCases,
+	Checks:     testChecks,
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Task.Equal,

@@ -13,66 +13,61 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-        | (new)  | due          | delivered | dead       | dropped
-publish | -> due | .            | .         | .          | .
-confirm | .      | -> delivered | refused   | refused    | refused
-give_up | .      | -> dead      | refused   | refused    | refused
-retry   | .      | refused      | refused   | -> due     | refused
-drop    | .      | refused      | refused   | -> dropped | refused
-`
+// TestNotice makes the calls of testCases: by the pure methods, and over each store.
+func TestNotice(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "notice", Entity: "Notice", Version: 1,
-	Spec:    "../notice.yaml",
-	Hash:    "001a4e3142201df24d44d5c7e556e839053d8219fcfd7ee1725626b0a08fef59",
-	Enforce: "full", RequestID: "required", ExpectedRev: "required",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "topic", Type: "string"},
-		{Name: "number", Type: "sequence", Per: "topic"},
-		{Name: "body", Type: "json"},
-		{Name: "give_up_at", Type: "optional time"},
-	},
-	States: []fsmtest.State{
-		{Name: "due", Present: "give_up_at"},
-		{Name: "delivered", Terminal: true},
-		{Name: "dead"},
-		{Name: "dropped", Terminal: true},
-	},
-	Operations: []fsmtest.Operation{
-		{
-			Name:   "publish",
-			Inputs: []fsmtest.Input{{Name: "topic", Type: "string"}, {Name: "body", Type: "json"}},
-			Set:    []string{"topic: input", "body: input", "give_up_at: now + 3600s"}, Effect: "post",
-			EffectKey: "topic, number", Then: "confirm",
-		},
-		{Name: "confirm", By: "system", Clear: "give_up_at"},
-		{Name: "give_up", By: "system", Clear: "give_up_at", Triggers: []string{"after give_up_at"}},
-		{
-			Name: "retry", By: "operator", Set: []string{"give_up_at: now + 3600s"}, Effect: "post",
-			EffectKey: "topic, number", Then: "confirm",
-		},
-		{Name: "drop", By: "operator"},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// publish, notice.yaml:42
+	{Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Others: map[string]int64{"number": 1}, Want: "publish: new -> due", After: `{"topic":"topic","number":1,"body":{"body":5},"give_up_at":"now+1h"}`, Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/1`}, Again: []string{`reused {"topic":"a","body":{"body":5}}`, `reused {"topic":"topic","body":{}}`}},
+	{Do: "publish", With: `{"topic":"","body":{"body":5}}`, Others: map[string]int64{"number": 1}, Want: "refused invalid_input topic"},
+	{Do: "publish", With: `{"topic":"a\u0000","body":{"body":5}}`, Others: map[string]int64{"number": 1}, Want: "refused invalid_input topic"},
+	{Do: "publish", With: `{"topic":"topic","body":{"a":"\u0000"}}`, Others: map[string]int64{"number": 1}, Want: "refused invalid_input body"},
+	{Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Others: map[string]int64{"number": 0}, Want: "refused overflow number", NoStore: true},
+	{Beside: []string{`m-1 due {"topic":"topic","number":3,"body":{"body":2},"give_up_at":"now+1h3m"}`}, Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Want: "refused exists"},
+	{Beside: []string{`a-1 due {"topic":"topic","number":3,"body":{"body":2},"give_up_at":"now+1h3m"}`}, Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Others: map[string]int64{"number": 4}, Want: "publish: new -> due", After: `{"topic":"topic","number":4,"body":{"body":5},"give_up_at":"now+1h"}`, Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/4`}},
+	{Beside: []string{`a-1 due {"topic":"a","number":3,"body":{"body":2},"give_up_at":"now+1h3m"}`}, Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Others: map[string]int64{"number": 1}, Want: "publish: new -> due", After: `{"topic":"topic","number":1,"body":{"body":5},"give_up_at":"now+1h"}`, Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/1`}},
+	// confirm, notice.yaml:49
+	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now+1h3m"}`, Do: "confirm", Want: "confirm: due -> delivered", After: `{"give_up_at":null}`},
+	// give_up, notice.yaml:56
+	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now+1h3m"}`, Do: "give_up", Want: "give_up: due -> dead", After: `{"give_up_at":null}`},
+	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now"}`, Do: "give_up", By: fsmtest.BySweep, Want: "give_up: due -> dead", After: `{"give_up_at":null}`},
+	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now+1µs"}`, Do: "give_up", By: fsmtest.BySweep},
+	// retry, notice.yaml:64
+	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now+1h3m"}`, Do: "retry", Want: "retry: dead -> due", After: `{"give_up_at":"now+1h"}`, Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/2`}},
+	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now+1h"}`, Do: "retry", Want: "retry: dead -> due", Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/2`}},
+	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now+1h3m"}`, Do: "retry", By: "-", Want: "refused actor_missing"},
+	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now+1h3m"}`, Do: "retry", Why: "-", Want: "refused reason_missing"},
+	// drop, notice.yaml:74
+	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now+1h3m"}`, Do: "drop", Want: "drop: dead -> dropped"},
+	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2}}`, Do: "drop", Want: "drop: dead -> dropped"},
+	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now+1h3m"}`, Do: "drop", By: "-", Want: "refused actor_missing"},
+	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now+1h3m"}`, Do: "drop", Why: "-", Want: "refused reason_missing"},
 }
 
-// TestNotice holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestNotice(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now+1h3m"}`},
+	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2}}`, Broken: "give_up_at is present"},
+	{In: "delivered", Given: `{"topic":"topic","number":2,"body":{"body":2}}`},
+	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2}}`},
+	{In: "dropped", Given: `{"topic":"topic","number":2,"body":{"body":2}}`},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Notice]{
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Notice]{
+	States: "due, delivered (terminal), dead, dropped (terminal)",
+	Moves: map[string]string{
+		"publish": "new",
+		"confirm": "due",
+		"give_up": "due",
+		"retry":   "dead",
+		"drop":    "dead",
+	},
+	System:     "confirm, give_up",
+	Cases:      testCases,
+	Checks:     testChecks,
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Notice.Equal,

@@ -117,7 +117,7 @@ func TestOptionalCapabilities(t *testing.T) {
 	allowed := map[string]bool{"driver.Bulk": true, "driver.ManyTx": true, "driver.ParkingTx": true}
 	found := map[string]bool{}
 	for _, p := range loadRuntime(t) {
-		if below(p.PkgPath, module+"/runtime/enginetest") {
+		if below(p.PkgPath, module+"/internal/lab/enginetest") {
 			continue // a test, which looks inside of our own stores
 		}
 		for _, f := range p.Syntax {

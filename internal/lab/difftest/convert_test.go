@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/outside"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/internal/lab/fuzzmachines"
 	"github.com/fsmgen/fsmgen/internal/validate"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/spec"
 )

@@ -7,16 +7,108 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
-func TestEngine(t *testing.T) { enginetest.Run(t, testTable, testDriver, testEngine) }
+// engineMatrix says what each operation does to a record in each state, and what
+// a creation makes:
+//
+//	-> s         the record moves to s, or stays there
+//	choose       the branches below decide
+//	record only  the call is logged and changes nothing
+//	refused      nothing happens
+const engineMatrix = `
+       | (new)     | queued     | running    | done
+submit | -> queued | .          | .          | .
+edit   | .         | -> queued  | refused    | refused
+claim  | .         | -> running | refused    | refused
+rush   | .         | -> running | refused    | refused
+shift  | .         | refused    | -> running | refused
+back   | .         | refused    | -> queued  | refused
+finish | .         | refused    | -> done    | refused
+drop   | .         | -> done    | refused    | refused
+`
 
-// testEngine is what it reaches of an opened machine.
-func testEngine(machine any) *enginetest.Engine[Slot] {
+// engineTable holds the rules in the words of the specification.
+var engineTable = enginetest.Table{
+	Machine: "slot", Entity: "Slot", Version: 1,
+	Spec:    "../slot.yaml",
+	Hash:    "22dfdcaf1451109f4d5f6b8db95063b813dda232a579297347258cf75a753b47",
+	Enforce: "full", RequestID: "optional", ExpectedRev: "none",
+	Matrix: engineMatrix,
+	Fields: []enginetest.Field{
+		{Name: "lane", Type: "optional string"},
+		{Name: "key", Type: "optional string"},
+		{Name: "rank", Type: "int 0..9"},
+		{Name: "floor", Type: "int 0..9"},
+		{Name: "ready_at", Type: "optional time"},
+		{Name: "blocked", Type: "bool"},
+		{Name: "owner", Type: "optional string"},
+	},
+	States: []enginetest.State{
+		{Name: "queued", Absent: "owner"},
+		{Name: "running", Present: "owner"},
+		{Name: "done", Final: true},
+	},
+	Guards: []enginetest.Guard{
+		{Name: "few", Fewer: 2, Same: "lane", In: "running", Error: "lane_full"},
+		{Name: "fits", When: []string{"floor <= rank"}, Error: "too_low"},
+		{Name: "free", When: []string{"blocked != true"}, Error: "is_blocked"},
+	},
+	Uniques: []enginetest.Unique{
+		{Name: "one_key", Fields: "key", In: "running", Error: "key_taken"},
+	},
+	Operations: []enginetest.Operation{
+		{
+			Name: "submit",
+			Inputs: []enginetest.Input{
+				{Name: "lane", Type: "optional string"},
+				{Name: "key", Type: "optional string"},
+				{Name: "rank", Type: "int 0..9"},
+				{Name: "floor", Type: "int 0..9"},
+				{Name: "ready_at", Type: "optional time"},
+				{Name: "blocked", Type: "bool"},
+			},
+			Set: []string{"lane: input or absent", "key: input or absent", "rank: input", "floor: input", "ready_at: input or absent", "blocked: input"},
+		},
+		{
+			Name: "edit",
+			Inputs: []enginetest.Input{
+				{Name: "lane", Type: "optional string"},
+				{Name: "key", Type: "optional string"},
+				{Name: "rank", Type: "int 0..9"},
+				{Name: "floor", Type: "int 0..9"},
+				{Name: "ready_at", Type: "optional time"},
+				{Name: "blocked", Type: "bool"},
+			},
+			Set: []string{"lane: input or absent", "key: input or absent", "rank: input", "floor: input", "ready_at: input or absent", "blocked: input"},
+		},
+		{
+			Name: "claim", Require: "few, fits, free", Set: []string{"owner: actor"}, Picks: true,
+			Where: []string{"ready_at <= now"}, Order: "rank, -floor",
+		},
+		{Name: "rush", By: "operator", Set: []string{"owner: actor"}},
+		{
+			Name: "shift", Inputs: []enginetest.Input{{Name: "lane", Type: "optional string"}},
+			Set: []string{"lane: input or absent"},
+		},
+		{Name: "back", Clear: "owner"},
+		{Name: "finish"},
+		{Name: "drop"},
+	},
+}
+
+// TestSlotTable holds the generated code against engineMatrix and engineTable: every
+// operation on every abstract record, and the durable layer call by call.
+func TestSlotTable(t *testing.T) { enginetest.RunTable(t, engineTable, testPackage) }
+
+// TestEngine judges what fsmgen makes of the machine. A project that uses fsmgen has no such test.
+func TestEngine(t *testing.T) { enginetest.Run(t, engineTable, testPackage, engineReach) }
+
+// engineReach is what it reaches of an opened machine.
+func engineReach(machine any) *enginetest.Engine[Slot] {
 	m := machine.(*Machine)
 	return &enginetest.Engine[Slot]{
 		Record: m.Record,

@@ -10,102 +10,209 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-       | (new)     | queued     | running    | done
-submit | -> queued | .          | .          | .
-edit   | .         | -> queued  | refused    | refused
-claim  | .         | -> running | refused    | refused
-rush   | .         | -> running | refused    | refused
-shift  | .         | refused    | -> running | refused
-back   | .         | refused    | -> queued  | refused
-finish | .         | refused    | -> done    | refused
-drop   | .         | -> done    | refused    | refused
-`
+// TestSlot makes the calls of testCases: by the pure methods, and over each store.
+func TestSlot(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "slot", Entity: "Slot", Version: 1,
-	Spec:    "../slot.yaml",
-	Hash:    "22dfdcaf1451109f4d5f6b8db95063b813dda232a579297347258cf75a753b47",
-	Enforce: "full", RequestID: "optional", ExpectedRev: "none",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "lane", Type: "optional string"},
-		{Name: "key", Type: "optional string"},
-		{Name: "rank", Type: "int 0..9"},
-		{Name: "floor", Type: "int 0..9"},
-		{Name: "ready_at", Type: "optional time"},
-		{Name: "blocked", Type: "bool"},
-		{Name: "owner", Type: "optional string"},
-	},
-	States: []fsmtest.State{
-		{Name: "queued", Absent: "owner"},
-		{Name: "running", Present: "owner"},
-		{Name: "done", Final: true},
-	},
-	Guards: []fsmtest.Guard{
-		{Name: "few", Fewer: 2, Same: "lane", In: "running", Error: "lane_full"},
-		{Name: "fits", When: []string{"floor <= rank"}, Error: "too_low"},
-		{Name: "free", When: []string{"blocked != true"}, Error: "is_blocked"},
-	},
-	Uniques: []fsmtest.Unique{
-		{Name: "one_key", Fields: "key", In: "running", Error: "key_taken"},
-	},
-	Operations: []fsmtest.Operation{
-		{
-			Name: "submit",
-			Inputs: []fsmtest.Input{
-				{Name: "lane", Type: "optional string"},
-				{Name: "key", Type: "optional string"},
-				{Name: "rank", Type: "int 0..9"},
-				{Name: "floor", Type: "int 0..9"},
-				{Name: "ready_at", Type: "optional time"},
-				{Name: "blocked", Type: "bool"},
-			},
-			Set: []string{"lane: input or absent", "key: input or absent", "rank: input", "floor: input", "ready_at: input or absent", "blocked: input"},
-		},
-		{
-			Name: "edit",
-			Inputs: []fsmtest.Input{
-				{Name: "lane", Type: "optional string"},
-				{Name: "key", Type: "optional string"},
-				{Name: "rank", Type: "int 0..9"},
-				{Name: "floor", Type: "int 0..9"},
-				{Name: "ready_at", Type: "optional time"},
-				{Name: "blocked", Type: "bool"},
-			},
-			Set: []string{"lane: input or absent", "key: input or absent", "rank: input", "floor: input", "ready_at: input or absent", "blocked: input"},
-		},
-		{
-			Name: "claim", Require: "few, fits, free", Set: []string{"owner: actor"}, Picks: true,
-			Where: []string{"ready_at <= now"}, Order: "rank, -floor",
-		},
-		{Name: "rush", By: "operator", Set: []string{"owner: actor"}},
-		{
-			Name: "shift", Inputs: []fsmtest.Input{{Name: "lane", Type: "optional string"}},
-			Set: []string{"lane: input or absent"},
-		},
-		{Name: "back", Clear: "owner"},
-		{Name: "finish"},
-		{Name: "drop"},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// submit, slot.yaml:32
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"now+1h11m","blocked":false}`, Want: "submit: new -> queued", After: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"now+1h11m","blocked":false}`, Again: []string{`reused {"lane":"a","key":"key","rank":9,"floor":0,"ready_at":"now+1h11m","blocked":false}`, `reused {"lane":"lane","key":"a","rank":9,"floor":0,"ready_at":"now+1h11m","blocked":false}`, `reused {"lane":"lane","key":"key","rank":0,"floor":0,"ready_at":"now+1h11m","blocked":false}`, `reused {"lane":"lane","key":"key","rank":9,"floor":7,"ready_at":"now+1h11m","blocked":false}`, `reused {"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"zero","blocked":false}`, `reused {"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"now+1h11m","blocked":true}`}},
+	{Do: "submit", With: `{"rank":0,"floor":0,"blocked":false}`, By: "c", Want: "submit: new -> queued", After: `{"rank":0,"floor":0,"blocked":false}`},
+	{Do: "submit", With: `{"lane":"","key":"key","rank":9,"floor":0,"ready_at":"now+1h11m","blocked":false}`, Want: "refused invalid_input lane"},
+	{Do: "submit", With: `{"lane":"a\u0000","key":"key","rank":9,"floor":0,"ready_at":"now+1h11m","blocked":false}`, Want: "refused invalid_input lane"},
+	{Do: "submit", With: `{"lane":"lane","key":"","rank":9,"floor":0,"ready_at":"now+1h11m","blocked":false}`, Want: "refused invalid_input key"},
+	{Do: "submit", With: `{"lane":"lane","key":"a\u0000","rank":9,"floor":0,"ready_at":"now+1h11m","blocked":false}`, Want: "refused invalid_input key"},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":7,"floor":0,"ready_at":"now+1h11m","blocked":false}`, Want: "submit: new -> queued", After: `{"lane":"lane","key":"key","rank":7,"floor":0,"ready_at":"now+1h11m","blocked":false}`},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":-1,"floor":0,"ready_at":"now+1h11m","blocked":false}`, Want: "refused invalid_input rank"},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":1,"floor":0,"ready_at":"now+1h11m","blocked":false}`, Want: "submit: new -> queued", After: `{"lane":"lane","key":"key","rank":1,"floor":0,"ready_at":"now+1h11m","blocked":false}`},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":8,"floor":0,"ready_at":"now+1h11m","blocked":false}`, Want: "submit: new -> queued", After: `{"lane":"lane","key":"key","rank":8,"floor":0,"ready_at":"now+1h11m","blocked":false}`},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":10,"floor":0,"ready_at":"now+1h11m","blocked":false}`, Want: "refused invalid_input rank"},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":7,"ready_at":"now+1h11m","blocked":false}`, Want: "submit: new -> queued", After: `{"lane":"lane","key":"key","rank":9,"floor":7,"ready_at":"now+1h11m","blocked":false}`},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":-1,"ready_at":"now+1h11m","blocked":false}`, Want: "refused invalid_input floor"},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":1,"ready_at":"now+1h11m","blocked":false}`, Want: "submit: new -> queued", After: `{"lane":"lane","key":"key","rank":9,"floor":1,"ready_at":"now+1h11m","blocked":false}`},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":8,"ready_at":"now+1h11m","blocked":false}`, Want: "submit: new -> queued", After: `{"lane":"lane","key":"key","rank":9,"floor":8,"ready_at":"now+1h11m","blocked":false}`},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":9,"ready_at":"now+1h11m","blocked":false}`, Want: "submit: new -> queued", After: `{"lane":"lane","key":"key","rank":9,"floor":9,"ready_at":"now+1h11m","blocked":false}`},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":10,"ready_at":"now+1h11m","blocked":false}`, Want: "refused invalid_input floor"},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"0000-12-31T23:00:00Z","blocked":false}`, Want: "refused invalid_input ready_at"},
+	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"now+1h11m","blocked":true}`, Want: "submit: new -> queued", After: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"now+1h11m","blocked":true}`},
+	{Beside: []string{`m-1 queued {"rank":2,"floor":3}`}, Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"now+1h11m","blocked":false}`, Want: "refused exists"},
+	// edit, slot.yaml:35
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":0,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":9,"floor":0,"ready_at":null}`, Again: []string{`reused {"rank":0,"floor":0,"blocked":false}`, `reused {"rank":9,"floor":7,"blocked":false}`, `reused {"rank":9,"floor":0,"blocked":true}`}},
+	{In: "queued", Do: "edit", With: `{"rank":0,"floor":0,"blocked":false}`, By: "f", Want: "edit: queued -> queued"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":9,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":0,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"floor":0,"ready_at":null}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","blocked":true}`, Do: "edit", With: `{"rank":9,"floor":0,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":9,"floor":0,"ready_at":null,"blocked":false}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","owner":"a"}`, Do: "edit", With: `{"rank":9,"floor":0,"blocked":false}`, Want: "refused invariant", NoStore: true},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"lane":"","rank":9,"floor":0,"blocked":false}`, Want: "refused invalid_input lane"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"lane":"a","rank":9,"floor":0,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":"a","key":null,"rank":9,"floor":0,"ready_at":null}`, Again: []string{`reused {"lane":"b","rank":9,"floor":0,"blocked":false}`}},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"lane":"a\u0000","rank":9,"floor":0,"blocked":false}`, Want: "refused invalid_input lane"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"key":"","rank":9,"floor":0,"blocked":false}`, Want: "refused invalid_input key"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"key":"a","rank":9,"floor":0,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":"a","rank":9,"floor":0,"ready_at":null}`, Again: []string{`reused {"key":"b","rank":9,"floor":0,"blocked":false}`}},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"key":"a\u0000","rank":9,"floor":0,"blocked":false}`, Want: "refused invalid_input key"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":0,"floor":0,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":0,"floor":0,"ready_at":null}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":7,"floor":0,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":7,"floor":0,"ready_at":null}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":-1,"floor":0,"blocked":false}`, Want: "refused invalid_input rank"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":1,"floor":0,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":1,"floor":0,"ready_at":null}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":8,"floor":0,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":8,"floor":0,"ready_at":null}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":10,"floor":0,"blocked":false}`, Want: "refused invalid_input rank"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":7,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":9,"floor":7,"ready_at":null}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":-1,"blocked":false}`, Want: "refused invalid_input floor"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":1,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":9,"floor":1,"ready_at":null}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":8,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":9,"floor":8,"ready_at":null}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":9,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":9,"floor":9,"ready_at":null}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":10,"blocked":false}`, Want: "refused invalid_input floor"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":0,"ready_at":"0000-12-31T23:00:00Z","blocked":false}`, Want: "refused invalid_input ready_at"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":0,"ready_at":"zero","blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":9,"floor":0,"ready_at":"zero"}`, Again: []string{`reused {"rank":9,"floor":0,"ready_at":"now+1h","blocked":false}`}},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":0,"blocked":true}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":9,"floor":0,"ready_at":null,"blocked":true}`},
+	// claim, slot.yaml:39
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "claim", Others: map[string]int64{"few": 0}, Want: "refused guard fits (too_low)"},
+	{In: "queued", Do: "claim", By: "d", Others: map[string]int64{"few": 2}, Want: "refused guard few (lane_full)", NoStore: true},
+	{In: "queued", Given: `{"blocked":true}`, Do: "claim", By: "d", Others: map[string]int64{"few": 0}, Want: "refused guard free (is_blocked)"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Do: "claim", Others: map[string]int64{"few": 0}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":10,"floor":3,"ready_at":"now+1h4m"}`, Do: "claim", Others: map[string]int64{"few": 0}, Want: "refused invariant", NoStore: true},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":4,"floor":3,"ready_at":"now+1h4m"}`, Do: "claim", Others: map[string]int64{"few": 0}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "claim", By: "-", Others: map[string]int64{"few": 0}, Want: "refused actor_missing"},
+	{In: "queued", Do: "claim", By: "d", Others: map[string]int64{"few": 1}, Want: "claim: queued -> running", After: `{"owner":"d"}`, NoStore: true},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`}, Do: "claim", Others: map[string]int64{"few": 1}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{Beside: []string{`a-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`, `m-1 queued {"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`}, Do: "claim", Others: map[string]int64{"few": 2}, Want: "refused guard few (lane_full)"},
+	{Beside: []string{`a-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`, `m-1 queued {"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 queued {"lane":"lane","rank":2,"floor":3}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`}, Do: "claim", Others: map[string]int64{"few": 1}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{Beside: []string{`a-1 queued {"lane":"lane","rank":2,"floor":3}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`, `m-1 queued {"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`}, Do: "claim", Others: map[string]int64{"few": 2}, Want: "refused guard few (lane_full)"},
+	{Beside: []string{`a-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`, `m-1 queued {"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 done {"lane":"lane","rank":2,"floor":3}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`}, Do: "claim", Others: map[string]int64{"few": 1}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{Beside: []string{`a-1 done {"lane":"lane","rank":2,"floor":3}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`, `m-1 queued {"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 running {"rank":2,"floor":3,"owner":"owner"}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`}, Do: "claim", Others: map[string]int64{"few": 1}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{Beside: []string{`a-1 running {"rank":2,"floor":3,"owner":"owner"}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`, `m-1 queued {"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 running {"lane":"a","rank":2,"floor":3,"owner":"owner"}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`}, Do: "claim", Others: map[string]int64{"few": 1}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{Beside: []string{`a-1 running {"lane":"a","rank":2,"floor":3,"owner":"owner"}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`, `m-1 queued {"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{In: "queued", Given: `{"key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`, `b-1 running {"lane":"lane","rank":2,"floor":3,"owner":"owner"}`}, Do: "claim", Others: map[string]int64{"few": 0}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 queued {"key":"key","rank":2,"floor":3}`}, Do: "claim", Others: map[string]int64{"few": 0}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 running {"key":"key","rank":2,"floor":3,"owner":"owner"}`}, Do: "claim", Want: "refused not_unique one_key (key_taken)"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 done {"key":"key","rank":2,"floor":3}`}, Do: "claim", Others: map[string]int64{"few": 0}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 running {"rank":2,"floor":3,"owner":"owner"}`}, Do: "claim", Others: map[string]int64{"few": 0}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 running {"key":"a","rank":2,"floor":3,"owner":"owner"}`}, Do: "claim", Others: map[string]int64{"few": 0}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"key":"key-a","rank":7,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":3}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":3,"ready_at":"now-1h"}`}, Do: "claim", Picks: "a-1", Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":3,"ready_at":"now-1h"}`}, Do: "claim", Picks: "a-1", Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":3,"ready_at":"now-1h"}`}, Do: "claim", Picks: "a-1", Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":3,"ready_at":"now-1µs"}`}, Do: "claim", Picks: "a-1", Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":3,"ready_at":"now"}`}, Do: "claim", Picks: "a-1", Want: "claim: queued -> running", After: `{"owner":"ann"}`},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":3,"ready_at":"now+1µs"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", By: "-", Want: "refused actor_missing"},
+	{Beside: []string{`a-1 running {"rank":2,"floor":3,"owner":"owner"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":3,"ready_at":"now+1h4m"}`, `b-1 queued {"lane":"lane","key":"key-b","rank":7,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","floor":3,"ready_at":"now+1h4m"}`, `b-1 queued {"lane":"lane","key":"key-b","rank":1,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","floor":7,"ready_at":"now+1h4m"}`, `b-1 queued {"lane":"lane","key":"key-b","rank":1,"floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":1,"floor":3,"ready_at":"now+1h4m"}`, `b-1 queued {"lane":"lane","key":"key-b","floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":1,"ready_at":"now+1h4m"}`, `b-1 queued {"lane":"lane","key":"key-b","floor":3,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"ready_at":"now+1h4m"}`, `b-1 queued {"lane":"lane","key":"key-b","rank":7,"floor":7,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":7,"ready_at":"now+1h4m"}`, `b-1 queued {"lane":"lane","key":"key-b","rank":7,"ready_at":"now+1h4m"}`}, Do: "claim", Want: "refused nothing_to_do"},
+	// rush, slot.yaml:45
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
+	{In: "queued", Do: "rush", By: "d", Want: "rush: queued -> running", After: `{"owner":"d"}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":-1,"floor":3,"ready_at":"now+1h4m"}`, Do: "rush", Want: "refused invariant", NoStore: true},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","blocked":true}`, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "rush", By: "-", Want: "refused actor_missing"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "rush", Why: "-", Want: "refused reason_missing"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 queued {"key":"key","rank":2,"floor":3}`}, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 running {"key":"key","rank":2,"floor":3,"owner":"owner"}`}, Do: "rush", Want: "refused not_unique one_key (key_taken)"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 done {"key":"key","rank":2,"floor":3}`}, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 running {"rank":2,"floor":3,"owner":"owner"}`}, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Beside: []string{`a-1 running {"key":"a","rank":2,"floor":3,"owner":"owner"}`}, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
+	// shift, slot.yaml:46
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Do: "shift", Want: "shift: running -> running", After: `{"lane":null}`},
+	{In: "running", Given: `{"owner":"a"}`, Do: "shift", By: "e", Want: "shift: running -> running"},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":-1,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Do: "shift", Want: "refused invariant", NoStore: true},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","blocked":true,"owner":"owner"}`, Do: "shift", Want: "shift: running -> running", After: `{"lane":null}`},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Do: "shift", With: `{"lane":""}`, Want: "refused invalid_input lane"},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`, Again: []string{`reused {"lane":"b"}`}},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Do: "shift", With: `{"lane":"a\u0000"}`, Want: "refused invalid_input lane"},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Beside: []string{`a-1 queued {"key":"key","rank":2,"floor":3}`}, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Beside: []string{`a-1 done {"key":"key","rank":2,"floor":3}`}, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Beside: []string{`a-1 running {"rank":2,"floor":3,"owner":"owner"}`}, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Beside: []string{`a-1 running {"key":"a","rank":2,"floor":3,"owner":"owner"}`}, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`},
+	// back, slot.yaml:47
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Do: "back", Want: "back: running -> queued", After: `{"owner":null}`},
+	{In: "running", Given: `{"owner":"a"}`, Do: "back", By: "d", Want: "back: running -> queued", After: `{"owner":null}`},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":-1,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Do: "back", Want: "refused invariant", NoStore: true},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","blocked":true,"owner":"owner"}`, Do: "back", Want: "back: running -> queued", After: `{"owner":null}`},
+	// finish, slot.yaml:48
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Do: "finish", Want: "finish: running -> done"},
+	{In: "running", Given: `{"owner":"a"}`, Do: "finish", By: "d", Want: "finish: running -> done"},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":-1,"floor":3,"ready_at":"now+1h4m","owner":"owner"}`, Do: "finish", Want: "refused invariant", NoStore: true},
+	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","blocked":true,"owner":"owner"}`, Do: "finish", Want: "finish: running -> done"},
+	// drop, slot.yaml:49
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m"}`, Do: "drop", Want: "drop: queued -> done"},
+	{In: "queued", Do: "drop", By: "d", Want: "drop: queued -> done"},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":-1,"floor":3,"ready_at":"now+1h4m"}`, Do: "drop", Want: "refused invariant", NoStore: true},
+	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"now+1h4m","blocked":true}`, Do: "drop", Want: "drop: queued -> done"},
 }
 
-// TestSlot holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestSlot(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "queued", Given: `{"rank":2,"floor":3}`},
+	{In: "queued", Given: `{"floor":3}`},
+	{In: "queued", Given: `{"rank":-1,"floor":3}`, Broken: "rank"},
+	{In: "queued", Given: `{"rank":1,"floor":3}`},
+	{In: "queued", Given: `{"rank":8,"floor":3}`},
+	{In: "queued", Given: `{"rank":9,"floor":3}`},
+	{In: "queued", Given: `{"rank":10,"floor":3}`, Broken: "rank"},
+	{In: "queued", Given: `{"rank":2}`},
+	{In: "queued", Given: `{"rank":2,"floor":-1}`, Broken: "floor"},
+	{In: "queued", Given: `{"rank":2,"floor":1}`},
+	{In: "queued", Given: `{"rank":2,"floor":8}`},
+	{In: "queued", Given: `{"rank":2,"floor":9}`},
+	{In: "queued", Given: `{"rank":2,"floor":10}`, Broken: "floor"},
+	{In: "queued", Given: `{"rank":2,"floor":3,"owner":""}`, Broken: "owner is absent"},
+	{In: "queued", Given: `{"rank":-1,"floor":-1,"owner":""}`, Broken: "floor; owner is absent; rank"},
+	{In: "running", Given: `{"rank":2,"floor":3,"owner":"owner"}`},
+	{In: "running", Given: `{"floor":3,"owner":"owner"}`},
+	{In: "running", Given: `{"rank":-1,"floor":3,"owner":"owner"}`, Broken: "rank"},
+	{In: "running", Given: `{"rank":1,"floor":3,"owner":"owner"}`},
+	{In: "running", Given: `{"rank":8,"floor":3,"owner":"owner"}`},
+	{In: "running", Given: `{"rank":9,"floor":3,"owner":"owner"}`},
+	{In: "running", Given: `{"rank":10,"floor":3,"owner":"owner"}`, Broken: "rank"},
+	{In: "running", Given: `{"rank":2,"owner":"owner"}`},
+	{In: "running", Given: `{"rank":2,"floor":-1,"owner":"owner"}`, Broken: "floor"},
+	{In: "running", Given: `{"rank":2,"floor":1,"owner":"owner"}`},
+	{In: "running", Given: `{"rank":2,"floor":8,"owner":"owner"}`},
+	{In: "running", Given: `{"rank":2,"floor":9,"owner":"owner"}`},
+	{In: "running", Given: `{"rank":2,"floor":10,"owner":"owner"}`, Broken: "floor"},
+	{In: "running", Given: `{"rank":2,"floor":3}`, Broken: "owner is present"},
+	{In: "done", Given: `{"rank":2,"floor":3}`},
+	{In: "done", Given: `{"floor":3}`},
+	{In: "done", Given: `{"rank":-1,"floor":3}`, Broken: "rank"},
+	{In: "done", Given: `{"rank":1,"floor":3}`},
+	{In: "done", Given: `{"rank":8,"floor":3}`},
+	{In: "done", Given: `{"rank":9,"floor":3}`},
+	{In: "done", Given: `{"rank":10,"floor":3}`, Broken: "rank"},
+	{In: "done", Given: `{"rank":2}`},
+	{In: "done", Given: `{"rank":2,"floor":-1}`, Broken: "floor"},
+	{In: "done", Given: `{"rank":2,"floor":1}`},
+	{In: "done", Given: `{"rank":2,"floor":8}`},
+	{In: "done", Given: `{"rank":2,"floor":9}`},
+	{In: "done", Given: `{"rank":2,"floor":10}`, Broken: "floor"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Slot]{
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Slot]{
+	States: "queued, running, done (final)",
+	Moves: map[string]string{
+		"submit": "new",
+		"edit":   "queued",
+		"claim":  "queued",
+		"rush":   "queued",
+		"shift":  "running",
+		"back":   "running",
+		"finish": "running",
+		"drop":   "queued",
+	},
+	Cases:      testCases,
+	Checks:     testChecks,
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Slot.Equal,

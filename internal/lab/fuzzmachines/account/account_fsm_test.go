@@ -10,120 +10,143 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
-// testMatrix says what each operation does to a record in each state, and what
-// a creation makes:
-//
-//	-> s         the record moves to s, or stays there
-//	choose       the branches below decide
-//	record only  the call is logged and changes nothing
-//	refused      nothing happens
-const testMatrix = `
-             | (new)     | opened    | frozen    | closed
-open_account | -> opened | .         | .         | .
-credit       | .         | -> opened | refused   | refused
-reserve      | .         | -> opened | refused   | refused
-post         | .         | -> opened | -> frozen | refused
-freeze       | .         | -> frozen | refused   | refused
-thaw         | .         | refused   | -> opened | refused
-close        | .         | -> closed | refused   | refused
-`
+// TestAccount makes the calls of testCases: by the pure methods, and over each store.
+func TestAccount(t *testing.T) { testPackage.Run(t) }
 
-// testTable holds the rules in the words of the specification.
-var testTable = fsmtest.Table{
-	Machine: "account", Entity: "Account", Version: 1,
-	Spec:    "../testdata/account.yaml",
-	Hash:    "c2fd577a21bd5445745861e11e50d17876a9aab40f154aaa7b2b2d11a8b565aa",
-	Enforce: "full", RequestID: "required", ExpectedRev: "required",
-	Matrix: testMatrix,
-	Fields: []fsmtest.Field{
-		{Name: "owner", Type: "string"},
-		{Name: "currency", Type: "eur|chf"},
-		{Name: "balance", Type: "int 0.."},
-		{Name: "available", Type: "int 0.."},
-		{Name: "overdraft", Type: "int 0.."},
-		{Name: "closed_at", Type: "optional time"},
-	},
-	States: []fsmtest.State{
-		{Name: "opened", Absent: "closed_at", Witnesses: []fsmtest.Witness{
-			{Way: "sound", Record: `{"owner": "a", "currency": "eur", "balance": 0, "available": 0, "overdraft": 0}`},
-		}},
-		{Name: "frozen", Absent: "closed_at", Witnesses: []fsmtest.Witness{
-			{Way: "sound", Record: `{"owner": "a", "currency": "eur", "balance": 0, "available": 0, "overdraft": 0}`},
-		}},
-		{Name: "closed", Terminal: true, Present: "closed_at", Invariant: []string{"balance == 0", "available == 0"}, Witnesses: []fsmtest.Witness{
-			{Way: "sound", Record: `{"owner": "a", "currency": "eur", "balance": 0, "available": 0, "overdraft": 0, "closed_at": "now"}`},
-		}},
-	},
-	Invariant: []string{"available <= balance"},
-	Guards: []fsmtest.Guard{
-		{Name: "positive", When: []string{"input.amount >= 1"}, Error: "bad_amount"},
-		{Name: "credit_rises", When: []string{"input.balance_after > balance", "input.available_after > available"}, Error: "bad_arithmetic"},
-		{Name: "stays_within", When: []string{"input.available_after <= input.balance_after"}, Error: "bad_arithmetic_of_available"},
-		{Name: "available_falls", When: []string{"input.available_after < available"}, Error: "bad_arithmetic_of_hold"},
-		{Name: "debit_falls", When: []string{"input.balance_after < balance", "input.available_after <= available"}, Error: "bad_arithmetic"},
-		{Name: "enough", When: []string{"input.amount <= available"}, Error: "insufficient_funds"},
-		{Name: "empty", When: []string{"balance == 0", "available == 0"}, Error: "not_empty"},
-	},
-	Operations: []fsmtest.Operation{
-		{
-			Name:   "open_account",
-			Inputs: []fsmtest.Input{{Name: "owner", Type: "string"}, {Name: "currency", Type: "eur|chf"}},
-			Set:    []string{"owner: input", "currency: input", "balance: 0", "available: 0", "overdraft: 0"},
-		},
-		{
-			Name: "credit",
-			Inputs: []fsmtest.Input{
-				{Name: "amount", Type: "int 1.."},
-				{Name: "balance_after", Type: "int 0.."},
-				{Name: "available_after", Type: "int 0.."},
-			},
-			Require: "positive, credit_rises, stays_within", Implied: "positive",
-			Set: []string{"balance: input.balance_after", "available: input.available_after"},
-			Witnesses: []fsmtest.Witness{
-				{Way: "guard credit_rises", In: "opened", Record: `{"owner": "a", "currency": "eur", "balance": 0, "available": 0, "overdraft": 0}`, Inputs: `{"amount": 1, "balance_after": 0, "available_after": 0}`, Actor: "b"},
-				{Way: "guard stays_within", In: "opened", Record: `{"owner": "a", "currency": "eur", "balance": 0, "available": 0, "overdraft": 0}`, Inputs: `{"amount": 1, "balance_after": 1, "available_after": 2}`, Actor: "b"},
-				{Way: "move", In: "opened", Record: `{"owner": "a", "currency": "eur", "balance": 0, "available": 0, "overdraft": 0}`, Inputs: `{"amount": 1, "balance_after": 1, "available_after": 1}`, Actor: "b"},
-			},
-		},
-		{
-			Name:    "reserve",
-			Inputs:  []fsmtest.Input{{Name: "amount", Type: "int 1.."}, {Name: "available_after", Type: "int 0.."}},
-			Require: "enough, available_falls", Set: []string{"available: input.available_after"},
-			Witnesses: []fsmtest.Witness{
-				{Way: "guard enough", In: "opened", Record: `{"owner": "a", "currency": "eur", "balance": 0, "available": 0, "overdraft": 0}`, Inputs: `{"amount": 1, "available_after": 0}`, Actor: "b"},
-				{Way: "guard available_falls", In: "opened", Record: `{"owner": "a", "currency": "eur", "balance": 1, "available": 1, "overdraft": 0}`, Inputs: `{"amount": 1, "available_after": 1}`, Actor: "b"},
-				{Way: "move", In: "opened", Record: `{"owner": "a", "currency": "eur", "balance": 1, "available": 1, "overdraft": 0}`, Inputs: `{"amount": 1, "available_after": 0}`, Actor: "b"},
-			},
-		},
-		{
-			Name: "post",
-			Inputs: []fsmtest.Input{
-				{Name: "amount", Type: "int 1.."},
-				{Name: "balance_after", Type: "int 0.."},
-				{Name: "available_after", Type: "int 0.."},
-			},
-			Require: "positive, debit_falls, stays_within", Implied: "positive",
-			Set: []string{"balance: input.balance_after", "available: input.available_after"},
-			Witnesses: []fsmtest.Witness{
-				{Way: "guard debit_falls", In: "opened", Record: `{"owner": "a", "currency": "eur", "balance": 0, "available": 0, "overdraft": 0}`, Inputs: `{"amount": 1, "balance_after": 0, "available_after": 0}`, Actor: "b"},
-				{Way: "guard stays_within", In: "opened", Record: `{"owner": "a", "currency": "eur", "balance": 1, "available": 1, "overdraft": 0}`, Inputs: `{"amount": 1, "balance_after": 0, "available_after": 1}`, Actor: "b"},
-				{Way: "move", In: "opened", Record: `{"owner": "a", "currency": "eur", "balance": 1, "available": 0, "overdraft": 0}`, Inputs: `{"amount": 1, "balance_after": 0, "available_after": 0}`, Actor: "b"},
-			},
-		},
-		{Name: "freeze", By: "operator"},
-		{Name: "thaw", By: "operator"},
-		{Name: "close", Require: "empty", Set: []string{"closed_at: now"}},
-	},
+// testCases are calls and what must come of each, found in the specification when this
+// package was generated. "now" is the time of the call.
+var testCases = []fsmtest.Case{
+	// open_account, account.yaml:29
+	{Do: "open_account", With: `{"owner":"owner","currency":"eur"}`, Want: "open_account: new -> opened", After: `{"owner":"owner","currency":"eur","balance":0,"available":0,"overdraft":0}`, Again: []string{`reused {"owner":"a","currency":"eur"}`, `reused {"owner":"owner","currency":"chf"}`}},
+	{Do: "open_account", With: `{"owner":"","currency":"eur"}`, Want: "refused invalid_input owner"},
+	{Do: "open_account", With: `{"owner":"a\u0000","currency":"eur"}`, Want: "refused invalid_input owner"},
+	{Do: "open_account", With: `{"owner":"owner","currency":"chf"}`, Want: "open_account: new -> opened", After: `{"owner":"owner","currency":"chf","balance":0,"available":0,"overdraft":0}`},
+	{Do: "open_account", With: `{"owner":"owner","currency":"no word"}`, Want: "refused invalid_input currency"},
+	{Beside: []string{`m-1 opened {"owner":"owner","currency":"eur","balance":2,"overdraft":4}`}, Do: "open_account", With: `{"owner":"owner","currency":"eur"}`, Want: "refused exists"},
+	// credit, account.yaml:32
+	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "credit", With: `{"amount":1,"balance_after":1,"available_after":1}`, By: "b", Want: "credit: opened -> opened", After: `{"balance":1,"available":1}`, Again: []string{`reused {"amount":7,"balance_after":1,"available_after":1}`, `reused {"amount":1,"balance_after":0,"available_after":1}`, `reused {"amount":1,"balance_after":1,"available_after":0}`}},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":7,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":7,"available_after":8}`, Want: "refused guard credit_rises (bad_arithmetic)"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":8,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":7,"available_after":8}`, Want: "refused guard credit_rises (bad_arithmetic)"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"available":8,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":7,"available_after":8}`, Want: "refused guard credit_rises (bad_arithmetic)", NoStore: true},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"available":9,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":7,"available_after":8}`, Want: "refused guard credit_rises (bad_arithmetic)", NoStore: true},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "credit", With: `{"amount":0,"balance_after":7,"available_after":8}`, Want: "refused invalid_input amount"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "credit", With: `{"amount":2,"balance_after":7,"available_after":8}`, Want: "refused guard stays_within (bad_arithmetic_of_available)"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":-1,"available_after":8}`, Want: "refused invalid_input balance_after"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":3,"available_after":8}`, Want: "refused guard stays_within (bad_arithmetic_of_available)"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":9,"available_after":8}`, Want: "credit: opened -> opened", After: `{"balance":9,"available":8}`},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":7,"available_after":-1}`, Want: "refused invalid_input available_after"},
+	{In: "opened", Given: `{"owner":"a","currency":"chf"}`, Do: "credit", With: `{"amount":1,"balance_after":1,"available_after":1}`, By: "b", Want: "credit: opened -> opened", After: `{"balance":1,"available":1}`},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","overdraft":-1}`, Do: "credit", With: `{"amount":1,"balance_after":1,"available_after":1}`, By: "b", Want: "refused invariant", NoStore: true},
+	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "credit", With: `{"amount":2,"balance_after":1,"available_after":1}`, By: "b", Want: "credit: opened -> opened", After: `{"balance":1,"available":1}`},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":-2,"available_after":-1}`, Want: "refused invalid_input balance_after"},
+	// reserve, account.yaml:38
+	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "reserve", With: `{"amount":1,"available_after":0}`, By: "b", Want: "refused guard enough (insufficient_funds)"},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"available":1}`, Do: "reserve", With: `{"amount":1,"available_after":1}`, By: "b", Want: "refused guard available_falls (bad_arithmetic_of_hold)"},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"available":1}`, Do: "reserve", With: `{"amount":1,"available_after":0}`, By: "b", Want: "reserve: opened -> opened", After: `{"available":0}`, Again: []string{`reused {"amount":7,"available_after":0}`, `reused {"amount":1,"available_after":7}`}},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"available":8,"overdraft":4}`, Do: "reserve", With: `{"amount":7,"available_after":7}`, Want: "refused invariant", NoStore: true},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "reserve", With: `{"amount":0,"available_after":7}`, Want: "refused invalid_input amount"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "reserve", With: `{"amount":-1,"available_after":7}`, Want: "refused invalid_input amount"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "reserve", With: `{"amount":7,"available_after":-1}`, Want: "refused invalid_input available_after"},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"available":7}`, Do: "reserve", With: `{"amount":1,"available_after":1}`, By: "b", Want: "reserve: opened -> opened", After: `{"available":1}`, NoStore: true},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"available":1}`, Do: "reserve", With: `{"amount":1,"available_after":2}`, By: "b", Want: "refused guard available_falls (bad_arithmetic_of_hold)"},
+	{In: "opened", Given: `{"owner":"a","currency":"chf","balance":1,"available":1}`, Do: "reserve", With: `{"amount":1,"available_after":0}`, By: "b", Want: "reserve: opened -> opened", After: `{"available":0}`},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":8,"available":8,"overdraft":4}`, Do: "reserve", With: `{"amount":7,"available_after":7}`, Want: "reserve: opened -> opened", After: `{"available":7}`},
+	// post, account.yaml:44
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "post", With: `{"amount":7,"balance_after":7,"available_after":8}`, Want: "refused guard debit_falls (bad_arithmetic)"},
+	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "post", With: `{"amount":1,"balance_after":0,"available_after":0}`, By: "b", Want: "refused guard debit_falls (bad_arithmetic)"},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1}`, Do: "post", With: `{"amount":1,"balance_after":0,"available_after":0}`, By: "b", Want: "post: opened -> opened", After: `{"balance":0}`, Again: []string{`reused {"amount":7,"balance_after":0,"available_after":0}`, `reused {"amount":1,"balance_after":7,"available_after":0}`, `reused {"amount":1,"balance_after":0,"available_after":7}`}},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":8,"overdraft":4}`, Do: "post", With: `{"amount":7,"balance_after":7,"available_after":8}`, Want: "refused guard debit_falls (bad_arithmetic)"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"available":8,"overdraft":4}`, Do: "post", With: `{"amount":7,"balance_after":7,"available_after":8}`, Want: "refused guard debit_falls (bad_arithmetic)", NoStore: true},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "post", With: `{"amount":0,"balance_after":7,"available_after":8}`, Want: "refused invalid_input amount"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "post", With: `{"amount":7,"balance_after":-1,"available_after":8}`, Want: "refused invalid_input balance_after"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "post", With: `{"amount":7,"balance_after":7,"available_after":-1}`, Want: "refused invalid_input available_after"},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":-1}`, Do: "post", With: `{"amount":1,"balance_after":0,"available_after":0}`, By: "b", Want: "refused guard debit_falls (bad_arithmetic)", NoStore: true},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1}`, Do: "post", With: `{"amount":1,"balance_after":0,"available_after":1}`, By: "b", Want: "refused guard debit_falls (bad_arithmetic)"},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"available":2}`, Do: "post", With: `{"amount":1,"balance_after":0,"available_after":1}`, By: "b", Want: "refused guard stays_within (bad_arithmetic_of_available)", NoStore: true},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"available":1}`, Do: "post", With: `{"amount":1,"balance_after":0,"available_after":0}`, By: "b", Want: "post: opened -> opened", After: `{"balance":0,"available":0}`},
+	{In: "opened", Given: `{"owner":"a","currency":"chf","balance":1}`, Do: "post", With: `{"amount":1,"balance_after":0,"available_after":0}`, By: "b", Want: "post: opened -> opened", After: `{"balance":0}`},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"overdraft":7}`, Do: "post", With: `{"amount":1,"balance_after":0,"available_after":0}`, By: "b", Want: "post: opened -> opened", After: `{"balance":0}`},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"overdraft":-1}`, Do: "post", With: `{"amount":1,"balance_after":0,"available_after":0}`, By: "b", Want: "refused invariant", NoStore: true},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1}`, Do: "post", With: `{"amount":7,"balance_after":0,"available_after":0}`, By: "b", Want: "post: opened -> opened", After: `{"balance":0}`},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1}`, Do: "post", With: `{"amount":2,"balance_after":0,"available_after":0}`, By: "b", Want: "post: opened -> opened", After: `{"balance":0}`},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "post", With: `{"amount":7,"balance_after":-2,"available_after":-1}`, Want: "refused invalid_input balance_after"},
+	// freeze, account.yaml:50
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "freeze", Want: "freeze: opened -> frozen"},
+	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "freeze", By: "b", Want: "freeze: opened -> frozen"},
+	{In: "opened", Given: `{"owner":"owner","currency":"chf","balance":2,"overdraft":4}`, Do: "freeze", Want: "freeze: opened -> frozen"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":-1,"overdraft":4}`, Do: "freeze", Want: "refused invariant", NoStore: true},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"available":1,"overdraft":4}`, Do: "freeze", Want: "freeze: opened -> frozen"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "freeze", By: "-", Want: "refused actor_missing"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "freeze", Why: "-", Want: "refused reason_missing"},
+	// thaw, account.yaml:54
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "thaw", Want: "thaw: frozen -> opened"},
+	{In: "frozen", Given: `{"owner":"a","currency":"eur"}`, Do: "thaw", By: "b", Want: "thaw: frozen -> opened"},
+	{In: "frozen", Given: `{"owner":"owner","currency":"chf","balance":2,"overdraft":4}`, Do: "thaw", Want: "thaw: frozen -> opened"},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":-1,"overdraft":4}`, Do: "thaw", Want: "refused invariant", NoStore: true},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"available":1,"overdraft":4}`, Do: "thaw", Want: "thaw: frozen -> opened"},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "thaw", By: "-", Want: "refused actor_missing"},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "thaw", Why: "-", Want: "refused reason_missing"},
+	// close, account.yaml:58
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "close", Want: "refused guard empty (not_empty)"},
+	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "close", By: "b", Want: "close: opened -> closed", After: `{"closed_at":"now"}`},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","overdraft":4}`, Do: "close", Want: "close: opened -> closed", After: `{"closed_at":"now"}`},
+	{In: "opened", Given: `{"owner":"a","currency":"chf"}`, Do: "close", By: "b", Want: "close: opened -> closed", After: `{"closed_at":"now"}`},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","available":7}`, Do: "close", By: "b", Want: "refused guard empty (not_empty)", NoStore: true},
+	{In: "opened", Given: `{"owner":"a","currency":"eur","overdraft":-1}`, Do: "close", By: "b", Want: "refused invariant", NoStore: true},
 }
 
-// TestAccount holds the generated code against testMatrix and testTable: every
-// operation on every abstract record, and the durable layer call by call.
-func TestAccount(t *testing.T) {
-	fsmtest.Run(t, testTable, testDriver)
+// testChecks are records, and the rules that each breaks.
+var testChecks = []fsmtest.Check{
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","overdraft":4}`},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":-1,"overdraft":4}`, Broken: "available <= balance; balance"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":1,"overdraft":4}`},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"available":-1,"overdraft":4}`, Broken: "available"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"available":1,"overdraft":4}`},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"available":3,"overdraft":4}`, Broken: "available <= balance"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2}`},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":-1}`, Broken: "overdraft"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":1}`},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4,"closed_at":"zero"}`, Broken: "closed_at is absent"},
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":-1,"overdraft":-1,"closed_at":"zero"}`, Broken: "available <= balance; balance; closed_at is absent; overdraft"},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","overdraft":4}`},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":-1,"overdraft":4}`, Broken: "available <= balance; balance"},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":1,"overdraft":4}`},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"available":-1,"overdraft":4}`, Broken: "available"},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"available":1,"overdraft":4}`},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"available":3,"overdraft":4}`, Broken: "available <= balance"},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2}`},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":-1}`, Broken: "overdraft"},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":1}`},
+	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4,"closed_at":"zero"}`, Broken: "closed_at is absent"},
+	{In: "closed", Given: `{"owner":"owner","currency":"eur","overdraft":4,"closed_at":"now+1h5m"}`},
+	{In: "closed", Given: `{"owner":"owner","currency":"eur","balance":7,"overdraft":4,"closed_at":"now+1h5m"}`, Broken: "balance == 0"},
+	{In: "closed", Given: `{"owner":"owner","currency":"eur","balance":-1,"overdraft":4,"closed_at":"now+1h5m"}`, Broken: "available <= balance; balance; balance == 0"},
+	{In: "closed", Given: `{"owner":"owner","currency":"eur","balance":1,"overdraft":4,"closed_at":"now+1h5m"}`, Broken: "balance == 0"},
+	{In: "closed", Given: `{"owner":"owner","currency":"eur","available":7,"overdraft":4,"closed_at":"now+1h5m"}`, Broken: "available <= balance; available == 0"},
+	{In: "closed", Given: `{"owner":"owner","currency":"eur","available":-1,"overdraft":4,"closed_at":"now+1h5m"}`, Broken: "available; available == 0"},
+	{In: "closed", Given: `{"owner":"owner","currency":"eur","available":1,"overdraft":4,"closed_at":"now+1h5m"}`, Broken: "available <= balance; available == 0"},
+	{In: "closed", Given: `{"owner":"owner","currency":"eur","closed_at":"now+1h5m"}`},
+	{In: "closed", Given: `{"owner":"owner","currency":"eur","overdraft":-1,"closed_at":"now+1h5m"}`, Broken: "overdraft"},
+	{In: "closed", Given: `{"owner":"owner","currency":"eur","overdraft":1,"closed_at":"now+1h5m"}`},
+	{In: "closed", Given: `{"owner":"owner","currency":"eur","overdraft":4}`, Broken: "closed_at is present"},
 }
 
-// testDriver is how the tests reach the package.
-var testDriver = fsmtest.Driver[Account]{
+// testPackage is the package as the tests reach it, and what must come of its calls.
+var testPackage = fsmtest.Package[Account]{
+	States: "opened, frozen, closed (terminal)",
+	Moves: map[string]string{
+		"open_account": "new",
+		"credit":       "opened",
+		"reserve":      "opened",
+		"post":         "opened, frozen",
+		"freeze":       "opened",
+		"thaw":         "frozen",
+		"close":        "opened",
+	},
+	Cases:      testCases,
+	Checks:     testChecks,
 	Descriptor: &descriptor,
 	Check:      Check,
 	Equal:      Account.Equal,

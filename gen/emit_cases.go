@@ -1,0 +1,481 @@
+package gen
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// caseWriter writes the cases of a package with a store as texts.
+type caseWriter struct {
+	testWriter
+	m *spec.Machine
+	n *names
+}
+
+// cases writes the calls and what must come of them.
+func (e *testEmitter) cases() {
+	w := &caseWriter{m: e.m, n: e.n}
+	e.line("// testCases are calls and what must come of each, found in the specification when this")
+	e.line("// package was generated. \"now\" is the time of the call.")
+	e.line("var testCases = []fsmtest.Case{")
+	search := search{m: e.m, store: true}
+	for _, o := range e.m.Operations {
+		e.line("// %s", e.place(o))
+		for _, p := range search.cases(o) {
+			if text := w.text(&p); text != "" {
+				e.line("%s", text)
+			}
+		}
+	}
+	e.line("}")
+	e.line("")
+	var checks []string
+	for _, x := range search.checks() {
+		checks = append(checks, "{"+strings.Join(slices.DeleteFunc([]string{
+			entry("In", x.record.State.Name), jsonKey("Given", w.given(x.record)), entry("Broken", violations(x.broken)),
+		}, func(s string) bool { return s == "" }), ", ")+"},")
+	}
+	e.line("// testChecks are records, and the rules that each breaks.")
+	e.line("var testChecks = []fsmtest.Check{\n%s\n}", strings.Join(checks, "\n"))
+	e.line("")
+	e.groups(w)
+}
+
+// place says where the specification has an operation.
+func (e *testEmitter) place(o *spec.Operation) string {
+	if e.opt.Spec == "" {
+		return fmt.Sprintf("%s, line %d", o.Name, o.Pos.Line)
+	}
+	file := e.opt.Spec[strings.LastIndex(e.opt.Spec, "/")+1:]
+	return fmt.Sprintf("%s, %s:%d", o.Name, file, o.Pos.Line)
+}
+
+// jsonKey is a key with a text of JSON; empty where it says nothing.
+func jsonKey(key, text string) string {
+	if text == "" {
+		return ""
+	}
+	return key + ": " + rawText(text)
+}
+
+// text writes a case; empty where it cannot be told.
+func (w *caseWriter) text(p *played) string {
+	o, storeOnly := p.call.Op, p.picks() || p.trigger != "" || p.out.Existing ||
+		p.want != nil && (p.want.Code == interp.CodeNotUnique || p.want.Code == interp.CodeExists)
+	if !p.pure && !storeOnly {
+		return ""
+	}
+	var list []string
+	add := func(text string) {
+		if text != "" {
+			list = append(list, text)
+		}
+	}
+	if p.before.State != nil {
+		add(entry("In", p.before.State.Name))
+		add(jsonKey("Given", w.given(p.before)))
+	}
+	if len(p.beside) > 0 {
+		var texts []string
+		for _, r := range p.beside {
+			texts = append(texts, rawText(strings.TrimSpace(r.ID+" "+r.State.Name+" "+w.given(r))))
+		}
+		add("Beside: []string{" + strings.Join(texts, ", ") + "}")
+	}
+	add(entry("Do", o.Name))
+	add(jsonKey("With", w.inputs(p.call)))
+	switch {
+	case p.trigger != "":
+		add("By: fsmtest." + p.trigger)
+	case o.By == spec.BySystem:
+	case p.call.Actor != someone:
+		add(entry("By", cmp.Or(p.call.Actor, "-")))
+	}
+	if p.trigger == "" && p.call.Reason != reason {
+		add(entry("Why", cmp.Or(p.call.Reason, "-")))
+	}
+	if !p.call.At.Equal(noon) {
+		add(entry("At", w.instant(p.call.At)))
+	}
+	if others := w.others(o, p.others); p.pure && others != "" {
+		add("Others: map[string]int64{" + others + "}")
+	}
+	if p.picks() && p.want == nil || p.out.Existing {
+		id := p.out.Record.ID
+		if len(p.events) > 0 {
+			id = p.events[0].ID
+		}
+		add(entry("Picks", id))
+	}
+	add(entry("Want", w.want(p)))
+	r := p.of(w.m)
+	if p.noStore {
+		if p.refusal == nil && !p.done.RecordOnly {
+			add(jsonKey("After", w.changes(r, p.done.Record)))
+		}
+	} else if p.want == nil && len(p.events) > 0 {
+		next := after(w.m, r, p.events[0])
+		add(jsonKey("After", w.changes(r, next)))
+		var then, later []string
+		for i, event := range p.events[1:] {
+			r, next = next, after(w.m, next, event)
+			text := rawOrQuoted(w.moved(event) + w.changed(r, next))
+			if i+1 < p.first {
+				then = append(then, text)
+			} else {
+				later = append(later, text)
+			}
+		}
+		if then != nil {
+			add("Then: []string{" + strings.Join(then, ", ") + "}")
+		}
+		if later != nil {
+			add("Later: []string{" + strings.Join(later, ", ") + "}")
+		}
+		if p.effects != nil {
+			var texts []string
+			for _, x := range p.effects {
+				texts = append(texts, rawOrQuoted(x))
+			}
+			add("Effects: []string{" + strings.Join(texts, ", ") + "}")
+		}
+		var again []string
+		for i, word := range p.again {
+			again = append(again, rawText(word+" "+w.inputs(p.retry[i])))
+		}
+		if again != nil {
+			add("Again: []string{" + strings.Join(again, ", ") + "}")
+		}
+	}
+	if p.noStore {
+		add("NoStore: true")
+	}
+	return "{" + strings.Join(list, ", ") + "},"
+}
+
+// rawOrQuoted is a text in Go, readable where it holds quotes.
+func rawOrQuoted(text string) string {
+	if strings.ContainsAny(text, `"\`) {
+		return rawText(text)
+	}
+	return strconv.Quote(text)
+}
+
+// changed is what an event changes, behind it.
+func (w *caseWriter) changed(r, next interp.Record) string {
+	if text := w.changes(r, next); text != "" {
+		return " " + text
+	}
+	return ""
+}
+
+// others writes what a pure method is told of other records.
+func (w *caseWriter) others(o *spec.Operation, others interp.Others) string {
+	var list []string
+	for _, g := range peerGuards(o) {
+		list = append(list, fmt.Sprintf("%q: %d", g.Name, others.Count[g.Name]))
+	}
+	for _, f := range sequences(w.m, o) {
+		list = append(list, fmt.Sprintf("%q: %d", f.Name, others.Next[f.Name]))
+	}
+	return strings.Join(list, ", ")
+}
+
+// want writes what must come of a call.
+func (w *caseWriter) want(p *played) string {
+	refusal := p.want
+	if p.noStore {
+		refusal = p.refusal
+	}
+	switch {
+	case p.idle:
+		return ""
+	case refusal != nil:
+		return w.refused(refusal)
+	case p.out.Existing:
+		return "existing"
+	case !p.noStore:
+		return w.moved(p.events[0])
+	}
+	return w.move(p.call.Op, p.done.From, p.done.To, p.done.RecordOnly, p.done.Guard)
+}
+
+func (w *caseWriter) moved(e interp.Event) string {
+	return w.move(e.Op, e.From, e.To, e.N > 0, e.Guard)
+}
+
+func (w *caseWriter) move(o *spec.Operation, from, to *spec.State, recorded bool, guard string) string {
+	text := o.Event + ": new -> "
+	if from != nil {
+		text = o.Event + ": " + from.Name + " -> "
+	}
+	switch {
+	case !recorded:
+		return text + to.Name
+	case guard != "":
+		return text + "recorded for " + guard
+	}
+	return text + "recorded"
+}
+
+// refused writes a refusal as the tests tell it.
+func (w *caseWriter) refused(r *interp.Refusal) string {
+	text, message := "refused "+r.Code, ""
+	if i := slices.IndexFunc(w.m.Guards, func(g *spec.Guard) bool { return g.Name == r.Guard }); i >= 0 && r.Code == interp.CodeGuard {
+		message = w.n.ownMessage(w.m.Guards[i])
+	}
+	if message != "" {
+		message = ": " + message
+	}
+	switch r.Code {
+	case interp.CodeGuard:
+		return fmt.Sprintf("%s %s (%s)%s", text, r.Guard, r.Sentinel, message)
+	case interp.CodeInvalidInput, interp.CodeOverflow:
+		return text + " " + r.Name
+	case interp.CodeNotUnique:
+		if r.Sentinel != "" {
+			return fmt.Sprintf("%s %s (%s)", text, r.Name, r.Sentinel)
+		}
+		return text + " " + r.Name
+	case interp.CodeWrongState, interp.CodeTerminal:
+		var from []string
+		for _, s := range w.m.States {
+			if slices.Contains(r.Allowed, s.Name) {
+				from = append(from, s.Name)
+			}
+		}
+		return fmt.Sprintf("%s (%s)", text, strings.Join(from, ", "))
+	}
+	return text
+}
+
+// given writes what a record holds, as far as it is not what nothing has set.
+func (w *caseWriter) given(r interp.Record) string {
+	var pairs []string
+	add := func(name, v string) { pairs = append(pairs, strconv.Quote(name)+":"+v) }
+	for i, f := range w.m.Fields {
+		zero := !f.Type.Optional && (r.Fields[i] == interp.Int(0) || r.Fields[i] == interp.Bool(false))
+		if v := r.Fields[i]; v != interp.NewRecord(w.m, "").Fields[i] && !zero {
+			add(f.Name, w.value(v, f.Type))
+		}
+	}
+	for i, at := range []time.Time{r.CreatedAt, r.UpdatedAt} {
+		if !at.Equal(noon.Add(-time.Hour)) {
+			add(w.m.Builtin[i].Name, strconv.Quote(w.instant(at)))
+		}
+	}
+	return w.object(pairs)
+}
+
+// changes writes the fields in which two records differ, as the second one has them.
+func (w *caseWriter) changes(r, next interp.Record) string {
+	var pairs []string
+	for i, f := range w.m.Fields {
+		if r.Fields[i] != next.Fields[i] {
+			pairs = append(pairs, strconv.Quote(f.Name)+":"+w.value(next.Fields[i], f.Type))
+		}
+	}
+	return w.object(pairs)
+}
+
+// inputs writes what a call carries.
+func (w *caseWriter) inputs(c interp.Call) string {
+	var pairs []string
+	given := filledInputs(w.m, c).Inputs
+	for _, in := range c.Op.Inputs {
+		if v := given[in.Name]; v.Kind != interp.KindAbsent {
+			pairs = append(pairs, strconv.Quote(in.Name)+":"+w.value(v, in.Type))
+		}
+	}
+	return w.object(pairs)
+}
+
+func (w *caseWriter) object(pairs []string) string {
+	if pairs == nil {
+		return ""
+	}
+	return "{" + strings.Join(pairs, ",") + "}"
+}
+
+// value writes a value as JSON.
+func (w *caseWriter) value(v interp.Value, t spec.Type) string {
+	switch v.Kind {
+	case interp.KindAbsent:
+		return "null"
+	case interp.KindJSON, interp.KindSet:
+		return v.Text
+	case interp.KindTime:
+		return strconv.Quote(w.instant(v.AsTime()))
+	case interp.KindInt:
+		return strconv.FormatInt(v.Num, 10)
+	case interp.KindBool:
+		return strconv.FormatBool(v.Num != 0)
+	case interp.KindWord:
+		for _, word := range t.Values {
+			if word.Name == v.Text {
+				return strconv.Quote(word.Stored())
+			}
+		}
+		return `"no word"`
+	}
+	b, _ := json.Marshal(v.Text) // a text is JSON
+	return string(b)
+}
+
+// mostApart is how far from now a time is written as a distance.
+const mostApart = 100 * 365 * 24 * time.Hour
+
+// instant writes a time as it stands to that of most calls.
+func (w *caseWriter) instant(t time.Time) string {
+	switch d := t.Sub(noon); {
+	case t.Year() <= 1:
+		if t.Equal(time.Time{}) {
+			return "zero"
+		}
+		return t.Format(time.RFC3339Nano)
+	case d == 0:
+		return "now"
+	case d > mostApart || d < -mostApart:
+		return t.Format(time.RFC3339Nano)
+	case d > 0:
+		return "now+" + short(d)
+	default:
+		return "now-" + short(-d)
+	}
+}
+
+// short writes a duration without parts that are zero.
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// moves writes the states of the machine, and where each operation can be called.
+func (e *testEmitter) moves() {
+	var names, system []string
+	for _, s := range e.m.States {
+		switch {
+		case s.Terminal:
+			names = append(names, s.Name+" (terminal)")
+		case s.Final:
+			names = append(names, s.Name+" (final)")
+		default:
+			names = append(names, s.Name)
+		}
+	}
+	e.line("States: %q,", strings.Join(names, ", "))
+	moves, records := map[string]string{}, map[string]string{}
+	for _, o := range e.m.Operations {
+		if o.By == spec.BySystem {
+			system = append(system, o.Name)
+		}
+		if creates(o) {
+			moves[o.Name] = "new"
+			continue
+		}
+		var from, only []string
+		for i, class := range e.m.Row(o) {
+			switch class {
+			case spec.Transition:
+				from = append(from, e.m.States[i].Name)
+			case spec.RecordOnly:
+				only = append(only, e.m.States[i].Name)
+			}
+		}
+		moves[o.Name] = strings.Join(slices.Concat(from, only), ", ")
+		if only != nil {
+			records[o.Name] = strings.Join(only, ", ")
+		}
+	}
+	table := func(name string, rows map[string]string) {
+		e.line("%s: map[string]string{", name)
+		for _, o := range e.m.Operations {
+			if v, ok := rows[o.Name]; ok {
+				e.line("%q: %q,", o.Name, v)
+			}
+		}
+		e.line("},")
+	}
+	table("Moves", moves)
+	if len(records) > 0 {
+		table("Records", records)
+	}
+	if system != nil {
+		e.line("System: %q,", strings.Join(system, ", "))
+	}
+	renamed := map[string]string{}
+	for _, o := range e.m.Operations {
+		if o.StoredEvent() != o.Event {
+			renamed[o.Event] = o.StoredEvent()
+		}
+	}
+	if len(renamed) > 0 {
+		e.line("Stored: map[string]string{")
+		for _, name := range slices.Sorted(maps.Keys(renamed)) {
+			e.line("%q: %q,", name, renamed[name])
+		}
+		e.line("},")
+	}
+	e.line("Cases: testCases,")
+	e.line("Checks: testChecks,")
+	if p := e.m.Projection; p != nil {
+		e.line("Groups: testGroups,")
+		var key, moves []string
+		for _, k := range p.Key {
+			key = append(key, k.Field.Stored())
+		}
+		for _, t := range p.Transitions {
+			moves = append(moves, t.From.Name+" -> "+t.To.Name)
+		}
+		e.line("Derived: fsmtest.Derived{%s},", entry("Entity", p.Entity, "Key", strings.Join(key, ", "), "States", strings.Join(projectedStates(p), ", "), "Moves", strings.Join(moves, ", ")))
+	}
+}
+
+// groups writes groups of records and what the projection makes of them.
+func (e *testEmitter) groups(w *caseWriter) {
+	if e.m.Projection == nil {
+		return
+	}
+	e.line("// testGroups are groups of records, and what is made of each.")
+	e.line("var testGroups = []fsmtest.Group{")
+	for _, g := range (search{m: e.m, store: true}).groups() {
+		var records []string
+		for _, r := range g.records {
+			records = append(records, rawOrQuoted(strings.TrimSpace(r.State.Name+" "+w.given(r))))
+		}
+		var fields []string
+		for i, v := range g.made.Key {
+			f := e.m.Projection.Key[i].Field
+			switch f.Type.Kind {
+			case spec.KindEnum, spec.KindJSON, spec.KindSet:
+				continue
+			}
+			fields = append(fields, strconv.Quote(f.Name)+":"+w.value(v, f.Type))
+		}
+		for _, name := range slices.Sorted(maps.Keys(g.made.Fields)) {
+			fields = append(fields, strconv.Quote(name)+":"+w.value(g.made.Fields[name], spec.Type{}))
+		}
+		text := entry("State", g.made.State)
+		if records != nil {
+			text = "Records: []string{" + strings.Join(records, ", ") + "}, " + text
+		}
+		e.line("{%s, %s},", text, jsonKey("Fields", w.object(fields)))
+	}
+	e.line("}")
+	e.line("")
+}

@@ -1,0 +1,78 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fsmgen/fsmgen/internal/lab/world"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+)
+
+// What a generated file with adapters names.
+type (
+	// Engine is what of an opened machine the suites call, besides its operations.
+	Engine[R any] = world.Engine[R]
+	// Ways are further ways to call one operation.
+	Ways[R any] = world.Ways[R]
+	// Lookup is a question of the application.
+	Lookup = world.Lookup
+	// Find is how the suites reach a look-up.
+	Find[R any] = world.Find[R]
+	// Holding is what a handle shows of its record.
+	Holding[R any] = world.Holding[R]
+	// Working is how workers are made.
+	Working[R any] = world.Working[R]
+	// Work is what a worker is told to do with what it holds.
+	Work[R any] = world.Work[R]
+)
+
+// Join adapts the method In of a machine.
+func Join[M any](in func(context.Context, fsm.Joined) (*M, error)) func(context.Context, fsm.Joined) (any, error) {
+	return func(ctx context.Context, tx fsm.Joined) (any, error) {
+		m, err := in(ctx, tx)
+		if m == nil {
+			return nil, err
+		}
+		return m, err
+	}
+}
+
+// Batch adapts the method Batch of a machine.
+func Batch[M, R any](
+	batch func(context.Context, func(*M) error) ([]fsm.Outcome[R], error),
+) func(context.Context, func(any) error) ([]fsm.Outcome[R], error) {
+	return func(ctx context.Context, collect func(any) error) ([]fsm.Outcome[R], error) {
+		return batch(ctx, func(m *M) error { return collect(m) })
+	}
+}
+
+// OneRecord is what a look-up over unique fields answers, as one that has pages.
+func OneRecord[R any](r R, err error) ([]R, fsm.Page, error) {
+	if errors.Is(err, fsm.ErrNotFound) {
+		return nil, fsm.Page{}, nil
+	}
+	return []R{r}, fsm.Page{}, err
+}
+
+// All returns the values with these names.
+func All[T fmt.Stringer](values []T, names []string) []T {
+	var list []T
+	for _, name := range names {
+		list = append(list, fsmtest.Named(values, name))
+	}
+	return list
+}
+
+// ByName returns counts by the names of what was counted.
+func ByName[T interface {
+	comparable
+	fmt.Stringer
+}](counts map[T]int64, err error) (map[string]int64, error) {
+	named := map[string]int64{}
+	for v, n := range counts {
+		named[v.String()] = n
+	}
+	return named, err
+}

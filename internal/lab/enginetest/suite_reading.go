@@ -1,0 +1,161 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fsmgen/fsmgen/internal/lab/oracle"
+	"github.com/fsmgen/fsmgen/internal/lab/world"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+)
+
+// reading seeds two records in every state and reads them back in every way;
+// then the audit asks its probes.
+func reading[R any](s *world.Suite[R], t *testing.T, st world.Store) {
+	if d, err := s.D.Open(t.Context(), st.Open(t), &oracle.Effects{}); !errors.Is(err, fsm.ErrSchemaMismatch) || d != nil {
+		t.Errorf("Open before Migrate: %v, want ErrSchemaMismatch", err)
+	}
+	h := s.NewHarness(t, st)
+	if slices.ContainsFunc(s.M.Ops, func(o *oracle.Op) bool { return o.Effect != "" }) && h.D.Bare(t.Context(), h.Store) == nil {
+		t.Error("Open without effects works, but the machine has some")
+	}
+	want := map[string][]string{} // ids by state
+	for i, from := range s.M.StateOrder {
+		for j := range 2 {
+			r, ok := soundRow(s.M, from)
+			if !ok {
+				oracle.Unseen(t, from.Witnesses, "sound", "no record breaks no rule in "+from.Name)
+				break
+			}
+			r.ID, r.UpdatedAt = fmt.Sprintf("record-%02d", 2*i+j), r.CreatedAt
+			if !apart(s.M, &oracle.Op{}, &oracle.Case{Row: r, Call: oracle.Call{Inputs: map[string]any{}}}, 2*i+j) && j > 0 {
+				continue
+			}
+			numberOf(s.M, &r, int64(2*i+j+1))
+			if h.W.UniqueBroken(oracle.Verdict{Row: r}) != nil {
+				continue
+			}
+			seed(h, r)
+			want[from.Name] = append(want[from.Name], r.ID)
+		}
+	}
+	s.DurableCount++
+	for _, id := range oracle.SortedKeys(h.W.Rows) {
+		r, err := h.D.Record(h.Ctx, id)
+		if err != nil {
+			t.Errorf("Record(%s): %v", id, err)
+		} else if d := s.M.DiffRows(h.W.Rows[id], s.D.Descriptor.Encode(&r)); d != "" {
+			t.Errorf("Record(%s): %s", id, d)
+		}
+		var events []fsm.Event
+		for e, err := range h.D.History(h.Ctx, id) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			events = append(events, e)
+		}
+		h.SameLog("History", id, h.W.Logs()[id], events)
+	}
+	if _, err := h.D.Record(h.Ctx, "nobody"); !errors.Is(err, fsm.ErrNotFound) {
+		t.Errorf("Record of nobody: %v, want ErrNotFound", err)
+	}
+	var names []string
+	for _, from := range s.M.StateOrder {
+		names = append(names, from.Name)
+	}
+	listed(h, want, nil, names)
+	for i := range names {
+		listed(h, want, names[i:i+1], names[i:i+1])
+		listed(h, want, names[i:], names[i:])
+	}
+	over, cancel := context.WithCancel(h.Ctx)
+	cancel()
+	if counts, err := h.D.Count(over); !errors.Is(err, context.Canceled) || len(counts) > 0 {
+		t.Errorf("Count with a context that has ended: %v, %v", counts, err)
+	}
+	probed(h)
+}
+
+// listed compares List and Count for some states.
+func listed[R any](h *world.Harness[R], want map[string][]string, asked, states []string) {
+	h.T.Helper()
+	var ids, got []string
+	for _, name := range states {
+		ids = append(ids, want[name]...)
+	}
+	slices.Sort(ids)
+	for r, err := range h.D.List(h.Ctx, asked...) {
+		if err != nil {
+			h.T.Fatal(err)
+		}
+		got = append(got, h.S.D.Descriptor.Encode(&r).ID)
+	}
+	if !slices.Equal(ids, got) {
+		h.T.Errorf("List(%s) gives %v, want %v", strings.Join(asked, ", "), got, ids)
+	}
+	counts, err := h.D.Count(h.Ctx, asked...)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	if len(counts) != len(states) {
+		h.T.Errorf("Count(%s) = %v, want the states %v", strings.Join(asked, ", "), counts, states)
+	}
+	for _, name := range states {
+		if counts[name] != int64(len(want[name])) {
+			h.T.Errorf("Count(%s) has %d in %s, want %d", strings.Join(asked, ", "), counts[name], name, len(want[name]))
+		}
+	}
+}
+
+// probed lets the audit ask its probes: one that says no is a finding for each
+// record in the states that name it, and for no other.
+func probed[R any](h *world.Harness[R]) {
+	h.T.Helper()
+	names := map[string]bool{"": true}
+	for _, st := range h.M.StateOrder {
+		for _, p := range oracle.List(st.Probes) {
+			names[p] = true
+		}
+	}
+	for no := range names {
+		var want, got []string
+		for _, id := range oracle.SortedKeys(h.W.Rows) {
+			if slices.Contains(oracle.List(h.M.StateOf(h.W.Rows[id].State).Probes), no) && no != "" {
+				want = append(want, id)
+			}
+		}
+		for f, err := range h.D.Audit(h.Ctx, func(name string) (bool, error) { return name != no, nil }) {
+			switch {
+			case err != nil:
+				h.T.Fatal(err)
+			case f.Check != audit.CheckProbe:
+				h.T.Errorf("audit of sound records: %v", f)
+			case !strings.HasPrefix(f.Message+" ", no+" ") || !f.Must:
+				h.T.Errorf("audit, probe %s says no: %v", no, f)
+			}
+			got = append(got, f.ID)
+		}
+		if !slices.Equal(want, got) {
+			h.T.Errorf("audit, probe %q says no: findings for %v, want %v", no, got, want)
+		}
+	}
+	failed := errors.New("the probe cannot be asked")
+	want, got := 0, 0
+	for _, r := range h.W.Rows {
+		want += len(oracle.List(h.M.StateOf(r.State).Probes))
+	}
+	for f, err := range h.D.Audit(h.Ctx, func(string) (bool, error) { return true, failed }) {
+		if err != nil || !strings.HasSuffix(f.Message, failed.Error()) {
+			h.T.Errorf("audit with probes that fail: %v, %v", f, err)
+		}
+		got++
+	}
+	if got != want {
+		h.T.Errorf("audit with probes that fail: %d findings, want %d", got, want)
+	}
+}

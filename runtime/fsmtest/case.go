@@ -1,0 +1,367 @@
+package fsmtest
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// Case is one call and what must come of it. Records, inputs and changes are JSON
+// objects; a time is "now", "now+1h" or "now-1µs".
+type Case struct {
+	In     string   // the state of the record; empty: there is none yet, or the machine picks one
+	Given  string   // what the record holds besides
+	Beside []string // the other records, each as its id, its state and what it holds
+	Do     string   // the operation
+	With   string   // its inputs
+	By     string   // the actor; empty: ann; "-": nobody; BySweep and ByStartup: a trigger
+	Why    string   // the reason; empty: "asked"; "-": none
+	At     string   // the time; empty: now
+
+	Want    string           // the event, or the refusal
+	After   string           // what it changes
+	Others  map[string]int64 // by guard: how many others the pure method is told of; by sequence: the next number
+	Picks   string           // the id of the record that the machine picks, or finds
+	Then    []string         // the events that follow in the transaction, each with what it changes
+	Effects []string         // what is performed: "send key", or "send in the transaction: key"
+	Later   []string         // the events that follow when the effects are delivered
+	Again   []string         // "replayed" or "reused", and inputs: what the same request with these is
+	NoStore bool             // only the pure method can be called so
+}
+
+// Who else makes a call.
+const (
+	BySweep   = "the sweep"
+	ByStartup = "the startup"
+)
+
+// Check is a record, and the rules that it breaks: those with "should: " only should hold.
+type Check struct{ In, Given, Broken string }
+
+// Group is the records of one projected group, and what is made of them.
+type Group struct {
+	Records []string // each as its state and what it holds
+	State   string
+	Fields  string
+}
+
+// Derived is what is said of a projection besides.
+type Derived struct{ Entity, Key, States, Moves string }
+
+// casesNow is the time of a case.
+var casesNow = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// caseID is the record of a case, in the texts that the generator writes.
+const caseID = "m-1"
+
+// Run runs all tests of one generated package. It stops behind the first kind of test that
+// fails: one fault has many faces.
+func (p Package[R]) Run(t *testing.T) {
+	t.Helper()
+	for _, kind := range []struct {
+		name string
+		test func(*testing.T)
+	}{
+		{"words", p.words}, {"moves", p.moves}, {"cases", p.pure}, {"checks", p.checks}, {"groups", p.groups},
+	} {
+		if !t.Run(kind.name, kind.test) {
+			return
+		}
+	}
+	for _, st := range append([]Store{Memory}, p.Stores...) {
+		if !t.Run(st.Name, func(t *testing.T) { p.over(t, st) }) {
+			return
+		}
+	}
+}
+
+// state returns the stored word of a state.
+func (p *Package[R]) state(name string) string {
+	for _, s := range p.Descriptor.Schema.States {
+		if s.Name == name {
+			return s.Stored
+		}
+	}
+	panic(fmt.Sprintf("fsmtest: the package has no state %q", name))
+}
+
+// row makes a record that was created an hour before the case.
+func (p *Package[R]) row(id, state, given string) driver.Row {
+	s := p.Descriptor.Schema
+	r := driver.Row{ID: id, State: p.state(state), Rev: 1, CreatedAt: casesNow.Add(-time.Hour), Values: make([]any, len(s.Columns))}
+	r.UpdatedAt = r.CreatedAt
+	p.blank(&r)
+	p.put(&r, given)
+	return r
+}
+
+// blank gives every column what it holds when nothing has set it.
+func (p *Package[R]) blank(r *driver.Row) {
+	r.Values = make([]any, len(p.Descriptor.Schema.Columns))
+	for i, c := range p.Descriptor.Schema.Columns {
+		r.Values[i] = emptyValue(c)
+	}
+}
+
+func emptyValue(c driver.Column) any {
+	switch {
+	case c.Optional:
+		return nil
+	case c.Kind == driver.KindSet:
+		return "[]"
+	case c.Kind == driver.KindCounter, c.Kind == driver.KindInt, c.Kind == driver.KindSequence:
+		return int64(0)
+	case c.Kind == driver.KindBool:
+		return false
+	}
+	return nil
+}
+
+// put changes what a text names of a record.
+func (p *Package[R]) put(r *driver.Row, text string) {
+	r.Values = slices.Clone(r.Values)
+	for name, v := range object(text) {
+		switch name {
+		case "created_at":
+			r.CreatedAt = v.time()
+			continue
+		case "updated_at":
+			r.UpdatedAt = v.time()
+			continue
+		}
+		i := slices.IndexFunc(p.Descriptor.Schema.Columns, func(c driver.Column) bool { return c.Name == name })
+		if i < 0 {
+			panic(fmt.Sprintf("fsmtest: the package has no field %q", name))
+		}
+		r.Values[i] = v.value(p.Descriptor.Schema.Columns[i])
+	}
+}
+
+// object reads the members of an object; none where the text is empty.
+func object(text string) map[string]raw {
+	members := map[string]json.RawMessage{}
+	if text != "" {
+		raw(text).into(&members)
+	}
+	list := make(map[string]raw, len(members))
+	for name, v := range members {
+		list[name] = raw(v)
+	}
+	return list
+}
+
+// value reads what a column holds.
+func (r raw) value(c driver.Column) any {
+	if r == "null" {
+		return emptyValue(c)
+	}
+	switch c.Kind {
+	case driver.KindInt, driver.KindCounter, driver.KindSequence:
+		var n int64
+		r.into(&n)
+		return n
+	case driver.KindBool:
+		return r == "true"
+	case driver.KindTime:
+		return r.time()
+	case driver.KindJSON:
+		return string(r)
+	case driver.KindSet:
+		var members []string
+		r.into(&members)
+		return setOf(members...)
+	}
+	var s string
+	r.into(&s)
+	return s
+}
+
+// call makes the call of a case.
+func (c *Case) call(with string) Call {
+	or := func(text, otherwise string) string {
+		if text == "-" {
+			return ""
+		}
+		return cmp.Or(text, otherwise)
+	}
+	call := Call{ID: caseID, Actor: or(c.By, "ann"), Reason: or(c.Why, "asked"), At: casesNow, Inputs: map[string]any{}, Peers: c.Others}
+	if c.At != "" {
+		call.At = raw(fmt.Sprintf("%q", c.At)).time()
+	}
+	for name, v := range object(with) {
+		if v != "null" {
+			call.Inputs[name] = v
+		}
+	}
+	return call
+}
+
+// step is one event of a case and what it changes.
+type step struct{ event, from, to, changes string }
+
+// steps are the events that must come of a case; none where it is refused.
+func (c *Case) steps() []step {
+	if strings.HasPrefix(c.Want, "refused ") || c.Want == "" || c.Want == "existing" {
+		return nil
+	}
+	list := []step{stepOf(c.Want, c.After)}
+	for _, text := range slices.Concat(c.Then, c.Later) {
+		event, changes, _ := strings.Cut(text, " {")
+		if changes != "" {
+			changes = "{" + changes
+		}
+		list = append(list, stepOf(event, changes))
+	}
+	return list
+}
+
+func stepOf(text, changes string) step {
+	event, move, _ := strings.Cut(text, ": ")
+	from, to, _ := strings.Cut(move, " -> ")
+	if from == "new" {
+		from = ""
+	}
+	return step{event, from, to, changes}
+}
+
+// recorded reports whether the step changes nothing.
+func (s step) recorded() bool {
+	return s.to == "recorded" || strings.HasPrefix(s.to, "recorded for ")
+}
+
+// rows are the records that follow, one for each step.
+func (p *Package[R]) rows(before driver.Row, at time.Time, steps []step) []driver.Row {
+	var list []driver.Row
+	r := before
+	for _, s := range steps {
+		if !s.recorded() {
+			if r.State == "" {
+				p.blank(&r)
+				r.CreatedAt = at
+			}
+			r.State, r.Rev = p.state(s.to), r.Rev+1
+			if at.After(r.UpdatedAt) {
+				r.UpdatedAt = at
+			}
+			p.put(&r, s.changes)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// refused tells a refusal in one line.
+func refused(err error) string {
+	var r *fsm.Refusal
+	if !errors.As(err, &r) {
+		return fmt.Sprintf("%T: %v", err, err)
+	}
+	var b strings.Builder
+	b.WriteString("refused " + string(r.Code))
+	switch r.Code {
+	case fsm.ErrGuard:
+		fmt.Fprintf(&b, " %s (%s)", r.Guard, r.ErrorName())
+		if r.Message != "" {
+			b.WriteString(": " + r.Message)
+		}
+	case fsm.ErrInvalidInput, fsm.ErrOverflow:
+		b.WriteString(" " + r.Name)
+		if r.Code == fsm.ErrInvalidInput && r.Message == "" {
+			b.WriteString(", and does not say what is wrong")
+		}
+	case fsm.ErrNotUnique:
+		fmt.Fprintf(&b, " %s", r.Name)
+		if r.Cause != nil {
+			fmt.Fprintf(&b, " (%s)", r.ErrorName())
+		}
+	case fsm.ErrWrongState, fsm.ErrTerminal:
+		fmt.Fprintf(&b, " (%s)", r.Allowed)
+	}
+	return b.String()
+}
+
+// aside says what else is wrong with a refusal; empty for nothing.
+func (p *Package[R]) aside(err error, operation, in string) string {
+	var r *fsm.Refusal
+	if !errors.As(err, &r) {
+		return ""
+	}
+	switch own := r.ErrorName(); {
+	case r.Machine != p.Descriptor.Schema.Machine:
+		return fmt.Sprintf("it is of machine %q", r.Machine)
+	case r.Operation != operation:
+		return fmt.Sprintf("it is of operation %q", r.Operation)
+	case r.State != in && r.Code != fsm.ErrInvalidInput && r.Code != fsm.ErrActorMissing && r.Code != fsm.ErrReasonMissing && r.Code != fsm.ErrExists:
+		return fmt.Sprintf("it says that the state was %q", r.State)
+	case r.Code == fsm.ErrGuard && !errors.Is(err, p.Errors[own]):
+		return fmt.Sprintf("it is not the package's own error %s", own)
+	default:
+		for name, other := range p.Errors {
+			if name != own && other != p.Errors[own] && errors.Is(err, other) {
+				return "it is the error " + name
+			}
+		}
+	}
+	return ""
+}
+
+// differ says in what two records differ, or "".
+func (p *Package[R]) differ(want, got driver.Row) string {
+	var list []string
+	note := func(name string, want, got any) {
+		if want != got {
+			list = append(list, fmt.Sprintf("%s is %s, want %s", name, show(got), show(want)))
+		}
+	}
+	note("id", want.ID, got.ID)
+	note("state", want.State, got.State)
+	note("rev", want.Rev, got.Rev)
+	note("created_at", driver.Time(want.CreatedAt), driver.Time(got.CreatedAt))
+	note("updated_at", driver.Time(want.UpdatedAt), driver.Time(got.UpdatedAt))
+	for i, c := range p.Descriptor.Schema.Columns {
+		note(c.Name, normal(want.Values[i]), normal(got.Values[i]))
+	}
+	return strings.Join(list, "; ")
+}
+
+// normal brings a time into the form that compares with ==.
+func normal(v any) any {
+	if t, ok := v.(time.Time); ok {
+		return driver.Time(t)
+	}
+	return v
+}
+
+// named reports whether a name is in a list.
+func named(names, name string) bool { return slices.Contains(list(names), name) }
+
+// String is the case as the test file has it.
+func (c *Case) String() string {
+	var parts []string
+	add := func(name, v string) {
+		if v != "" {
+			parts = append(parts, name+" "+v)
+		}
+	}
+	add("in", c.In)
+	add("given", c.Given)
+	add("beside", strings.Join(c.Beside, "; "))
+	add("do", c.Do)
+	add("with", c.With)
+	add("by", c.By)
+	add("why", c.Why)
+	add("at", c.At)
+	for _, name := range slices.Sorted(maps.Keys(c.Others)) {
+		add("others for "+name, fmt.Sprint(c.Others[name]))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,316 @@
+package fsmtest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// words tests the texts of states and enums, and what the states say of themselves.
+func (p *Package[R]) words(t *testing.T) {
+	for _, w := range p.Words {
+		t.Run(w.Name, w.Test)
+	}
+	var want []End
+	for _, text := range list(p.States) {
+		name, end, _ := strings.Cut(text, " ")
+		want = append(want, End{State: name, Terminal: end == "(terminal)", Final: end == "(final)" || end == "(terminal)"})
+	}
+	for i, e := range p.Ends {
+		if i < len(want) && want[i].Terminal {
+			p.Ends[i].Final = true // a terminal state needs no such method
+		}
+		if i < len(want) && p.Ends[i] != want[i] {
+			t.Errorf("state %+v, want %+v", e, want[i])
+		}
+	}
+	if len(p.Ends) != len(want) {
+		t.Errorf("the package has %d states, want %d", len(p.Ends), len(want))
+	}
+}
+
+// moves calls every operation in every state, and in none.
+func (p *Package[R]) moves(t *testing.T) {
+	var states []string
+	for _, e := range p.Ends {
+		states = append(states, e.State)
+	}
+	for _, o := range slices.Sorted(maps.Keys(p.Moves)) {
+		if p.Moves[o] == "new" {
+			continue
+		}
+		i := slices.IndexFunc(p.Cases, func(c Case) bool { return c.Do == o })
+		call := Case{}
+		if i >= 0 {
+			call = p.Cases[i]
+		}
+		for _, s := range append(states, "") {
+			var r, before R
+			if s != "" {
+				row := p.row(caseID, s, "")
+				var err error
+				if r, err = p.decoded(row); err != nil {
+					t.Fatalf("%s: %v", s, err)
+				}
+				before = r
+			}
+			can := p.Can(r, o)
+			_, err := p.Pure(&r, o, call.call(call.With))
+			switch allowed := s != "" && named(p.Moves[o], s); {
+			case allowed && can != nil:
+				t.Errorf("%s in %s: Can says %v", o, s, can)
+			case allowed && outside(err):
+				t.Errorf("%s in %s: %v", o, s, err)
+			case !allowed && (!outside(can) || p.aside(can, o, s) != ""):
+				t.Errorf("%s in %s: Can says %v %s, want a refusal", o, s, can, p.aside(can, o, s))
+			case !allowed && (!outside(err) || p.aside(err, o, s) != "" || refused(err) != p.outside(o, s)):
+				t.Errorf("%s in %s: %v %s, want %s", o, s, err, p.aside(err, o, s), p.outside(o, s))
+			case !allowed && !p.Equal(r, before):
+				t.Errorf("%s in %s was refused, and changed the record", o, s)
+			}
+		}
+	}
+}
+
+// outside is the refusal of an operation in a state that it does not lead out of.
+func (p *Package[R]) outside(operation, state string) string {
+	var from []string
+	for _, name := range list(p.Moves[operation]) {
+		if !named(p.Records[operation], name) {
+			from = append(from, name)
+		}
+	}
+	code := fsm.ErrWrongState
+	if slices.ContainsFunc(p.Ends, func(e End) bool { return e.State == state && e.Terminal }) {
+		code = fsm.ErrTerminal
+	}
+	return fmt.Sprintf("refused %s (%s)", string(code), strings.Join(from, ", "))
+}
+
+// outside reports whether an error says that the state does not allow an operation.
+func outside(err error) bool {
+	return errors.Is(err, fsm.ErrWrongState) || errors.Is(err, fsm.ErrTerminal)
+}
+
+// decoded makes a record of a row.
+func (p *Package[R]) decoded(row driver.Row) (R, error) {
+	for i, c := range p.Descriptor.Schema.Columns {
+		if row.Values[i] == nil && !c.Optional {
+			row.Values = slices.Clone(row.Values)
+			row.Values[i] = anyValue(c)
+		}
+	}
+	return p.Descriptor.Decode(row)
+}
+
+// anyValue is some value of a column that nothing has set.
+func anyValue(c driver.Column) any {
+	switch c.Kind {
+	case driver.KindEnum:
+		return c.Words[0]
+	case driver.KindTime:
+		return casesNow
+	case driver.KindJSON:
+		return "{}"
+	}
+	return "a"
+}
+
+// pure makes the calls of the cases by the pure methods.
+func (p *Package[R]) pure(t *testing.T) {
+	for i := range p.Cases {
+		c := &p.Cases[i]
+		if c.Do == "" || c.By == BySweep || c.By == ByStartup || c.storesOnly() || p.Moves[c.Do] != "new" && c.In == "" {
+			continue
+		}
+		var r R
+		before := driver.Row{ID: caseID}
+		if c.In != "" {
+			before = p.row(caseID, c.In, c.Given)
+			var err error
+			if r, err = p.Descriptor.Decode(before); err != nil {
+				t.Fatalf("case %d: %s: Decode: %v", i, c, err)
+			}
+			if d := p.differ(before, p.Descriptor.Encode(&r)); d != "" {
+				t.Errorf("case %d: %s: written again: %s", i, c, d)
+			}
+		}
+		was := r
+		call := c.call(c.With)
+		event, err := p.Pure(&r, c.Do, call)
+		got := p.told(event, err)
+		if got != c.Want {
+			t.Errorf("case %d: %s:\n\t%s\nwant\t%s", i, c, got, c.Want)
+			continue
+		}
+		if err != nil {
+			if d := p.aside(err, c.Do, c.In); d != "" {
+				t.Errorf("case %d: %s: %s: %s", i, c, got, d)
+			}
+			if !p.Equal(r, was) {
+				t.Errorf("case %d: %s: was refused, and changed the record to %+v", i, c, r)
+			}
+			continue
+		}
+		want := p.rows(before, call.At, c.steps()[:1])[0]
+		after := p.Descriptor.Encode(&r)
+		if d := p.differ(want, after); d != "" {
+			t.Errorf("case %d: %s: %s: %s", i, c, got, d)
+		}
+		if same := c.In != "" && p.differ(before, after) == ""; p.Equal(r, was) != same || !p.Equal(r, r) {
+			t.Errorf("case %d: %s: Equal says that before and after are the same: %t", i, c, !same)
+		}
+	}
+}
+
+// storesOnly reports whether the answer follows from what a store has besides.
+func (c *Case) storesOnly() bool {
+	return c.Want == "existing" || strings.HasPrefix(c.Want, "refused "+string(fsm.ErrNotUnique)) || strings.HasPrefix(c.Want, "refused "+string(fsm.ErrExists))
+}
+
+// told tells what came of a pure call in one line.
+func (p *Package[R]) told(event any, err error) string {
+	if err != nil {
+		return refused(err)
+	}
+	v := reflect.ValueOf(event)
+	from, to := "new", fmt.Sprint(v.FieldByName("To").Interface())
+	if f := v.FieldByName("From"); !f.IsZero() {
+		from = fmt.Sprint(f.Interface())
+	}
+	if v.FieldByName("RecordOnly").Bool() {
+		if to != from {
+			return fmt.Sprintf("recorded only, and moved from %s to %s", from, to)
+		}
+		to = "recorded"
+	}
+	if guard := v.FieldByName("Guard").String(); guard != "" {
+		to += " for " + guard
+	}
+	return v.FieldByName("Name").String() + ": " + from + " -> " + to
+}
+
+// checks looks at records that break rules, and at some that do not.
+func (p *Package[R]) checks(t *testing.T) {
+	for _, c := range p.Checks {
+		r, err := p.Descriptor.Decode(p.row(caseID, c.In, c.Given))
+		if err != nil {
+			t.Errorf("in %s, given %s: Decode: %v", c.In, c.Given, err)
+			continue
+		}
+		for name, found := range map[string][]fsm.Violation{"Check": p.Check(r), "Descriptor.Check": p.Descriptor.Check(&r)} {
+			if got := broken(found, c.Broken); got != c.Broken {
+				t.Errorf("in %s, given %s: %s says %q, want %q", c.In, c.Given, name, got, c.Broken)
+			}
+		}
+	}
+	var none R
+	if got := broken(p.Check(none), "state"); got != "state" {
+		t.Errorf("a record in no state breaks %q, want state", got)
+	}
+}
+
+// broken writes the rules that were found broken. What the type of a field asks for is
+// its name alone where the case has it so.
+func broken(found []fsm.Violation, want string) string {
+	var rules []string
+	for _, v := range found {
+		rule := v.Rule
+		if !v.Must {
+			rule = "should: " + rule
+		}
+		if name, _, _ := strings.Cut(rule, " "); !slices.Contains(strings.Split(want, "; "), rule) && slices.Contains(strings.Split(want, "; "), name) {
+			rule = name
+		}
+		rules = append(rules, rule)
+	}
+	slices.Sort(rules)
+	return strings.Join(rules, "; ")
+}
+
+// groups looks at what the projection makes of groups of records.
+func (p *Package[R]) groups(t *testing.T) {
+	for i, g := range p.Groups {
+		var records []R
+		counts := map[string]int64{}
+		for j, text := range g.Records {
+			state, given, _ := strings.Cut(text, " ")
+			row := p.row(fmt.Sprint("r-", j), state, given)
+			r, err := p.decoded(row)
+			if err != nil {
+				t.Fatalf("group %d: %s: %v", i, text, err)
+			}
+			records = append(records, r)
+			counts[row.State]++
+		}
+		got := p.Project(records)
+		if got.State != g.State {
+			t.Errorf("group %d: %q is projected to %q, want %q", i, g.Records, got.State, g.State)
+		}
+		if audited := p.Descriptor.Projection.State(counts); audited != g.State {
+			t.Errorf("group %d: the audit takes %q for %q, want %q", i, g.Records, audited, g.State)
+		}
+		for name, v := range object(g.Fields) {
+			is, there := got.Fields[name]
+			if !there {
+				is = got.Key[name]
+			}
+			if want := v.plain(); want != normal(is) {
+				t.Errorf("group %d: %q has %s %s, want %s", i, g.Records, name, show(is), show(want))
+			}
+		}
+	}
+	if p.Derived.Entity == "" {
+		return
+	}
+	d := p.Descriptor.Projection
+	if key := strings.Join(d.Key, ", "); d.Entity != p.Derived.Entity || key != p.Derived.Key {
+		t.Errorf("the audit knows %s by %s, want %s by %s", d.Entity, key, p.Derived.Entity, p.Derived.Key)
+	}
+	moves := list(p.Derived.Moves)
+	var known []string
+	for _, m := range d.Moves {
+		known = append(known, m.From+" -> "+m.To)
+	}
+	if len(moves) > 0 || len(known) > 0 {
+		slices.Sort(known)
+		if want := slices.Sorted(slices.Values(moves)); !slices.Equal(known, want) {
+			t.Errorf("the audit allows the moves %q, want %q", known, want)
+		}
+	}
+	for _, from := range list(p.Derived.States) {
+		for _, to := range list(p.Derived.States) {
+			if p.Leads == nil {
+				continue
+			}
+			if want := slices.Contains(moves, fmt.Sprint(from, " -> ", to)); p.Leads(from, to) != want {
+				t.Errorf("%s may lead to %s: %t, want %t", from, to, !want, want)
+			}
+		}
+	}
+}
+
+// plain reads a value as a projection has it.
+func (r raw) plain() any {
+	switch {
+	case r == "null":
+		return nil
+	case strings.HasPrefix(string(r), `"now`):
+		return r.time()
+	case r == "true" || r == "false":
+		return r == "true"
+	case strings.HasPrefix(string(r), `"`):
+		s, _ := textOf(r)
+		return s
+	}
+	var n int64
+	r.into(&n)
+	return n
+}

@@ -1,0 +1,463 @@
+package fsmtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// stage is an opened machine on a store, where cases are played.
+type stage[R any] struct {
+	p     *Package[R]
+	t     *testing.T
+	ctx   context.Context
+	store fsm.Store
+	m     *Durable[R]
+	fx    *Effects
+	clock *Clock
+	n     int // cases that were played
+}
+
+// over makes the calls of the cases over a store. Cases in which other records matter
+// have a store of their own.
+func (p *Package[R]) over(t *testing.T, st Store) {
+	var shared *stage[R]
+	for i := range p.Cases {
+		c := &p.Cases[i]
+		if c.NoStore {
+			continue
+		}
+		s := shared
+		switch {
+		case len(p.Descriptor.Schema.Uniques) > 0 || c.Beside != nil || c.Do == "" || p.Moves[c.Do] != "new" && c.In == "" || c.By == BySweep || c.By == ByStartup:
+			s = p.stage(t, st)
+		case s == nil:
+			shared = p.stage(t, st)
+			s = shared
+		}
+		if s == nil {
+			return
+		}
+		if wrong := s.play(c); wrong != "" {
+			t.Errorf("case %d: %s:\n\t%s", i, c, wrong)
+		}
+		if s != shared {
+			s.store.Close()
+		}
+	}
+}
+
+// stage opens the machine on an empty store.
+func (p *Package[R]) stage(t *testing.T, st Store) *stage[R] {
+	s := &stage[R]{p: p, t: t, ctx: t.Context(), store: st.Open(t), clock: NewClock(), fx: &Effects{Sources: map[string]Call{}}}
+	s.clock.Set(casesNow)
+	if err := p.Migrate(s.ctx, s.store); err != nil {
+		t.Fatalf("Migrate: %v", err)
+	}
+	var err error
+	s.m, err = p.Open(s.ctx, s.store, s.fx, fsm.WithClock(func() time.Time { return AsSent(s.clock.Now()) }), fsm.WithCallerTime(), fsm.WithDelivery(time.Minute, 0))
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	return s
+}
+
+// played is what a case needs while it is played.
+type played[R any] struct {
+	*stage[R]
+	c      *Case
+	call   Call
+	id     string     // of the record that the case is about
+	before driver.Row // none where the case makes one
+	at     fsm.Target
+	ran    int // effects before it
+}
+
+// play makes the call of a case and looks at all that comes of it; it says what is wrong.
+func (s *stage[R]) play(c *Case) string {
+	s.n++
+	x := &played[R]{stage: s, c: c, id: fmt.Sprintf("m-%d", s.n), call: c.call(c.With), ran: len(s.fx.Done())}
+	x.call.ID = x.id
+	if s.p.Descriptor.Schema.RequestID != driver.Never {
+		x.call.RequestID = fmt.Sprintf("request-%d", s.n)
+	}
+	x.before = driver.Row{ID: x.id}
+	var rows []driver.Row
+	if c.In != "" {
+		x.before = s.p.row(x.id, c.In, c.Given)
+		x.at = x.before.Ref()
+		rows = append(rows, x.before)
+	}
+	for _, text := range c.Beside {
+		id, rest, _ := strings.Cut(text, " ")
+		state, given, _ := strings.Cut(rest, " ")
+		row := s.p.row(id, state, given)
+		rows = append(rows, row)
+		if id == c.Picks {
+			x.id, x.before = id, row
+		}
+	}
+	if s.n == 1 && c.By != ByStartup { // of an empty store: Deliver asks for it
+		if _, err := s.m.Startup(s.ctx); err != nil {
+			return fmt.Sprintf("Startup: %v", err)
+		}
+	}
+	if err := Seed(s.ctx, s.store, s.p.Descriptor.Schema, rows...); err != nil {
+		return err.Error()
+	}
+	s.clock.Set(x.call.At)
+	if c.By == BySweep || c.By == ByStartup {
+		return x.triggered()
+	}
+	out, err := s.m.Do(s.ctx, c.Do, x.at, x.call)
+	var missing *NotOfferedError
+	if errors.As(err, &missing) {
+		return ""
+	}
+	if err != nil {
+		return x.refused(err)
+	}
+	if c.Want == "existing" {
+		return x.existing(out)
+	}
+	if wrong := x.accepted(out); wrong != "" {
+		return wrong
+	}
+	return x.again(out)
+}
+
+// refused looks at a refusal: nothing has changed.
+func (x *played[R]) refused(err error) string {
+	operation, in := x.c.Do, x.c.In
+	if got := refused(err); got != x.c.Want {
+		return fmt.Sprintf("%s, want %s", got, x.c.Want)
+	}
+	if len(x.c.Then) == 0 { // else a step that follows was refused
+		if d := x.p.aside(err, operation, in); d != "" {
+			return fmt.Sprintf("%v: %s", err, d)
+		}
+	}
+	if x.c.In == "" {
+		if _, err := x.m.Record(x.ctx, x.id); x.c.Beside == nil && !errors.Is(err, fsm.ErrNotFound) {
+			return fmt.Sprintf("it was refused, and there is a record (%v)", err)
+		}
+		return ""
+	}
+	r, err := x.m.Record(x.ctx, x.id)
+	if err != nil {
+		return fmt.Sprintf("after a refusal: %v", err)
+	}
+	return x.p.differ(x.before, x.p.Descriptor.Encode(&r))
+}
+
+// existing looks at a creation that found a record.
+func (x *played[R]) existing(out fsm.Outcome[R]) string {
+	row := x.p.Descriptor.Encode(&out.Record)
+	if !out.Existing || out.Replayed || out.RecordOnly || len(out.Events) > 0 {
+		return fmt.Sprintf("it made %d events of %q, and existing is %t", len(out.Events), row.ID, out.Existing)
+	}
+	return x.p.differ(x.before, row)
+}
+
+// accepted looks at what a call has done, and then at what follows it.
+func (x *played[R]) accepted(out fsm.Outcome[R]) string {
+	steps := x.c.steps()
+	if len(steps) == 0 {
+		return fmt.Sprintf("it was accepted, want %s", x.c.Want)
+	}
+	rows := x.p.rows(x.before, x.call.At, steps)
+	at := len(x.c.Then)
+	row := x.p.Descriptor.Encode(&out.Record)
+	if row.ID == "" || x.c.In == "" && x.c.Picks == "" && row.ID != x.id {
+		return fmt.Sprintf("it made a record %q, want %q", row.ID, x.id)
+	}
+	switch d := x.p.differ(rows[at], row); {
+	case d != "":
+		return "the record of the outcome: " + d
+	case out.Replayed || out.Existing || out.RecordOnly != steps[0].recorded():
+		return fmt.Sprintf("replayed %t, existing %t, recorded only %t", out.Replayed, out.Existing, out.RecordOnly)
+	case out.Current != row.Ref() || len(out.Events) != at+1:
+		return fmt.Sprintf("it is at %v after %d events, want %v after %d", out.Current, len(out.Events), row.Ref(), at+1)
+	}
+	if wrong := x.delivered(); wrong != "" {
+		return wrong
+	}
+	return x.stored(steps, rows, x.call.Actor)
+}
+
+// delivered looks at the effects in the transaction, and then at those that wait.
+func (x *played[R]) delivered() string {
+	if wrong := x.performed(func(text string) bool { return strings.Contains(text, inTransaction) }); wrong != "" {
+		return wrong
+	}
+	for range len(x.c.Effects) {
+		if _, err := x.m.Deliver(x.ctx); err != nil {
+			return fmt.Sprintf("Deliver: %v", err)
+		}
+	}
+	if wrong := x.performed(func(string) bool { return true }); wrong != "" {
+		return "after Deliver, " + wrong
+	}
+	return ""
+}
+
+// inTransaction stands in the text of an effect that is a part of its transaction.
+const inTransaction = " in the transaction: "
+
+// performed compares the effects that ran with some of those of the case.
+func (x *played[R]) performed(which func(string) bool) string {
+	var want, got []string
+	for _, text := range x.c.Effects {
+		if which(text) {
+			want = append(want, strings.ReplaceAll(text, caseID, x.id))
+		}
+	}
+	for _, p := range x.fx.Done()[x.ran:] {
+		text := p.Effect + " " + p.Key
+		if p.InTx {
+			text = p.Effect + inTransaction + p.Key
+		}
+		got = append(got, text)
+	}
+	if !slices.Equal(want, got) {
+		return fmt.Sprintf("the effects %q were performed, want %q", got, want)
+	}
+	return ""
+}
+
+// stored compares the record and its log in the store.
+func (x *played[R]) stored(steps []step, rows []driver.Row, actor string) string {
+	r, err := x.m.Record(x.ctx, x.id)
+	if err != nil {
+		return fmt.Sprintf("read the record: %v", err)
+	}
+	if d := x.p.differ(rows[len(rows)-1], x.p.Descriptor.Encode(&r)); d != "" {
+		return "the stored record: " + d
+	}
+	var events []fsm.Event
+	for e, err := range x.m.Core.History(x.ctx, x.id) {
+		if err != nil {
+			return fmt.Sprintf("read the log: %v", err)
+		}
+		events = append(events, e)
+	}
+	folded, err := x.p.Fold(events)
+	if err != nil {
+		return fmt.Sprintf("fold the log: %v", err)
+	}
+	if d := x.p.differ(rows[len(rows)-1], x.p.Descriptor.Encode(&folded)); d != "" {
+		return "the log folds to another record: " + d
+	}
+	if x.before.State != "" {
+		events = events[1:] // how it came about
+	}
+	if len(events) != len(steps) {
+		return fmt.Sprintf("the log has %d events, want %d", len(events), len(steps))
+	}
+	from := x.before.State
+	for i, e := range events {
+		if wrong := x.logged(e, steps[i], from, rows[i], i, actor); wrong != "" {
+			return fmt.Sprintf("event %d: %s", i+1, wrong)
+		}
+		from = rows[i].State
+	}
+	return ""
+}
+
+// logged compares one event of the log.
+func (x *played[R]) logged(e fsm.Event, s step, from string, row driver.Row, i int, actor string) string {
+	guard := ""
+	if s.recorded() {
+		guard = strings.TrimPrefix(strings.TrimPrefix(s.to, "recorded"), " for ")
+	}
+	type entry struct {
+		name, from, to, actor, guard string
+		rev                          int64
+		recorded                     bool
+		version                      int
+		at                           time.Time
+	}
+	got := entry{e.Name, e.From, e.To, e.Actor, e.Guard, e.Rev, e.RecordOnly(), e.Version, driver.Time(e.At)}
+	name := s.event
+	if stored := x.p.Stored[name]; stored != "" {
+		name = stored
+	}
+	want := entry{name, from, row.State, actor, guard, row.Rev, s.recorded(), x.p.Descriptor.Schema.Version, driver.Time(x.call.At)}
+	if i > 0 {
+		want.actor = driver.SystemActor
+	}
+	if x.by() == driver.SystemActor {
+		want.actor = driver.SystemActor
+	}
+	if got != want {
+		return fmt.Sprintf("%+v, want %+v", got, want)
+	}
+	if i > 0 {
+		return ""
+	}
+	if x.c.By != BySweep && x.c.By != ByStartup {
+		if e.Reason != x.call.Reason {
+			return fmt.Sprintf("the reason is %q, want %q", e.Reason, x.call.Reason)
+		}
+		if x.by() == driver.SystemActor && x.c.In != "" {
+			if want := fmt.Sprintf("sys:%s:%d", e.Operation, x.before.Rev); e.RequestID != want {
+				return fmt.Sprintf("the request is %q, want %q", e.RequestID, want)
+			}
+		} else if x.call.RequestID != "" && x.by() != driver.SystemActor && e.RequestID != x.call.RequestID {
+			return fmt.Sprintf("the request is %q, want %q", e.RequestID, x.call.RequestID)
+		}
+	}
+	if wrong := jsonDiffers(e.Inputs.String(), x.c.With); wrong != "" {
+		return "the inputs are " + wrong
+	}
+	var changed []string
+	var changes map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(e.Changes.String()), &changes); err != nil && !s.recorded() {
+		return err.Error()
+	}
+	for name := range object(s.changes) {
+		changed = append(changed, x.p.storedName(name))
+	}
+	slices.Sort(changed)
+	if names := sortedKeys(changes); !slices.Equal(names, changed) && !s.recorded() {
+		return fmt.Sprintf("it changes %q, want %q", names, changed)
+	}
+	return ""
+}
+
+// by is who makes the call: the system, or nobody in particular.
+func (x *played[R]) by() string {
+	if x.c.By == BySweep || x.c.By == ByStartup || named(x.p.System, x.c.Do) {
+		return driver.SystemActor
+	}
+	return ""
+}
+
+func (p *Package[R]) storedName(name string) string {
+	for _, c := range p.Descriptor.Schema.Columns {
+		if c.Name == name {
+			return c.Stored
+		}
+	}
+	return name
+}
+
+// jsonDiffers compares what an event holds with what a case says, or "".
+func jsonDiffers(got, want string) string {
+	var g map[string]any
+	if got != "" {
+		raw(got).into(&g)
+	}
+	w := map[string]any{}
+	for name, v := range object(want) {
+		var is any
+		v.into(&is)
+		if s, ok := is.(string); ok && (strings.HasPrefix(s, "now") || s == "zero") {
+			is = v.time().UTC().Format("2006-01-02T15:04:05.000000Z")
+		}
+		if is != nil {
+			w[name] = is
+		}
+	}
+	for name, v := range g {
+		if v == nil {
+			delete(g, name)
+		}
+	}
+	if len(g)+len(w) > 0 && !reflect.DeepEqual(g, w) {
+		return fmt.Sprintf("%v, want %v", g, w)
+	}
+	return ""
+}
+
+// again asks once more: under the same request, with others, and at a revision that is past.
+func (x *played[R]) again(first fsm.Outcome[R]) string {
+	row := x.p.Descriptor.Encode(&first.Record)
+	if x.call.RequestID != "" && x.by() != driver.SystemActor {
+		out, err := x.m.Do(x.ctx, x.c.Do, x.at, x.call)
+		if err != nil {
+			return fmt.Sprintf("the same request again: %v", err)
+		}
+		if d := x.p.differ(row, x.p.Descriptor.Encode(&out.Record)); d != "" || !out.Replayed || out.RecordOnly != first.RecordOnly {
+			return fmt.Sprintf("the same request again: replayed %t, recorded only %t: %s", out.Replayed, out.RecordOnly, d)
+		}
+		other := x.call
+		other.Reason += " again"
+		if _, err := x.m.Do(x.ctx, x.c.Do, x.at, other); !errors.Is(err, fsm.ErrRequestReused) {
+			return fmt.Sprintf("the request for another reason: %v, want %s", err, string(fsm.ErrRequestReused))
+		}
+		for _, text := range x.c.Again {
+			want, with, _ := strings.Cut(text, " ")
+			other := x.call
+			other.Inputs = x.c.call(with).Inputs
+			out, err := x.m.Do(x.ctx, x.c.Do, x.at, other)
+			if replayed := err == nil && out.Replayed; replayed != (want == "replayed") || !replayed && !errors.Is(err, fsm.ErrRequestReused) {
+				return fmt.Sprintf("the request with %s: replayed %t, %v; want %s", with, replayed, err, want)
+			}
+		}
+	}
+	if x.at == nil || x.c.steps()[0].recorded() || x.p.Descriptor.Schema.ExpectedRev == driver.Never {
+		return ""
+	}
+	late := x.call
+	if late.RequestID != "" {
+		late.RequestID += "-late"
+	}
+	if now, err := x.m.Record(x.ctx, x.id); err == nil && named(x.p.Records[x.c.Do], x.p.name(x.p.Descriptor.Encode(&now).State)) {
+		return "" // a call that is recorded only asks for no revision
+	}
+	if _, err := x.m.Do(x.ctx, x.c.Do, x.at, late); x.by() != driver.SystemActor && !errors.Is(err, fsm.ErrStale) {
+		return fmt.Sprintf("another request at the revision before: %v, want %s", err, string(fsm.ErrStale))
+	}
+	return ""
+}
+
+// name returns the name of a state by its stored word.
+func (p *Package[R]) name(stored string) string {
+	for _, s := range p.Descriptor.Schema.States {
+		if s.Stored == stored {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// triggered lets the machine itself make the call.
+func (x *played[R]) triggered() string {
+	x.fx.Sources[x.c.Do] = x.call
+	run := x.m.Core.Sweep
+	if x.c.By == ByStartup {
+		run = x.m.Startup
+	}
+	n, err := run(x.ctx)
+	if err != nil && x.c.Want != "" {
+		return fmt.Sprint(err)
+	}
+	if x.c.Want == "" {
+		r, failed := x.m.Record(x.ctx, x.id)
+		if failed != nil {
+			return fmt.Sprint(failed)
+		}
+		if d := x.p.differ(x.before, x.p.Descriptor.Encode(&r)); d != "" {
+			return "nothing is to be done: " + d
+		}
+		return ""
+	}
+	if n == 0 {
+		return "it found nothing to do"
+	}
+	steps := x.c.steps()
+	if wrong := x.delivered(); wrong != "" {
+		return wrong
+	}
+	return x.stored(steps, x.p.rows(x.before, x.call.At, steps), driver.SystemActor)
+}
