@@ -379,49 +379,55 @@ func (e *testEmitter) moves() {
 		}
 	}
 	e.line("States: %q,", strings.Join(names, ", "))
-	moves, records := map[string]string{}, map[string]string{}
+	e.line("Version: %d,", e.m.Version)
+	var fields []string
+	for _, f := range e.m.Fields {
+		text := f.Name
+		if f.Stored() != f.Name {
+			text += " (" + f.Stored() + ")"
+		}
+		fields = append(fields, text)
+	}
+	if fields != nil {
+		e.line("Fields: %q,", strings.Join(fields, ", "))
+	}
+	e.line("Moves: map[string]string{")
 	for _, o := range e.m.Operations {
 		if o.By == spec.BySystem {
 			system = append(system, o.Name)
 		}
-		if creates(o) {
-			moves[o.Name] = "new"
-			continue
+		var list []string
+		for _, mv := range movesOf(o) {
+			from := "new"
+			if mv.from != nil {
+				from = mv.from.Name
+			}
+			list = append(list, from+" -> "+mv.to.Name)
 		}
-		var from, only []string
 		for i, class := range e.m.Row(o) {
-			switch class {
-			case spec.Transition:
-				from = append(from, e.m.States[i].Name)
-			case spec.RecordOnly:
-				only = append(only, e.m.States[i].Name)
+			s := e.m.States[i]
+			moves := func(mv move) bool { return mv.from == s }
+			switch {
+			case creates(o):
+			case class == spec.RecordOnly:
+				list = append(list, s.Name+" -> recorded")
+			case class == spec.Transition && !slices.ContainsFunc(movesOf(o), moves):
+				list = append(list, s.Name+" -> nothing")
 			}
 		}
-		moves[o.Name] = strings.Join(slices.Concat(from, only), ", ")
-		if only != nil {
-			records[o.Name] = strings.Join(only, ", ")
-		}
+		e.line("%q: %q,", o.Name, strings.Join(list, ", "))
 	}
-	table := func(name string, rows map[string]string) {
-		e.line("%s: map[string]string{", name)
-		for _, o := range e.m.Operations {
-			if v, ok := rows[o.Name]; ok {
-				e.line("%q: %q,", o.Name, v)
-			}
-		}
-		e.line("},")
-	}
-	table("Moves", moves)
-	if len(records) > 0 {
-		table("Records", records)
-	}
+	e.line("},")
 	if system != nil {
 		e.line("System: %q,", strings.Join(system, ", "))
 	}
 	renamed := map[string]string{}
 	for _, o := range e.m.Operations {
 		if o.StoredEvent() != o.Event {
-			renamed[o.Event] = o.StoredEvent()
+			renamed["event "+o.Event] = o.StoredEvent()
+		}
+		if o.Stored() != o.Name {
+			renamed[o.Name] = o.Stored()
 		}
 	}
 	if len(renamed) > 0 {

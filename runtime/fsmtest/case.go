@@ -71,7 +71,7 @@ func (p Package[R]) Run(t *testing.T) {
 		name string
 		test func(*testing.T)
 	}{
-		{"words", p.words}, {"moves", p.moves}, {"cases", p.pure}, {"checks", p.checks}, {"groups", p.groups},
+		{"words", p.words}, {"moves", p.moves}, {"cases", p.pure}, {"limits", p.limits}, {"checks", p.checks}, {"groups", p.groups},
 	} {
 		if !t.Run(kind.name, kind.test) {
 			return
@@ -300,6 +300,10 @@ func (p *Package[R]) aside(err error, operation, in string) string {
 		return fmt.Sprintf("it is of machine %q", r.Machine)
 	case r.Operation != operation:
 		return fmt.Sprintf("it is of operation %q", r.Operation)
+	case in != "" && r.ID != caseID && r.ID != "":
+		return fmt.Sprintf("it is of record %q", r.ID)
+	case in != "" && r.ID == "":
+		return "it names no record"
 	case r.State != in && r.Code != fsm.ErrInvalidInput && r.Code != fsm.ErrActorMissing && r.Code != fsm.ErrReasonMissing && r.Code != fsm.ErrExists:
 		return fmt.Sprintf("it says that the state was %q", r.State)
 	case r.Code == fsm.ErrGuard && !errors.Is(err, p.Errors[own]):
@@ -325,10 +329,10 @@ func (p *Package[R]) differ(want, got driver.Row) string {
 	note("id", want.ID, got.ID)
 	note("state", want.State, got.State)
 	note("rev", want.Rev, got.Rev)
-	note("created_at", driver.Time(want.CreatedAt), driver.Time(got.CreatedAt))
-	note("updated_at", driver.Time(want.UpdatedAt), driver.Time(got.UpdatedAt))
+	note("created_at", driver.Time(want.CreatedAt), got.CreatedAt)
+	note("updated_at", driver.Time(want.UpdatedAt), got.UpdatedAt)
 	for i, c := range p.Descriptor.Schema.Columns {
-		note(c.Name, normal(want.Values[i]), normal(got.Values[i]))
+		note(c.Name, normal(want.Values[i]), got.Values[i])
 	}
 	return strings.Join(list, "; ")
 }
@@ -340,9 +344,6 @@ func normal(v any) any {
 	}
 	return v
 }
-
-// named reports whether a name is in a list.
-func named(names, name string) bool { return slices.Contains(list(names), name) }
 
 // String is the case as the test file has it.
 func (c *Case) String() string {

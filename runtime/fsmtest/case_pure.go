@@ -1,6 +1,7 @@
 package fsmtest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // words tests the texts of states and enums, and what the states say of themselves.
@@ -31,6 +33,20 @@ func (p *Package[R]) words(t *testing.T) {
 			t.Errorf("state %+v, want %+v", e, want[i])
 		}
 	}
+	if v := p.Descriptor.Schema.Version; v != p.Version {
+		t.Errorf("the version is %d, want %d", v, p.Version)
+	}
+	var fields []string
+	for _, c := range p.Descriptor.Schema.Columns {
+		text := c.Name
+		if c.Stored != c.Name {
+			text += " (" + c.Stored + ")"
+		}
+		fields = append(fields, text)
+	}
+	if got := strings.Join(fields, ", "); got != p.Fields {
+		t.Errorf("the fields are %q, want %q", got, p.Fields)
+	}
 	if len(p.Ends) != len(want) {
 		t.Errorf("the package has %d states, want %d", len(p.Ends), len(want))
 	}
@@ -43,7 +59,8 @@ func (p *Package[R]) moves(t *testing.T) {
 		states = append(states, e.State)
 	}
 	for _, o := range slices.Sorted(maps.Keys(p.Moves)) {
-		if p.Moves[o] == "new" {
+		p.described(t, o)
+		if p.creates(o) {
 			continue
 		}
 		i := slices.IndexFunc(p.Cases, func(c Case) bool { return c.Do == o })
@@ -63,13 +80,13 @@ func (p *Package[R]) moves(t *testing.T) {
 			}
 			can := p.Can(r, o)
 			_, err := p.Pure(&r, o, call.call(call.With))
-			switch allowed := s != "" && named(p.Moves[o], s); {
+			switch allowed := p.allows(o, s); {
 			case allowed && can != nil:
 				t.Errorf("%s in %s: Can says %v", o, s, can)
 			case allowed && outside(err):
 				t.Errorf("%s in %s: %v", o, s, err)
-			case !allowed && (!outside(can) || p.aside(can, o, s) != ""):
-				t.Errorf("%s in %s: Can says %v %s, want a refusal", o, s, can, p.aside(can, o, s))
+			case !allowed && (!outside(can) || p.aside(can, o, s) != "" || refused(can) != p.outside(o, s)):
+				t.Errorf("%s in %s: Can says %v %s, want %s", o, s, can, p.aside(can, o, s), p.outside(o, s))
 			case !allowed && (!outside(err) || p.aside(err, o, s) != "" || refused(err) != p.outside(o, s)):
 				t.Errorf("%s in %s: %v %s, want %s", o, s, err, p.aside(err, o, s), p.outside(o, s))
 			case !allowed && !p.Equal(r, before):
@@ -79,17 +96,84 @@ func (p *Package[R]) moves(t *testing.T) {
 	}
 }
 
+// creates reports whether an operation makes records.
+func (p *Package[R]) creates(operation string) bool {
+	return strings.HasPrefix(p.Moves[operation], "new -> ")
+}
+
+// leads lists the moves of an operation out of a state.
+func (p *Package[R]) leads(operation, state string) (to []string) {
+	for _, move := range list(p.Moves[operation]) {
+		if before, after, _ := strings.Cut(move, " -> "); before == state {
+			to = append(to, after)
+		}
+	}
+	return to
+}
+
+// allows reports whether an operation can be called in a state.
+func (p *Package[R]) allows(operation, state string) bool { return p.leads(operation, state) != nil }
+
+// onlyRecords reports whether a call in the state changes nothing.
+func (p *Package[R]) onlyRecords(operation, state string) bool {
+	return slices.Contains(p.leads(operation, state), "recorded")
+}
+
+// described compares what the package says of an operation to the engine, and to audits.
+func (p *Package[R]) described(t *testing.T, operation string) {
+	i := slices.IndexFunc(p.Descriptor.Operations, func(o *fsmimpl.Operation[R]) bool { return o.Name == operation })
+	if i < 0 {
+		t.Errorf("the engine knows no operation %s", operation)
+		return
+	}
+	o := p.Descriptor.Operations[i]
+	word := func(state string) string {
+		if state == "new" {
+			return ""
+		}
+		return p.state(state)
+	}
+	var moves []fsmimpl.Move
+	var recorded []string
+	for _, move := range list(p.Moves[operation]) {
+		from, to, _ := strings.Cut(move, " -> ")
+		switch to {
+		case "nothing":
+		case "recorded":
+			recorded = append(recorded, word(from))
+		default:
+			moves = append(moves, fsmimpl.Move{From: word(from), To: word(to)})
+		}
+	}
+	for _, m := range moves {
+		if !slices.Contains(o.Moves, m) {
+			t.Errorf("the engine does not know that %s leads from %q to %q", operation, m.From, m.To)
+		}
+	}
+	if len(o.Moves) != len(moves) {
+		t.Errorf("the engine knows the moves %v of %s, want %v", o.Moves, operation, moves)
+	}
+	for _, state := range recorded {
+		if !slices.Contains(o.Recorded, state) {
+			t.Errorf("the engine does not know that %s is recorded only in %q", operation, state)
+		}
+	}
+	if stored := cmp.Or(p.Stored[operation], operation); o.Stored != stored {
+		t.Errorf("the log has %q for %s, want %q", o.Stored, operation, stored)
+	}
+}
+
 // outside is the refusal of an operation in a state that it does not lead out of.
 func (p *Package[R]) outside(operation, state string) string {
 	var from []string
-	for _, name := range list(p.Moves[operation]) {
-		if !named(p.Records[operation], name) {
-			from = append(from, name)
-		}
-	}
 	code := fsm.ErrWrongState
-	if slices.ContainsFunc(p.Ends, func(e End) bool { return e.State == state && e.Terminal }) {
-		code = fsm.ErrTerminal
+	for _, e := range p.Ends {
+		if p.allows(operation, e.State) && !p.onlyRecords(operation, e.State) {
+			from = append(from, e.State)
+		}
+		if e.State == state && e.Terminal {
+			code = fsm.ErrTerminal
+		}
 	}
 	return fmt.Sprintf("refused %s (%s)", string(code), strings.Join(from, ", "))
 }
@@ -127,7 +211,7 @@ func anyValue(c driver.Column) any {
 func (p *Package[R]) pure(t *testing.T) {
 	for i := range p.Cases {
 		c := &p.Cases[i]
-		if c.Do == "" || c.By == BySweep || c.By == ByStartup || c.storesOnly() || p.Moves[c.Do] != "new" && c.In == "" {
+		if c.Do == "" || c.By == BySweep || c.By == ByStartup || c.storesOnly() || !p.creates(c.Do) && c.In == "" {
 			continue
 		}
 		var r R
@@ -166,6 +250,36 @@ func (p *Package[R]) pure(t *testing.T) {
 		}
 		if same := c.In != "" && p.differ(before, after) == ""; p.Equal(r, was) != same || !p.Equal(r, r) {
 			t.Errorf("case %d: %s: Equal says that before and after are the same: %t", i, c, !same)
+		}
+	}
+}
+
+// limits makes calls with ids and actors that no call can have.
+func (p *Package[R]) limits(t *testing.T) {
+	long := strings.Repeat("a", driver.MaxID+1)
+	seen := map[string]bool{}
+	for i := range p.Cases {
+		c := &p.Cases[i]
+		try := func(what string, change func(*Call)) {
+			if seen[c.Do+what] {
+				return
+			}
+			seen[c.Do+what] = true
+			var r R
+			if c.In != "" {
+				r, _ = p.Descriptor.Decode(p.row(caseID, c.In, c.Given))
+			}
+			call := c.call(c.With)
+			change(&call)
+			if _, err := p.Pure(&r, c.Do, call); refused(err) != "refused invalid_input "+what || p.aside(err, c.Do, c.In) != "" {
+				t.Errorf("%s with an %s of %d bytes: %v %s", c, what, driver.MaxID+1, err, p.aside(err, c.Do, c.In))
+			}
+		}
+		if p.creates(c.Do) && c.In == "" && c.By != BySweep && c.By != ByStartup {
+			try("id", func(c *Call) { c.ID = long })
+		}
+		if c.Want == "refused "+string(fsm.ErrActorMissing) {
+			try("actor", func(c *Call) { c.Actor = long })
 		}
 	}
 }

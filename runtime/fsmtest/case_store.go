@@ -1,6 +1,7 @@
 package fsmtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,7 +37,7 @@ func (p *Package[R]) over(t *testing.T, st Store) {
 			continue
 		}
 		// Recovery runs once for each process, and what a sequence has given is never given again.
-		if s == nil || c.By == ByStartup || p.numbered() {
+		if s == nil || c.By == ByStartup || p.creates(c.Do) && p.numbered() {
 			s = p.stage(t, st)
 		}
 		if wrong := s.play(c); wrong != "" {
@@ -110,6 +111,7 @@ type played[R any] struct {
 	call   Call
 	id     string     // of the record that the case is about
 	before driver.Row // none where the case makes one
+	beside []driver.Row
 	at     fsm.Target
 	ran    int // effects before it
 }
@@ -133,7 +135,7 @@ func (s *stage[R]) play(c *Case) string {
 		id, rest, _ := strings.Cut(text, " ")
 		state, given, _ := strings.Cut(rest, " ")
 		row := s.p.row(id, state, given)
-		rows = append(rows, row)
+		rows, x.beside = append(rows, row), append(x.beside, row)
 		if id == c.Picks {
 			x.id, x.before = id, row
 		}
@@ -222,6 +224,18 @@ func (x *played[R]) accepted(out fsm.Outcome[R]) string {
 	}
 	if wrong := x.delivered(); wrong != "" {
 		return wrong
+	}
+	for _, other := range x.beside {
+		if other.ID == x.id {
+			continue
+		}
+		r, err := x.m.Record(x.ctx, other.ID)
+		if err != nil {
+			return fmt.Sprintf("read %q: %v", other.ID, err)
+		}
+		if d := x.p.differ(other, x.p.Descriptor.Encode(&r)); d != "" {
+			return fmt.Sprintf("it changed %q: %s", other.ID, d)
+		}
 	}
 	return x.stored(steps, rows, x.call.Actor)
 }
@@ -320,8 +334,11 @@ func (x *played[R]) logged(e fsm.Event, s step, from string, row driver.Row, i i
 	}
 	got := entry{e.Name, e.From, e.To, e.Actor, e.Guard, e.Rev, e.RecordOnly(), e.Version, driver.Time(e.At)}
 	name := s.event
-	if stored := x.p.Stored[name]; stored != "" {
+	if stored := x.p.Stored["event "+name]; stored != "" {
 		name = stored
+	}
+	if stored := cmp.Or(x.p.Stored[x.c.Do], x.c.Do); i == 0 && e.Operation != stored {
+		return fmt.Sprintf("its operation is %q, want %q", e.Operation, stored)
 	}
 	want := entry{name, from, row.State, actor, guard, row.Rev, s.recorded(), x.p.Descriptor.Schema.Version, driver.Time(x.call.At)}
 	if i > 0 {
@@ -368,7 +385,7 @@ func (x *played[R]) logged(e fsm.Event, s step, from string, row driver.Row, i i
 
 // by is who makes the call: the system, or nobody in particular.
 func (x *played[R]) by() string {
-	if x.c.By == BySweep || x.c.By == ByStartup || named(x.p.System, x.c.Do) {
+	if x.c.By == BySweep || x.c.By == ByStartup || slices.Contains(list(x.p.System), x.c.Do) {
 		return driver.SystemActor
 	}
 	return ""
@@ -444,7 +461,7 @@ func (x *played[R]) again(first fsm.Outcome[R]) string {
 	if late.RequestID != "" {
 		late.RequestID += "-late"
 	}
-	if now, err := x.m.Record(x.ctx, x.id); err == nil && named(x.p.Records[x.c.Do], x.p.name(x.p.Descriptor.Encode(&now).State)) {
+	if now, err := x.m.Record(x.ctx, x.id); err == nil && x.p.onlyRecords(x.c.Do, x.p.name(x.p.Descriptor.Encode(&now).State)) {
 		return "" // a call that is recorded only asks for no revision
 	}
 	if _, err := x.m.Do(x.ctx, x.c.Do, x.at, late); x.by() != driver.SystemActor && !errors.Is(err, fsm.ErrStale) {

@@ -12,13 +12,15 @@ import (
 // Package is one generated package as its tests have it: what must come of its calls,
 // and typed adapters without a decision of their own.
 type Package[R any] struct {
-	States string // in their order; those that end a record as "done (terminal)" or "done (final)"
-	// Moves says for each operation in which states it can be called: "queued, stalled"; for
-	// a creation "new". In all other states it is refused.
+	States  string // in their order; those that end a record as "done (terminal)" or "done (final)"
+	Version int    // of the specification
+	Fields  string // in their order; one that was renamed as "owner (worker)"
+	// Moves says for each operation where it leads: "queued -> claimed, stalled -> claimed", for
+	// a creation "new -> queued". In "done -> recorded" a call is recorded and changes nothing; in
+	// "lost -> nothing" the operation itself decides to change nothing. In all other states it is refused.
 	Moves   map[string]string
-	Records map[string]string // by operation: the states in which it only records the call
 	System  string            // the operations of the system
-	Stored  map[string]string // by event: the word that the log has for it, where that is another one
+	Stored  map[string]string // the words in the log of operations, and of "event " and events, that have others
 	Cases   []Case
 	Checks  []Check
 	Groups  []Group

@@ -85,14 +85,16 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
-	States: "queued, running, done (terminal), failed (terminal)",
+	States:  "queued, running, done (terminal), failed (terminal)",
+	Version: 1,
+	Fields:  "address, owner, lease, problem, attempts",
 	Moves: map[string]string{
-		"submit":    "new",
-		"claim":     "queued",
-		"heartbeat": "running",
-		"finish":    "running",
-		"fail":      "running",
-		"reclaim":   "running",
+		"submit":    "new -> queued",
+		"claim":     "queued -> running",
+		"heartbeat": "running -> running",
+		"finish":    "running -> done",
+		"fail":      "running -> failed",
+		"reclaim":   "running -> queued",
 	},
 	System:     "reclaim",
 	Cases:      testCases,

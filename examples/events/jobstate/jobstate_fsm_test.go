@@ -97,21 +97,16 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
-	States: "created, running, compensating, done (terminal), failed (terminal)",
+	States:  "created, running, compensating, done (terminal), failed (terminal)",
+	Version: 1,
+	Fields:  "expected, satisfied, compensation_policy",
 	Moves: map[string]string{
-		"create":             "new",
-		"job_kick":           "created, running, compensating, done, failed",
-		"expected_event":     "running, created, compensating, done, failed",
-		"error_event":        "running, created, compensating, done, failed",
-		"compensation_event": "compensating, created, running, done, failed",
-		"other":              "running, created, compensating, done, failed",
-	},
-	Records: map[string]string{
-		"job_kick":           "running, compensating, done, failed",
-		"expected_event":     "created, compensating, done, failed",
-		"error_event":        "created, compensating, done, failed",
-		"compensation_event": "created, running, done, failed",
-		"other":              "created, compensating, done, failed",
+		"create":             "new -> created",
+		"job_kick":           "created -> running, running -> recorded, compensating -> recorded, done -> recorded, failed -> recorded",
+		"expected_event":     "running -> done, running -> running, created -> recorded, compensating -> recorded, done -> recorded, failed -> recorded",
+		"error_event":        "running -> compensating, running -> failed, created -> recorded, compensating -> recorded, done -> recorded, failed -> recorded",
+		"compensation_event": "compensating -> done, compensating -> failed, created -> recorded, running -> recorded, done -> recorded, failed -> recorded",
+		"other":              "created -> recorded, running -> nothing, compensating -> recorded, done -> recorded, failed -> recorded",
 	},
 	Cases:      testCases,
 	Checks:     testChecks,

@@ -167,18 +167,16 @@ var testGroups = []fsmtest.Group{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Execution]{
-	States: "leased, in_progress, committed, done (terminal), aborted (terminal)",
+	States:  "leased, in_progress, committed, done (terminal), aborted (terminal)",
+	Version: 1,
+	Fields:  "output, job_id, attempt, lease_owner, lease_expires_at, started_at, finished_at",
 	Moves: map[string]string{
-		"lease":     "new",
-		"start":     "leased",
-		"commit":    "in_progress, committed, done",
-		"finish":    "committed, done",
-		"reconcile": "committed",
-		"expire":    "leased, in_progress",
-	},
-	Records: map[string]string{
-		"commit": "committed, done",
-		"finish": "done",
+		"lease":     "new -> leased",
+		"start":     "leased -> in_progress",
+		"commit":    "in_progress -> committed, committed -> recorded, done -> recorded",
+		"finish":    "committed -> done, done -> recorded",
+		"reconcile": "committed -> done",
+		"expire":    "leased -> aborted, in_progress -> aborted",
 	},
 	System:     "reconcile, expire",
 	Cases:      testCases,

@@ -33,9 +33,11 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
-	States: "submitted (terminal)",
+	States:  "submitted (terminal)",
+	Version: 1,
+	Fields:  "payload",
 	Moves: map[string]string{
-		"submit": "new",
+		"submit": "new -> submitted",
 	},
 	Cases:      testCases,
 	Checks:     testChecks,

@@ -77,13 +77,15 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Execution]{
-	States: "leased, in_progress, committed, done (terminal), aborted (terminal)",
+	States:  "leased, in_progress, committed, done (terminal), aborted (terminal)",
+	Version: 1,
+	Fields:  "job_id, attempt, lease_owner, lease_expires_at, started_at, finished_at",
 	Moves: map[string]string{
-		"lease":  "new",
-		"start":  "leased",
-		"commit": "in_progress",
-		"finish": "committed",
-		"expire": "leased, in_progress",
+		"lease":  "new -> leased",
+		"start":  "leased -> in_progress",
+		"commit": "in_progress -> committed",
+		"finish": "committed -> done",
+		"expire": "leased -> aborted, in_progress -> aborted",
 	},
 	System:     "finish, expire",
 	Cases:      testCases,

@@ -158,16 +158,18 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
-	States: "queued, claimed, running, succeeded (terminal), failed (terminal), stalled",
+	States:  "queued, claimed, running, succeeded (terminal), failed (terminal), stalled",
+	Version: 1,
+	Fields:  "dedupe_key, payload, owner, lease, result, error, queued_at, attempt",
 	Moves: map[string]string{
-		"enqueue":         "new",
-		"claim_next":      "queued, stalled",
-		"start":           "claimed",
-		"heartbeat":       "claimed, running",
-		"complete":        "running",
-		"fail":            "running",
-		"stall":           "claimed, running",
-		"requeue_stalled": "stalled",
+		"enqueue":         "new -> queued",
+		"claim_next":      "queued -> claimed, stalled -> claimed",
+		"start":           "claimed -> running",
+		"heartbeat":       "claimed -> claimed, running -> running",
+		"complete":        "running -> succeeded",
+		"fail":            "running -> failed",
+		"stall":           "claimed -> stalled, running -> stalled",
+		"requeue_stalled": "stalled -> queued",
 	},
 	Cases:      testCases,
 	Checks:     testChecks,

@@ -45,12 +45,13 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Task]{
-	States: "pending, running, completed (terminal)",
+	States:  "pending, running, completed (terminal)",
+	Version: 1,
 	Moves: map[string]string{
-		"submit":   "new",
-		"start":    "pending",
-		"complete": "running",
-		"recover":  "running",
+		"submit":   "new -> pending",
+		"start":    "pending -> running",
+		"complete": "running -> completed",
+		"recover":  "running -> pending",
 	},
 	System:     "start, complete, recover",
 	Cases:      testCases,

@@ -57,13 +57,15 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Notice]{
-	States: "due, delivered (terminal), dead, dropped (terminal)",
+	States:  "due, delivered (terminal), dead, dropped (terminal)",
+	Version: 1,
+	Fields:  "topic, number, body, give_up_at",
 	Moves: map[string]string{
-		"publish": "new",
-		"confirm": "due",
-		"give_up": "due",
-		"retry":   "dead",
-		"drop":    "dead",
+		"publish": "new -> due",
+		"confirm": "due -> delivered",
+		"give_up": "due -> dead",
+		"retry":   "dead -> due",
+		"drop":    "dead -> dropped",
 	},
 	System:     "confirm, give_up",
 	Cases:      testCases,

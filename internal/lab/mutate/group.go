@@ -75,12 +75,14 @@ func machineGroups(root, scratch, dir string, wanted func(group string) bool) ([
 	if err := o.put(scratch, filepath.Join(root, dir, mutants.SupportFile), s.Support()); err != nil {
 		return nil, err
 	}
-	tests := &judge{name: "generated tests of " + name, dir: "./" + dir}
+	tests := &judge{name: "generated tests of " + name, dir: "./" + dir, run: *judging}
 	if err := tests.build(root, scratch, o); err != nil {
 		return nil, err
 	}
 	overMemory := *tests // what kills most mutants of the durable layer, in a tenth of the time
-	overMemory.run = "^Test/^(records|schema|memstore)$"
+	if overMemory.run == "" {
+		overMemory.run = "^Test/^(moves|cases|checks|records|schema|memstore)$"
+	}
 	groups := []*group{
 		{name: "pure/" + name, mutants: s.Files[0].Mutants, env: selectNumber, judges: func(*mutants.Mutant) []*judge { return []*judge{tests} }},
 		{name: "durable/" + name, mutants: s.Files[1].Mutants, env: selectNumber, judges: func(*mutants.Mutant) []*judge { return []*judge{&overMemory, tests} }},

@@ -33,6 +33,9 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/mutants"
 )
 
+// judging is the pattern of the tests that judge a generated package, to compare two kinds of them.
+var judging = flag.String("run", "", "judge generated packages by the tests of this pattern alone")
+
 func main() {
 	only := flag.String("only", "", "judge only groups whose name contains this text (several: with commas)")
 	match := flag.String("mutant", "", "judge only mutants whose name contains this text")

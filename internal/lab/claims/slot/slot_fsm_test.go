@@ -200,16 +200,18 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Slot]{
-	States: "queued, running, done (final)",
+	States:  "queued, running, done (final)",
+	Version: 1,
+	Fields:  "lane, key, rank, floor, ready_at, blocked, owner",
 	Moves: map[string]string{
-		"submit": "new",
-		"edit":   "queued",
-		"claim":  "queued",
-		"rush":   "queued",
-		"shift":  "running",
-		"back":   "running",
-		"finish": "running",
-		"drop":   "queued",
+		"submit": "new -> queued",
+		"edit":   "queued -> queued",
+		"claim":  "queued -> running",
+		"rush":   "queued -> running",
+		"shift":  "running -> running",
+		"back":   "running -> queued",
+		"finish": "running -> done",
+		"drop":   "queued -> done",
 	},
 	Cases:      testCases,
 	Checks:     testChecks,

@@ -135,15 +135,17 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Account]{
-	States: "opened, frozen, closed (terminal)",
+	States:  "opened, frozen, closed (terminal)",
+	Version: 1,
+	Fields:  "owner, currency, balance, available, overdraft, closed_at",
 	Moves: map[string]string{
-		"open_account": "new",
-		"credit":       "opened",
-		"reserve":      "opened",
-		"post":         "opened, frozen",
-		"freeze":       "opened",
-		"thaw":         "frozen",
-		"close":        "opened",
+		"open_account": "new -> opened",
+		"credit":       "opened -> opened",
+		"reserve":      "opened -> opened",
+		"post":         "opened -> opened, frozen -> frozen",
+		"freeze":       "opened -> frozen",
+		"thaw":         "frozen -> opened",
+		"close":        "opened -> closed",
 	},
 	Cases:      testCases,
 	Checks:     testChecks,
