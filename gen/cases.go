@@ -428,8 +428,9 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 		add(interp.Set("a"))
 		add(interp.Set("a", "b"))
 	case spec.KindSequence:
-		add(interp.Int(1))
-		add(interp.Int(2))
+		for n := range int64(3) {
+			add(interp.Int(n))
+		}
 	case spec.KindTime:
 		if s.store && in != nil {
 			add(interp.Time(time.Date(0, 12, 31, 23, 0, 0, 0, time.UTC)))
