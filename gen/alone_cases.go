@@ -145,6 +145,10 @@ func plainValue(t spec.Type, low *int64) interp.Value {
 		return interp.Time(noon)
 	case spec.KindEnum:
 		return interp.Word(t.Values[0].Name)
+	case spec.KindJSON:
+		return interp.JSON("{}")
+	case spec.KindSet:
+		return interp.Set()
 	}
 	if low == nil {
 		if low = new(int64); t.Max != nil {
@@ -229,6 +233,18 @@ func poolOf(m *spec.Machine, x tried, t spec.Type, in *spec.Input, is func(spec.
 		}
 	}
 	near := func(v interp.Value) {
+		switch set := t.Kind == spec.KindSet; {
+		case set && v.Kind == interp.KindString: // what may be its member
+			v = interp.Set(v.Text)
+		case set && v.Kind == interp.KindSet:
+			add(v.Union(interp.Set("z")))
+			add(interp.Set(v.Members()[min(1, len(v.Members())):]...))
+		case v.Kind == interp.KindSet:
+			for _, member := range v.Members() {
+				add(interp.String(member))
+			}
+			return
+		}
 		switch v.Kind {
 		case interp.KindInt:
 			for d := int64(-1); d <= 1; d++ {
@@ -265,6 +281,19 @@ func poolOf(m *spec.Machine, x tried, t spec.Type, in *spec.Input, is func(spec.
 		add(interp.Time(time.Time{}))
 		add(interp.Time(noon.Add(time.Hour)))
 		add(interp.Time(noon.Add(-time.Hour)))
+	case spec.KindJSON:
+		add(interp.JSON("{}"))
+		add(interp.JSON(`["a",1]`))
+		if in != nil {
+			add(interp.JSON("null"))
+		}
+	case spec.KindSet:
+		add(interp.Set())
+		add(interp.Set("a"))
+		add(interp.Set("b", "a"))
+		if in != nil {
+			add(interp.Set(""))
+		}
 	case spec.KindCounter:
 		near(interp.Int(0))
 		add(interp.Int(math.MaxInt64))
@@ -414,6 +443,12 @@ func relation(m *spec.Machine, f *spec.Fact, r interp.Record, c interp.Call) str
 		return fmt.Sprint(left.IsPresent())
 	}
 	right := termValue(m, f.Right, r, c)
+	switch f.Op {
+	case spec.In, spec.NotIn:
+		return fmt.Sprint(right.Has(left.Text), left.IsPresent())
+	case spec.Covers:
+		return fmt.Sprint(left.Covers(right), left == right)
+	}
 	if left.Kind == interp.KindAbsent || right.Kind == interp.KindAbsent {
 		return fmt.Sprint("absent ", left.Kind == interp.KindAbsent, right.Kind == interp.KindAbsent)
 	}
