@@ -44,7 +44,7 @@ func TestPureMachines(t *testing.T) {
 func TestPureFaults(t *testing.T) {
 	campaign.Only(t)
 	list := pureMachines(t, *planted)
-	for _, path := range []string{"../../../examples/protocol/tcp.yaml", "../../../gen/testdata/alone/ticket.yaml", "../../../gen/testdata/alone/parcel.yaml"} {
+	for _, path := range []string{"../../../examples/protocol/tcp.yaml", "../../../gen/testdata/alone/ticket.yaml", "../../../gen/testdata/alone/parcel.yaml", "../../../gen/testdata/alone/crate.yaml"} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
