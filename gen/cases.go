@@ -370,6 +370,18 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 		}
 	}
 	near := func(v interp.Value) {
+		switch set := t.Kind == spec.KindSet; {
+		case set && v.Kind == interp.KindString: // what may be its member
+			v = interp.Set(v.Text)
+		case set && v.Kind == interp.KindSet:
+			add(v.Union(interp.Set("z")))
+			add(interp.Set(v.Members()[min(1, len(v.Members())):]...))
+		case v.Kind == interp.KindSet:
+			for _, member := range v.Members() {
+				add(interp.String(member))
+			}
+			return
+		}
 		switch v.Kind {
 		case interp.KindInt:
 			for d := int64(-1); d <= 1; d++ {
@@ -384,19 +396,7 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 				}
 			}
 		case interp.KindAbsent:
-		case interp.KindSet:
-			if t.Kind == spec.KindString {
-				for _, member := range v.Members() {
-					add(interp.String(member))
-				}
-				return
-			}
-			add(v)
-			add(v.Union(interp.Set("c")))
 		default:
-			if t.Kind == spec.KindSet {
-				v = interp.Set(v.Text)
-			}
 			add(v)
 		}
 	}
@@ -419,14 +419,20 @@ func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bo
 		add(interp.Word(""))
 	case spec.KindJSON:
 		add(interp.JSON("{}"))
-		add(interp.JSON(`{"a":1}`))
-		if s.store && in != nil {
+		add(interp.JSON(`["a",1]`))
+		switch {
+		case in != nil && s.store:
 			add(interp.JSON(`{"a":"\u0000"}`))
+		case in != nil:
+			add(interp.JSON("null"))
 		}
 	case spec.KindSet:
 		add(interp.Set())
 		add(interp.Set("a"))
-		add(interp.Set("a", "b"))
+		add(interp.Set("b", "a"))
+		if in != nil {
+			add(interp.Set(""))
+		}
 	case spec.KindSequence:
 		for n := range int64(3) {
 			add(interp.Int(n))
@@ -605,6 +611,12 @@ func relation(m *spec.Machine, f *spec.Fact, r interp.Record, c interp.Call) str
 		return fmt.Sprint(left.IsPresent())
 	}
 	right := termValue(m, f.Right, r, c)
+	switch f.Op {
+	case spec.In, spec.NotIn:
+		return fmt.Sprint(right.Has(left.Text), left.IsPresent())
+	case spec.Covers:
+		return fmt.Sprint(left.Covers(right), left == right)
+	}
 	if left.Kind == interp.KindAbsent || right.Kind == interp.KindAbsent {
 		return fmt.Sprint("absent ", left.Kind == interp.KindAbsent, right.Kind == interp.KindAbsent)
 	}
@@ -613,12 +625,6 @@ func relation(m *spec.Machine, f *spec.Fact, r interp.Record, c interp.Call) str
 		return fmt.Sprint(left == right)
 	case left.Kind == interp.KindInt || left.Kind == interp.KindTime:
 		return edge(left, &right.Num)
-	}
-	if f.Op == spec.In || f.Op == spec.NotIn {
-		return fmt.Sprint(right.Has(left.Text), right.IsPresent())
-	}
-	if f.Op == spec.Covers {
-		return fmt.Sprint(left.Covers(right), right.Covers(left), right.IsPresent())
 	}
 	return fmt.Sprint(left.Compare(right))
 }

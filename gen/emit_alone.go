@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -47,7 +48,7 @@ func aloneFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	}
 	f.PackageComment(strings.TrimRight(doc(first, fmt.Sprintf(
 		"Its operations are functions that make one and methods that move it. They do no input or output and know no clock, and the %s is untouched when they refuse.",
-		n.Record)).GoString(), "\n"))
+		n.Record)).GoString(), "\n")+added(m))
 	a.enum(f, stateType(m, n))
 	a.states(f)
 	a.constants(f)
@@ -77,6 +78,24 @@ func aloneFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	return a.render(f)
 }
 
+// added lists in comments what the package with a store has beside this one.
+func added(m *spec.Machine) string {
+	left := validate.LeftOut(m)
+	if left == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n//\n// The specification has more than this package; with a store below it, it also has\n")
+	for _, l := range left {
+		lines := strings.Split(strings.TrimRight(doc(l.What).GoString(), "\n"), "\n")
+		for i, line := range lines {
+			text := strings.TrimPrefix(line, "// ")
+			fmt.Fprintf(&b, "//%s%s\n", []string{"   - ", "     "}[min(i, 1)], text)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
 // render writes the file with the support that it uses, and its imports.
 func (a *purePackage) render(f *jen.File) ([]byte, error) {
 	f.NoFormat = true
@@ -86,7 +105,7 @@ func (a *purePackage) render(f *jen.File) ([]byte, error) {
 	}
 	text, used := a.own(b.String())
 	text = strings.Replace(text, aloneSupport, a.support(used), 1)
-	return aloneImports(text, "encoding/json", "errors", "fmt", "math", "slices", "time")
+	return aloneImports(text, "bytes", "encoding/json", "errors", "fmt", "math", "slices", "strconv", "strings", "time")
 }
 
 // aloneImports formats a file with the imports that it uses of the given ones.

@@ -85,6 +85,13 @@ func (a *purePackage) support(used map[string]bool) string {
 	if used["Optional"] || used["Some"] {
 		a.optional(put)
 	}
+	if used["JSON"] || used["MustJSON"] {
+		put(strings.NewReplacer("ParseJSON", a.n.ours("package", "ParseJSON"), "MustJSON", a.n.ours("package", "MustJSON"),
+			"UnmarshalJSON", "UnmarshalJSON", "MarshalJSON", "MarshalJSON", "JSON", a.n.ours("package", "JSON")).Replace(aloneJSON))
+	}
+	if used["Set"] {
+		put(strings.NewReplacer("NewSet", a.n.ours("package", "NewSet"), "Set", a.n.ours("package", "Set")).Replace(aloneSet))
+	}
 	return b.String()
 }
 
@@ -136,3 +143,117 @@ func (o *Optional[T]) UnmarshalJSON(text []byte) error {
 	return err
 }`))
 }
+
+// aloneJSON is the type of JSON texts; == compares them, as it compares records.
+const aloneJSON = `
+// JSON is one compact text in the notation of its name, and never null. The zero
+// JSON is no text. Two are == when their texts are the same bytes.
+type JSON struct{ text string }
+
+// ParseJSON checks and compacts a text. Keys and numbers stay as written, and of
+// null it makes the zero JSON.
+func ParseJSON(text string) (JSON, error) {
+	var b bytes.Buffer
+	if err := json.Compact(&b, []byte(text)); err != nil {
+		return JSON{}, err
+	}
+	if b.String() == "null" {
+		return JSON{}, nil
+	}
+	return JSON{b.String()}, nil
+}
+
+// MustJSON is ParseJSON for texts that stand in the program; it panics where
+// ParseJSON returns an error.
+func MustJSON(text string) JSON {
+	v, err := ParseJSON(text)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// String returns the text.
+func (v JSON) String() string { return v.text }
+
+// IsZero reports whether there is no text.
+func (v JSON) IsZero() bool { return v.text == "" }
+
+// Decode stores the value in to, as json.Unmarshal does.
+func (v JSON) Decode(to any) error { return json.Unmarshal([]byte(v.text), to) }
+
+// MarshalJSON writes the text, or null when there is none.
+func (v JSON) MarshalJSON() ([]byte, error) {
+	if v.IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(v.text), nil
+}
+
+// UnmarshalJSON takes any text that ParseJSON takes.
+func (v *JSON) UnmarshalJSON(text []byte) (err error) {
+	*v, err = ParseJSON(string(text))
+	return err
+}`
+
+// aloneSet is the type of sets. It keeps them in one text, so that == compares them and
+// the records that hold them.
+const aloneSet = `
+// Set is a sorted set of strings. It never changes, and two sets of the same
+// members are ==. The zero Set is empty.
+type Set struct {
+	text string // the members, each quoted and with a comma behind it
+}
+
+// NewSet returns the set of the given strings.
+func NewSet(items ...string) Set {
+	var text []byte
+	for _, item := range slices.Compact(slices.Sorted(slices.Values(items))) {
+		text = append(strconv.AppendQuote(text, item), ',')
+	}
+	return Set{string(text)}
+}
+
+// Items returns the members, sorted.
+func (s Set) Items() []string {
+	items := []string{}
+	for rest := s.text; rest != ""; {
+		quoted, _ := strconv.QuotedPrefix(rest)
+		item, _ := strconv.Unquote(quoted)
+		items = append(items, item)
+		rest = rest[len(quoted)+1:]
+	}
+	return items
+}
+
+// Has reports whether item is in s.
+func (s Set) Has(item string) bool { return slices.Contains(s.Items(), item) }
+
+// Covers reports whether every member of t is in s.
+func (s Set) Covers(t Set) bool { return NewSet(append(s.Items(), t.Items()...)...) == s }
+
+// Equal reports whether both sets have the same members, as == does.
+func (s Set) Equal(t Set) bool { return s == t }
+
+// With returns s and item.
+func (s Set) With(item string) Set { return NewSet(append(s.Items(), item)...) }
+
+// Len returns the number of members.
+func (s Set) Len() int { return len(s.Items()) }
+
+// IsZero reports whether s is empty.
+func (s Set) IsZero() bool { return s.text == "" }
+
+// String returns the members between braces.
+func (s Set) String() string { return "{" + strings.Join(s.Items(), ", ") + "}" }
+
+// MarshalJSON writes a sorted array.
+func (s Set) MarshalJSON() ([]byte, error) { return json.Marshal(s.Items()) }
+
+// UnmarshalJSON reads an array of strings in any order.
+func (s *Set) UnmarshalJSON(text []byte) error {
+	var items []string
+	err := json.Unmarshal(text, &items)
+	*s = NewSet(items...)
+	return err
+}`

@@ -148,8 +148,14 @@ func instant(t time.Time) string {
 func (e *aloneTests) value(v interp.Value, t spec.Type, enum *enumNames) string {
 	var text string
 	switch v.Kind {
+	case interp.KindJSON:
+		if text = e.n.ours("package", "MustJSON") + "(" + strconv.Quote(v.Text) + ")"; v.Text == "null" {
+			text = e.n.ours("package", "JSON") + "{}"
+		}
+	case interp.KindSet:
+		return e.n.ours("package", "NewSet") + "(" + strings.Join(quoted(v.Members()), ", ") + ")"
 	case interp.KindAbsent:
-		return e.n.ours("package", "Optional") + "[" + goType(t, enum) + "]{}"
+		return e.n.ours("package", "Optional") + "[" + strings.Replace(goType(t, enum), "fsm.JSON", e.n.ours("package", "JSON"), 1) + "]{}"
 	case interp.KindString:
 		text = strconv.Quote(v.Text)
 	case interp.KindBool:
@@ -188,7 +194,7 @@ func (e *aloneTests) record(r interp.Record) string {
 	}
 	for i, f := range e.m.Fields {
 		v := r.Fields[i]
-		if v.Kind != interp.KindAbsent && v != interp.Int(0) && v != interp.Bool(false) || f.Type.Optional && v.Kind != interp.KindAbsent {
+		if v.Kind != interp.KindAbsent && v != interp.Int(0) && v != interp.Bool(false) && v != interp.Set() || f.Type.Optional && v.Kind != interp.KindAbsent {
 			add(e.n.field(f), e.value(v, f.Type, e.n.fieldEnum(f)))
 		}
 	}
@@ -269,6 +275,10 @@ func (e *aloneTests) problem(o *spec.Operation, name string) string {
 		return "it is empty"
 	case spec.KindTime:
 		return "it is zero"
+	case spec.KindJSON:
+		return map[bool]string{true: "it is null", false: "it is missing"}[in.Type.Optional]
+	case spec.KindSet:
+		return "a member is empty"
 	case spec.KindEnum:
 		return "expected " + list(words(in.Type.Values), "or")
 	}
@@ -461,6 +471,7 @@ RECORDED	return e.Name + ": " + from + " -> " + to
 }
 `), spec.GoName(e.m.Name))
 	}
+	e.ownTypes()
 	if uses(e.String(), "testTime(") || strings.Contains(e.String(), "testTime(") {
 		e.line(`func testTime(micros int64) time.Time {
 	return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(micros) * time.Microsecond)
@@ -471,9 +482,9 @@ RECORDED	return e.Name + ": " + from + " -> " + to
 
 // optional reports whether the package has values that may be absent.
 func (e *aloneTests) optional() bool {
-	return slices.ContainsFunc(e.m.Fields, func(f *spec.Field) bool { return f.Type.Optional }) ||
+	return slices.ContainsFunc(e.m.Fields, func(f *spec.Field) bool { return isOptional(f.Type) }) ||
 		slices.ContainsFunc(e.m.Operations, func(o *spec.Operation) bool {
-			return slices.ContainsFunc(o.Inputs, func(in *spec.Input) bool { return in.Type.Optional })
+			return slices.ContainsFunc(o.Inputs, func(in *spec.Input) bool { return isOptional(in.Type) })
 		})
 }
 
@@ -552,4 +563,68 @@ func testTexts[V interface {
 	}
 }
 `, kinds, e.n.Package+".")
+}
+
+// holds reports whether some field or input has values of a kind.
+func (e *aloneTests) holds(k spec.Kind) bool {
+	return slices.ContainsFunc(e.m.Fields, func(f *spec.Field) bool { return f.Type.Kind == k }) ||
+		slices.ContainsFunc(e.m.Operations, func(o *spec.Operation) bool {
+			return slices.ContainsFunc(o.Inputs, func(in *spec.Input) bool { return in.Type.Kind == k })
+		})
+}
+
+// ownTypes writes the tests of the types that other packages import.
+func (e *aloneTests) ownTypes() {
+	if e.holds(spec.KindJSON) {
+		e.line("// Test%sJSON looks at JSON texts.", spec.GoName(e.m.Name))
+		e.line(`func Test%sJSON(t *testing.T) {
+	for text, want := range map[string]string{"{ \"a\": [1.0] }": "{\"a\":[1.0]}", "null": "", "[": "", "": ""} {
+		v, err := %s(text)
+		b, failed := json.Marshal(v)
+		var to any
+		if bad := text == "[" || text == ""; (err != nil) != bad || failed != nil || string(b) != cmp.Or(want, "null") ||
+			v.String() != want || v.IsZero() != (want == "") || (v.Decode(&to) == nil) != (want != "") || (to == nil) != (want == "") {
+			t.Errorf("%%q is %%q (%%v), written %%s (%%v)", text, v, err, b, failed)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("[ is JSON")
+		}
+	}()
+	%s("[")
+}
+`, spec.GoName(e.m.Name), e.n.ours("package", "ParseJSON"), e.n.ours("package", "MustJSON"))
+	}
+	if e.holds(spec.KindSet) {
+		e.line("// Test%sSet looks at sets.", spec.GoName(e.m.Name))
+		e.line(strings.NewReplacer("NewSet(", e.n.ours("package", "NewSet")+"(", "Set{", e.n.ours("package", "Set")+"{", "read Set", "read "+e.n.ours("package", "Set"), "[Set]", "["+e.n.ours("package", "Set")+"]").Replace(`func Test%sSet(t *testing.T) {
+	a, ab := NewSet("a"), NewSet("b", "a", "b")
+	if a.With("b") != ab || ab.With("a") != ab || !ab.Equal(NewSet("a", "b")) || ab.Equal(a) || ab.Len() != 2 || ab.String() != "{a, b}" || !slices.Equal(ab.Items(), []string{"a", "b"}) {
+		t.Errorf("%%v and %%v are the sets of a, and of a and b", a, ab)
+	}
+	if !ab.Has("b") || a.Has("b") || !ab.Covers(a) || a.Covers(ab) || !a.Covers(NewSet()) || a.IsZero() || !NewSet().IsZero() {
+		t.Errorf("%%v and %%v have the wrong members", a, ab)
+	}
+	for want, text := range map[Set]string{ab: "[\"a\",\"b\"]", {}: "[]"} {
+		var read Set
+		b, err := json.Marshal(want)
+		if failed := json.Unmarshal(b, &read); string(b) != text || err != nil || failed != nil || read != want {
+			t.Errorf("%%v is written %%s (%%v) and read as %%v (%%v)", want, b, err, read, failed)
+		}
+		if err := json.Unmarshal([]byte("7"), &read); err == nil {
+			t.Error("7 is read as a set")
+		}
+	}
+}
+`), spec.GoName(e.m.Name))
+	}
+}
+
+// quoted writes texts as Go does.
+func quoted(list []string) (all []string) {
+	for _, s := range list {
+		all = append(all, strconv.Quote(s))
+	}
+	return all
 }

@@ -220,6 +220,15 @@ func (e *operationEmitter) input(in *spec.Input) {
 	case e.n.alone && k == spec.KindString:
 		e.add(jen.If(raw(`%s == ""`, name)).Block(refuse("it is empty")))
 		return
+	case e.n.alone && optional && k == spec.KindJSON:
+		e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok && v.IsZero()")).Block(refuse("it is null")))
+		return
+	case e.n.alone && k == spec.KindJSON:
+		e.add(jen.If(raw("%s.IsZero()", name)).Block(refuse("it is missing")))
+		return
+	case e.n.alone && k == spec.KindSet:
+		e.add(jen.If(raw(`%s.Has("")`, name)).Block(refuse("a member is empty")))
+		return
 	case e.n.alone && k == spec.KindTime:
 		e.add(jen.If(raw("%s.IsZero()", name)).Block(refuse("it is zero")))
 		return

@@ -191,6 +191,9 @@ func (n *names) collectErrors(m *spec.Machine) {
 		}
 	}
 	for _, u := range m.Unique {
+		if n.alone {
+			break // it is left out
+		}
 		n.addError(u.Error, u.Message, "the unique rule "+u.Name)
 	}
 	for _, o := range m.Operations {

@@ -32,7 +32,7 @@ func TestFingerprintIsStable(t *testing.T) {
 	}
 	got, err := driver.Fingerprint("hold", "ann", "", inputs)
 	// printf '%s' '{"actor":"ann","inputs":{...},"operation":"hold","reason":""}' | sha256sum: 59d902885b6b45bb30fb2abb...
-	const want = "v2:WdkCiFtrRbsw-yq7"
+	const want = "v1:WdkCiFtrRbsw-yq7"
 	if err != nil || got != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}

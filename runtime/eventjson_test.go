@@ -21,7 +21,7 @@ func TestEventJSON(t *testing.T) {
 	t.Parallel()
 	full := fsm.Event{
 		ID: "a<b", Rev: 2, N: 1, Operation: "claim", Name: "claimed", From: "queued", To: "queued", At: time.Date(2026, 1, 2, 3, 4, 5, 678000, time.UTC),
-		Actor: "w", Reason: "r", RequestID: "q", RequestN: 0, Fingerprint: "v2:00", Labels: map[string]string{"k": "v"},
+		Actor: "w", Reason: "r", RequestID: "q", RequestN: 0, Fingerprint: "v1:00", Labels: map[string]string{"k": "v"},
 		Inputs: fsm.MustJSON(`{"x":"<&>"}`), Changes: fsm.MustJSON(`{}`), Image: fsm.MustJSON(`{"n":9007199254740993}`),
 		Version: 3, Cause: "c", Guard: "g", Chain: 7,
 	}
@@ -32,7 +32,7 @@ func TestEventJSON(t *testing.T) {
 		want  string
 	}{
 		{full, `{"id":"a<b","rev":2,"n":1,"operation":"claim","name":"claimed","from":"queued","to":"queued","at":"2026-01-02T03:04:05.000678Z",` +
-			`"actor":"w","reason":"r","request_id":"q","request_n":0,"fingerprint":"v2:00","labels":{"k":"v"},"inputs":{"x":"<&>"},"changes":{},` +
+			`"actor":"w","reason":"r","request_id":"q","request_n":0,"fingerprint":"v1:00","labels":{"k":"v"},"inputs":{"x":"<&>"},"changes":{},` +
 			`"image":{"n":9007199254740993},"version":3,"cause":"c","guard":"g","sum":` + "SUM" + `,"chain":7}`},
 		{small, `{"id":"a","rev":1,"n":0,"operation":"make","name":"made","to":"open","at":"2026-01-02T03:04:05.000000Z","version":1}`},
 	} {

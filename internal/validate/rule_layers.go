@@ -1,8 +1,10 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -14,64 +16,155 @@ var layerRules = []Rule{
 		Doc: "A machine with `layers: [pure]`, or one generated with `--layers pure`, becomes a package without a store: its operations are\n" +
 			"methods on a value, and it imports the standard library alone. What compares records, wakes them up, performs effects, keeps a log\n" +
 			"or reads old rows has nothing to work with there. Take it out of the file, or let the durable layer be generated too.\n" +
-			"`--layers pure` leaves out what does not change what an operation does to its record, and says so: requests, `unique`,\n" +
-			"`lookup`, `dedupe_by`, `next`, triggers, effects, probes, the projection and first names. It refuses the rest.",
+			"`--layers pure` refuses guards that count other records and sequences, because a method cannot do without them what its\n" +
+			"operation does. It leaves the rest out, and says so in one line for each kind: requests, `unique`, `lookup`, `dedupe_by`,\n" +
+			"`next`, `then`, triggers, effects, probes, the projection, removed states, first names and the reasons of operators.",
 	},
 }
 
+// Left is one kind of thing that a package of the pure layer alone is without, and that
+// changes nothing of what an operation does to its record.
+type Left struct {
+	What    string // "the triggers of expire, which call it by the clock"
+	Instead string // what its user does instead
+	Pos     spec.Pos
+	Mark    string // the text at Pos
+}
+
+// LeftOut lists what a package of the pure layer alone leaves out of a machine, in the
+// order of the file.
+func LeftOut(m *spec.Machine) []Left {
+	var list []Left
+	all := storeNeeds(m)
+	for kind := range leftKinds {
+		var names []string
+		var first *storeNeed
+		for i, x := range all {
+			if x.kind != needKind(kind) {
+				continue
+			}
+			if first == nil || x.pos.Before(first.pos) {
+				first = &all[i]
+			}
+			if !slices.Contains(names, x.name) {
+				names = append(names, x.name)
+			}
+		}
+		if first == nil || needKind(kind) == meaning {
+			continue
+		}
+		k := leftKinds[kind]
+		what := k.many
+		if len(names) == 1 {
+			what = k.one
+		}
+		list = append(list, Left{
+			What: strings.ReplaceAll(what, "<>", enumerate(names, "and")), Instead: k.instead,
+			Pos: first.pos, Mark: first.mark,
+		})
+	}
+	slices.SortStableFunc(list, func(a, b Left) int {
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+	})
+	return list
+}
+
 // NeedsStore lists what of a machine a package of the pure layer alone cannot carry: as an error
-// what changes the meaning of an operation, as a fact what such a package leaves out.
+// what changes the meaning of an operation, as a fact each kind of thing that such a package leaves out.
 func NeedsStore(m *spec.Machine) spec.Diagnostics {
 	var found spec.Diagnostics
 	rule, _ := Explain("FSM028")
-	storeNeeds(&Pass{Machine: m, rule: &rule, found: &found}, false)
+	p := &Pass{Machine: m, rule: &rule, found: &found}
+	for _, x := range storeNeeds(m) {
+		if x.kind == meaning {
+			x.report(p)
+		}
+	}
+	for _, l := range LeftOut(m) {
+		p.report(finding{pos: l.Pos, mark: l.Mark}, "the pure package leaves out %s; %s", l.What, l.Instead)
+		found[len(found)-1].Severity = spec.Info
+	}
 	found.Sort()
 	return found
 }
 
+// needsStore reports all of it as an error, in a file that asks for a package without a store.
 func needsStore(p *Pass) {
 	if slices.Equal(p.Machine.Chosen(), []spec.Layer{spec.LayerPure}) {
-		storeNeeds(p, true)
+		for _, x := range storeNeeds(p.Machine) {
+			x.report(p)
+		}
 	}
 }
 
-// needs reports one thing that needs a store.
-type needs func(pos spec.Pos, mark, hint, format string, args ...any)
-
-// storeNeeds reports what needs a store. All of it is an error in a file that asks for a
+// needKind says what becomes of a thing that needs a store, where a flag asks for a
 // package without one.
-func storeNeeds(p *Pass, asked bool) {
-	m := p.Machine
-	report := needs(func(pos spec.Pos, mark, hint, format string, args ...any) {
-		p.report(finding{pos: pos, mark: mark, hint: hint + ", or generate the durable layer too"}, "a pure package cannot have "+format, args...)
-	})
-	leave := report
-	if !asked {
-		leave = func(pos spec.Pos, mark, _, format string, args ...any) {
-			p.report(finding{pos: pos, mark: mark}, "the pure package is without "+format, args...)
-			(*p.found)[len(*p.found)-1].Severity = spec.Info
-		}
+type needKind int
+
+const (
+	meaning needKind = iota // an operation means something else without it: it is refused
+	leftRequests
+	leftWas
+	leftRemoved
+	leftUnique
+	leftLookup
+	leftProbe
+	leftProjection
+	leftReason
+	leftDedupe
+	leftNext
+	leftTrigger
+	leftEffect
+	leftThen
+)
+
+// leftKinds are the texts of what is left out; <> stands for the names.
+var leftKinds = [...]struct{ one, many, instead string }{
+	leftRequests:   {one: "`requests`, by which a call that comes again counts once", instead: "call a method on the value that you have, once"},
+	leftWas:        {one: "the first name of <>, under which rows are stored", many: "the first names of <>, under which rows are stored", instead: "nothing is stored"},
+	leftRemoved:    {one: "the removed state <>, in which old rows are", many: "the removed states <>, in which old rows are", instead: "nothing is stored"},
+	leftUnique:     {one: "the `unique` rule <>, which compares records", many: "the `unique` rules <>, which compare records", instead: "look for the other record before you call a method"},
+	leftLookup:     {one: "the `lookup` <>, which finds records", many: "the `lookup`s <>, which find records", instead: "find the record where you keep it"},
+	leftProbe:      {one: "the probe <>, which an audit asks", many: "the probes <>, which an audit asks", instead: "ask the world outside where you keep the record"},
+	leftProjection: {one: "the projection <>, which is made of all records", instead: "count the states of your records"},
+	leftReason:     {one: "the operator's reason of <>, which the log keeps", many: "the operators' reasons of <>, which the log keeps", instead: "keep the reason where you call the method"},
+	leftDedupe:     {one: "`dedupe_by` of <>, which gives the record that is there already", many: "`dedupe_by` of <>, which give the record that is there already", instead: "look for it before you make one"},
+	leftNext:       {one: "`next` of <>, which picks the record", many: "`next` of <>, which pick the record", instead: "choose one, and call the method on it"},
+	leftTrigger:    {one: "the trigger of <>, which runs it by the clock", many: "the triggers of <>, which run them by the clock", instead: "call the method when its time has come"},
+	leftEffect:     {one: "the effect <>, which is performed again after a crash", many: "the effects <>, which are performed again after a crash", instead: "do the work when the method has returned"},
+	leftThen:       {one: "`then` of <>", many: "`then` of <>", instead: "call the second method when the first one has returned"},
+}
+
+// storeNeed is one thing that needs a store.
+type storeNeed struct {
+	kind       needKind
+	name       string // that its kind is told with
+	pos        spec.Pos
+	mark, hint string
+	text       string // what a pure package cannot have
+}
+
+func (x storeNeed) report(p *Pass) {
+	p.report(finding{pos: x.pos, mark: x.mark, hint: x.hint + ", or generate the durable layer too"}, "a pure package cannot have %s", x.text)
+}
+
+// storeNeeds lists what of a machine needs a store.
+func storeNeeds(m *spec.Machine) (list []storeNeed) {
+	const out = "take it out of the file"
+	add := func(kind needKind, pos spec.Pos, name, mark, hint, format string, args ...any) {
+		list = append(list, storeNeed{kind: kind, name: name, pos: pos, mark: mark, hint: hint, text: fmt.Sprintf(format, args...)})
 	}
 	was := func(pos spec.Pos, name, was string) {
 		if was != "" {
-			leave(pos, name, "take `was` out", "a first name of %s: nothing is stored under it", name)
+			add(leftWas, pos, name, name, "take `was` out", "a first name of %s: nothing is stored under it", name)
 		}
 	}
 	if !m.RequestsAt.IsZero() {
-		leave(m.RequestsAt, "requests", "take it out of the file", "`requests`: a method is called once, on the value that the caller has")
+		add(leftRequests, m.RequestsAt, "", "requests", out, "`requests`: a method is called once, on the value that the caller has")
 	}
 	for _, f := range m.Fields {
-		hint, what := "", ""
-		switch f.Type.Kind {
-		case spec.KindSequence:
-			hint, what = "let the caller count, and set an int to an input", "a sequence: it would have to know the other records"
-		case spec.KindJSON:
-			hint, what = "declare a string", "json: its type is the runtime's"
-		case spec.KindSet:
-			hint, what = "declare a bool for each member that matters", "a set: its type is the runtime's"
-		}
-		if what != "" {
-			report(f.Pos, f.Name, hint, "%s", what)
+		if f.Type.Kind == spec.KindSequence {
+			add(meaning, f.Pos, f.Name, f.Name, "let the caller count, and set an int to an input", "a sequence: it would have to know the other records")
 		}
 		was(f.Pos, f.Name, f.Was)
 		for _, v := range f.Type.Values {
@@ -82,63 +175,53 @@ func storeNeeds(p *Pass, asked bool) {
 		was(s.Pos, s.Name, s.Was)
 	}
 	for _, r := range m.Removed {
-		leave(r.Pos, r.Name, "take it out of the file", "removed states: there are no old rows")
+		add(leftRemoved, r.Pos, r.Name, r.Name, out, "removed states: there are no old rows")
 	}
 	for _, g := range m.Guards {
 		if g.Peers != nil {
-			report(g.Pos, g.Name, "let the caller count, and compare an input", "guard %s, which counts other records", g.Name)
+			add(meaning, g.Pos, g.Name, g.Name, "let the caller count, and compare an input", "guard %s, which counts other records", g.Name)
 		}
 	}
 	for _, u := range m.Unique {
-		leave(u.Pos, u.Name, "take it out of the file", "`unique`: it would have to know the other records")
+		add(leftUnique, u.Pos, u.Name, u.Name, out, "`unique`: it would have to know the other records")
 	}
 	for _, l := range m.Lookups {
-		leave(l.Pos, l.Name, "take it out of the file", "`lookup`: it would have to find records")
+		add(leftLookup, l.Pos, l.Name, l.Name, out, "`lookup`: it would have to find records")
 	}
 	for _, probe := range m.Probes {
-		leave(probe.Pos, probe.Name, "take it out of the file", "probes: it has no audit that would ask them")
+		add(leftProbe, probe.Pos, probe.Name, probe.Name, out, "probes: it has no audit that would ask them")
 	}
 	if pr := m.Projection; pr != nil {
-		leave(pr.Pos, "projection", "take it out of the file", "a projection: it would have to know all records")
+		add(leftProjection, pr.Pos, pr.Entity, "projection", out, "a projection: it would have to know all records")
 	}
 	for _, o := range m.Operations {
-		operationNeeds(o, report, leave)
+		if o.By == spec.ByOperator {
+			add(leftReason, o.Pos, o.Name, o.Name, "leave `by` out, and keep the reason where the method is called",
+				"`by: operator`: no log keeps who it was and why")
+		}
+		if o.DedupeBy != nil {
+			add(leftDedupe, o.DedupeBy.Pos, o.Name, "dedupe_by", out, "`dedupe_by`: it would have to find another record")
+		}
+		if o.Next != nil {
+			add(leftNext, o.Next.Pos, o.Name, "next", out, "`next`: there is nothing to pick from")
+		}
+		for _, t := range o.Triggers {
+			add(leftTrigger, t.Pos, o.Name, t.Text, fmt.Sprintf("take it out, and call %s when its time has come", o.Name),
+				"a trigger: nobody would look at the clock")
+		}
+		if o.Effect != nil {
+			add(leftEffect, o.Effect.Pos, o.Effect.Name, "effect", "take it out, and do the work when the method has returned",
+				"an effect: nobody would perform it again after a crash")
+		}
+		if o.Then != nil {
+			next := o.Then.Operation.Name
+			add(leftThen, o.Then.Pos, fmt.Sprintf("%s, after which %s comes", o.Name, next), next,
+				"take it out, and call both methods", "`then`: there is no transaction around two steps")
+		}
 		was(o.Pos, o.Name, o.Was)
 		if o.Was == "" {
 			was(o.Pos, o.Name, o.EventWas)
 		}
 	}
-}
-
-func operationNeeds(o *spec.Operation, report, leave needs) {
-	if o.By == spec.ByOperator {
-		leave(o.Pos, o.Name, "leave `by` out, and keep the reason where the method is called",
-			"`by: operator`: no log keeps who it was and why")
-	}
-	if o.DedupeBy != nil {
-		leave(o.DedupeBy.Pos, "dedupe_by", "take it out of the file", "`dedupe_by`: it would have to find another record")
-	}
-	if o.Next != nil {
-		leave(o.Next.Pos, "next", "take it out of the file", "`next`: there is nothing to pick from")
-	}
-	for _, t := range o.Triggers {
-		leave(t.Pos, t.Text, fmt.Sprintf("take it out, and call %s when its time has come", o.Name),
-			"a trigger: nobody would look at the clock")
-	}
-	if o.Effect != nil {
-		leave(o.Effect.Pos, "effect", "take it out, and do the work when the method has returned",
-			"an effect: nobody would perform it again after a crash")
-	}
-	if o.Then != nil {
-		then := report
-		if o.Effect != nil && !o.Effect.Atomic { // it waits for the effect
-			then = leave
-		}
-		then(o.Then.Pos, o.Then.Operation.Name, "take it out, and call both methods", "`then`: there is no transaction around two steps")
-	}
-	for _, in := range o.Inputs {
-		if k := in.Type.Kind; in.Field == nil && (k == spec.KindJSON || k == spec.KindSet) {
-			report(in.Pos, in.Name, "declare a string", "an input that is json or a set: these types are the runtime's")
-		}
-	}
+	return list
 }

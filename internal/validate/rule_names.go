@@ -29,7 +29,7 @@ var generated = []struct {
 	}},
 	{"package", "generated name", true, []string{
 		"StateOf", "Outcome", "Open", "Migrate", "EndRollOut", "Check", "Fold", "Project", "Hold", // of a pure package:
-		"Refusal", "Violation", "Optional", "Some", "ErrWrongState", "ErrTerminal", "ErrInvalidInput", "ErrActorMissing", "ErrInvariant", "ErrOverflow",
+		"Refusal", "Violation", "Optional", "Some", "JSON", "ParseJSON", "MustJSON", "Set", "NewSet", "ErrWrongState", "ErrTerminal", "ErrInvalidInput", "ErrActorMissing", "ErrInvariant", "ErrOverflow",
 	}},
 	{"record", "built-in field", false, []string{"ID", "State", "Rev", "CreatedAt", "UpdatedAt"}},
 	{"record", "generated method", true, []string{"Ref", "Equal", "Can"}},

@@ -13,7 +13,7 @@ import (
 
 // A version stands before every fingerprint.
 const (
-	fingerprintVersion = "v2:"
+	fingerprintVersion = "v1:"
 	fingerprintBytes   = 12
 )
 
@@ -24,7 +24,7 @@ func fingerprintOf(sum []byte) string {
 }
 
 // Fingerprint says whether two calls with one request id are the same request.
-// It is "v2:" and, in URL-safe base64, the first 12 bytes of the SHA-256 of the canonical JSON
+// It is "v1:" and, in URL-safe base64, the first 12 bytes of the SHA-256 of the canonical JSON
 //
 //	{"actor":…,"inputs":{…},"operation":…,"reason":…}
 //

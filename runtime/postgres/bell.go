@@ -236,7 +236,7 @@ func (h *herald) listenOnce(connected func()) error {
 		case err != nil:
 		case n > 0:
 			h.bell.Near(queue, n)
-		default: // an earlier version passes over it
+		default: // none waits: a record has moved
 			queue, id, _ := strings.Cut(queue, " ")
 			h.bell.MovedNear(queue, id)
 		}

@@ -187,7 +187,7 @@ var errMoved = errors.New("the row has moved")
 
 func (j *beat) documents() (fingerprint, inputs, changes string) {
 	lease := j.lease.Format(time.RFC3339Nano)
-	return "v2:WdkCiFtrRbsw-yq7", `{"lease":"` + lease + `"}`, `{"lease":"` + lease + `"}`
+	return "v1:WdkCiFtrRbsw-yq7", `{"lease":"` + lease + `"}`, `{"lease":"` + lease + `"}`
 }
 
 // cte is the same transition by hand in one statement.

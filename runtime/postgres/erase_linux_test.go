@@ -215,14 +215,14 @@ func TestNobodyStandsAsideByAccident(t *testing.T) {
 	if _, _, err := audit.Redact(t.Context(), m, "p1", audit.RedactOptions{Reasons: true, Actor: "root", Reason: "asked"}); !errors.Is(err, fsm.ErrDenied) {
 		t.Errorf("a redaction by who does not own the tables: %v, want ErrDenied", err)
 	}
-	// Triggers of before know of no such setting.
+	// Triggers that a hand has changed know of no such setting.
 	if _, err := d.db.Exec(`CREATE OR REPLACE FUNCTION "parcel_events_keep"() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN RAISE EXCEPTION 'fsm: parcel: the log is append-only: update' USING ERRCODE = 'FS006'; END $$`); err != nil {
 		t.Fatal(err)
 	}
 	o := audit.RedactOptions{Reasons: true, Actor: "root", Reason: "asked"}
 	if _, _, err := audit.Redact(t.Context(), d.m, "p1", o); !errors.Is(err, fsm.ErrSchemaMismatch) || !strings.Contains(err.Error(), "Migrate") {
-		t.Errorf("a redaction under older triggers: %v, want ErrSchemaMismatch", err)
+		t.Errorf("a redaction under changed triggers: %v, want ErrSchemaMismatch", err)
 	}
 	if err := fsmimpl.Migrate(t.Context(), d.store, d.schema); err != nil {
 		t.Fatal(err)

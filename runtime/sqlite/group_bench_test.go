@@ -209,7 +209,7 @@ func (h *manual) commit(callers ...int) error {
 		document := `{"lease":"` + j.lease.Format(time.RFC3339Nano) + `"}`
 		id := j.held.Record.ID
 		if _, err := h.event.ExecContext(ctx, id, h.revs[w]+1, now, fmt.Sprint("beat ", j.n),
-			"v2:WdkCiFtrRbsw-yq7", document, document); err != nil {
+			"v1:WdkCiFtrRbsw-yq7", document, document); err != nil {
 			return err
 		}
 		res, err := h.row.ExecContext(ctx, now, j.lease.UnixMicro(), id, h.revs[w])

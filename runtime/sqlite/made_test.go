@@ -161,7 +161,7 @@ func errorText(err error) string {
 }
 
 // What stands where a new version needs its own, or over what goes, is named, and
-// nothing changes. So is what an older fsmgen may have made, where nobody has noted it.
+// nothing changes. So is what the generator may have made, where nobody has noted it.
 func TestMigrateTakesNothingOver(t *testing.T) {
 	t.Parallel()
 	forget := `; DELETE FROM "fsm_made"`

@@ -308,7 +308,7 @@ func (p *postgres) unguarded(ctx context.Context, q querier, t *table, f func() 
 	}
 	err = f()
 	if err != nil && strings.HasPrefix(sqlState(err), "FS") {
-		err = t.mismatch("the triggers were made by an older fsmgen and let no repair or redaction pass (%v)", err)
+		err = t.mismatch("the triggers are not those of the generated schema and let no repair or redaction pass (%v)", err)
 	}
 	return err
 }

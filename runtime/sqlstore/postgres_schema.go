@@ -137,7 +137,7 @@ func (p *postgres) additions(ctx context.Context, q querier, t *table, w piece, 
 	if err != nil {
 		return nil, err
 	}
-	columns, _, tail := tableItems(w.text)
+	columns, _, _ := tableItems(w.text)
 	var added []string
 	computed := false
 	for _, c := range columns {
@@ -150,14 +150,11 @@ func (p *postgres) additions(ctx context.Context, q querier, t *table, w piece, 
 			computed = computed || computedName(c.name)
 		}
 	}
-	if options, with := strings.CutPrefix(tail, "WITH "); with && computed {
-		added = append(added, "SET "+options)
-	}
 	if added == nil {
 		return nil, nil
 	}
-	if computed { // the index that each move wrote goes; one of that name that is made later is the user's
-		*last = append(*last, compute(w.name, t.schema.SQL[p.Name()]), "DROP INDEX IF EXISTS "+quote(w.name+"_state"))
+	if computed {
+		*last = append(*last, compute(w.name, t.schema.SQL[p.Name()]))
 	}
 	return []string{"ALTER TABLE " + quote(w.name) + " " + strings.Join(added, ", ")}, nil
 }

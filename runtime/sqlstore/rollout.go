@@ -62,7 +62,7 @@ func (t *table) besides(ctx context.Context, q querier, m *meta, st standing) er
 	if err != nil {
 		return t.fault("read the schema", err)
 	}
-	for _, c := range append(t.stored(), "_chain") {
+	for _, c := range t.stored() {
 		if !slices.Contains(names, c) {
 			return t.mismatch("the column %q is missing in the tables, which are those of version %d (hash %.12s)", c, m.version, m.hash)
 		}

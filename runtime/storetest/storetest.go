@@ -158,7 +158,7 @@ func note(p Parcel, requestID string) *driver.Write {
 func event(p Parcel, operation, from, to, requestID string, n int64) fsm.Event {
 	return fsm.Event{
 		ID: p.ID, Rev: p.Rev, Operation: operation, Name: operation, From: from, To: to, At: instant,
-		Actor: "ann", Reason: "because \"so\"", RequestID: requestID, RequestN: n, Fingerprint: "v2:00",
+		Actor: "ann", Reason: "because \"so\"", RequestID: requestID, RequestN: n, Fingerprint: "v1:00",
 		Labels: map[string]string{"trace": "x1", "é": "ü"},
 		Inputs: fsm.MustJSON(`{"a":[1,2.50,"ö"]}`), Changes: fsm.MustJSON(`{}`), Version: 1,
 	}

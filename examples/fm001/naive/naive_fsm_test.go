@@ -59,19 +59,24 @@ var testCases = []fsmtest.Case{
 // testChecks are records, and the rules that each breaks.
 var testChecks = []fsmtest.Check{
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`},
+	{In: "leased", Given: `{"job_id":"job_id","lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`, Broken: "attempt"},
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"zero"}`, Broken: "started_at is absent"},
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","finished_at":"zero"}`, Broken: "finished_at is absent"},
-	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"zero","finished_at":"zero"}`, Broken: "finished_at is absent; started_at is absent"},
+	{In: "leased", Given: `{"job_id":"job_id","lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"zero","finished_at":"zero"}`, Broken: "attempt; finished_at is absent; started_at is absent"},
 	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m"}`},
+	{In: "in_progress", Given: `{"job_id":"job_id","lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m"}`, Broken: "attempt"},
 	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`, Broken: "started_at is present"},
 	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m","finished_at":"zero"}`, Broken: "finished_at is absent"},
 	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m"}`},
+	{In: "committed", Given: `{"job_id":"job_id","lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m"}`, Broken: "attempt"},
 	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`, Broken: "started_at is present"},
 	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m","finished_at":"zero"}`, Broken: "finished_at is absent"},
 	{In: "done", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m","finished_at":"now+1h5m"}`},
+	{In: "done", Given: `{"job_id":"job_id","lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m","finished_at":"now+1h5m"}`, Broken: "attempt"},
 	{In: "done", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","finished_at":"now+1h5m"}`, Broken: "started_at is present"},
 	{In: "done", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","started_at":"now+1h4m"}`, Broken: "finished_at is present"},
 	{In: "aborted", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","finished_at":"now+1h5m"}`},
+	{In: "aborted", Given: `{"job_id":"job_id","lease_owner":"lease_owner","lease_expires_at":"now+1h3m","finished_at":"now+1h5m"}`, Broken: "attempt"},
 	{In: "aborted", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`, Broken: "finished_at is present"},
 }
 

@@ -49,10 +49,15 @@ var testCases = []fsmtest.Case{
 // testChecks are records, and the rules that each breaks.
 var testChecks = []fsmtest.Check{
 	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"now+1h3m"}`},
+	{In: "due", Given: `{"topic":"topic","body":{"body":2},"give_up_at":"now+1h3m"}`, Broken: "number"},
 	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2}}`, Broken: "give_up_at is present"},
+	{In: "due", Given: `{"topic":"topic","body":{"body":2}}`, Broken: "give_up_at is present; number"},
 	{In: "delivered", Given: `{"topic":"topic","number":2,"body":{"body":2}}`},
+	{In: "delivered", Given: `{"topic":"topic","body":{"body":2}}`, Broken: "number"},
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2}}`},
+	{In: "dead", Given: `{"topic":"topic","body":{"body":2}}`, Broken: "number"},
 	{In: "dropped", Given: `{"topic":"topic","number":2,"body":{"body":2}}`},
+	{In: "dropped", Given: `{"topic":"topic","body":{"body":2}}`, Broken: "number"},
 }
 
 // testPackage is the package as the tests reach it, and what must come of its calls.

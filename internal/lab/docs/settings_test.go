@@ -31,7 +31,7 @@ func TestSettings(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString("# Settings\n\nEvery setting of every package, from the comments of the code. " +
-		"What they are for stands in [Operate](operate.md).\n")
+		"What they are for stands in [Stores](stores.md).\n")
 	told := map[string]bool{}
 	for _, room := range settingRooms {
 		fmt.Fprintf(&b, "\n## %s\n\n| setting | |\n|---|---|\n", room.title)
@@ -59,6 +59,49 @@ func TestSettings(t *testing.T) {
 	have, err := os.ReadFile(page)
 	if err != nil || string(have) != b.String() {
 		t.Errorf("docs/settings.md is not what the code says (%v): go test ./internal/lab/docs -update", err)
+	}
+}
+
+// TestSettingsAreNamed holds a document or an example to each setting: one that nobody shows when
+// to use is not needed. docs/settings.md, which lists all, does not count.
+func TestSettingsAreNamed(t *testing.T) {
+	t.Parallel()
+	var told strings.Builder
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(filepath.ToSlash(path), root+"/")
+		switch {
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git" || name == "docs/decisions" || name == "docs/evidence" || name == "internal"):
+			return filepath.SkipDir
+		case d.IsDir() || name == "docs/settings.md" || name == "CHANGELOG.md":
+			return nil
+		case strings.HasSuffix(name, ".md") || strings.HasPrefix(name, "examples/") && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_fsm_test.go"):
+			text, err := os.ReadFile(path)
+			told.Write(text)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, dir := range folders(t, root+"/runtime") {
+		for _, s := range settings(t, dir) {
+			pkg := filepath.Base(dir)
+			if dir == "runtime" {
+				pkg = "fsm"
+			}
+			name, _, _ := strings.Cut(s.call, "(")
+			if count++; !strings.Contains(told.String(), pkg+"."+name+"(") {
+				t.Errorf("no document and no example has %s.%s: say in docs/stores.md who needs it, or delete it", pkg, name)
+			}
+		}
+	}
+	if count < 30 {
+		t.Errorf("there are %d settings", count)
 	}
 }
 

@@ -10,7 +10,9 @@ import (
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
@@ -50,6 +52,18 @@ func TestSnippets(t *testing.T) {
 	if health := audit.HealthOf(jobs.Core()); !health.Sound() {
 		t.Errorf("the machine is not sound: %v", health)
 	}
+}
+
+func openStores(ctx context.Context, dsn string) (file, server *sqlstore.Store, err error) {
+	file, err = sqlite.Open("jobs.db", sqlite.WithBusyTimeout(10*time.Second), sqlite.WithMode(0o640))
+	if err != nil {
+		return nil, nil, err
+	}
+	server, err = postgres.Open(ctx, dsn, postgres.WithSchema("jobs"), postgres.WithMaxSessions(16))
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return file, server, nil
 }
 
 func handles(ctx context.Context, jobs *lifecycle.Machine) error {

@@ -299,7 +299,7 @@ var contents = []group{
 	{"Learn", []item{{"fsmgen", "README.md"}, {"Tutorial", "docs/tutorial.md"}, {"Concepts", "docs/concepts.md"}, {"Cookbook", "docs/cookbook.md"},
 		{"Examples", "examples/README.md"}, {"Compare", "docs/compare.md"}, {"Questions", "docs/faq.md"}}},
 	{"Run", []item{{"Operate", "docs/operate.md"}, {"Queries", "docs/queries.md"}, {"Troubleshooting", "docs/troubleshooting.md"}}},
-	{"Look up", []item{{"Commands and packages", "docs/reference.md"}, {"Settings", "docs/settings.md"}, {"The language", "spec/SPEC.md"}, {"Findings", findings},
+	{"Look up", []item{{"Commands and packages", "docs/reference.md"}, {"Stores", "docs/stores.md"}, {"Settings", "docs/settings.md"}, {"The language", "spec/SPEC.md"}, {"Findings", findings},
 		{"What is stored", "CONTRACT.md"}, {"All guides", "docs/README.md"}}},
 	{"Evidence", []item{{"How it is tested", "docs/evidence.md"}, {"Benchmarks", "BENCHMARKS.md"}, {"Scaling", "SCALING.md"}}},
 	{"Project", []item{{"Changes", "CHANGELOG.md"}, {"Contributing", "CONTRIBUTING.md"}, {"Architecture", "ARCHITECTURE.md"},
