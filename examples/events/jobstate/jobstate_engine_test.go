@@ -7,7 +7,6 @@ import (
 	"iter"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/enginetest"
 )
 
@@ -25,10 +24,7 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
 			return enginetest.ByName(m.Count(ctx, enginetest.All(States(), states)...))
 		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
+		History:    m.History,
 		Batch:      enginetest.Batch(m.Batch),
 		Join:       enginetest.Join(m.In),
 		Operations: map[string]enginetest.Ways[Job]{},

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/enginetest"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -28,8 +28,8 @@ func testEngine(machine any) *enginetest.Engine[Job] {
 			return enginetest.ByName(m.Count(ctx, enginetest.All(States(), states)...))
 		},
 		History: m.History,
-		Audit: func(ctx context.Context, probe func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx, testProbes(probe))
+		Probes: func(answer func(string) (bool, error)) []fsmimpl.Probe[Job] {
+			return m.Probes(testProbes(answer))
 		},
 		Sweep: m.Sweep,
 		Batch: enginetest.Batch(m.Batch),

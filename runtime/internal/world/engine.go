@@ -6,6 +6,7 @@ import (
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 	"github.com/fsmgen/fsmgen/runtime/worker"
 )
@@ -25,9 +26,6 @@ type Durable[R any] struct {
 func extended[R any](d *oracle.Durable[R], engine func(machine any) *Engine[R]) *Durable[R] {
 	e := &Engine[R]{
 		Record: d.Core.Record, History: d.Core.History, Sweep: d.Core.Sweep, Startup: d.Core.Startup, Deliver: d.Core.Deliver,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return audit.Run(ctx, d.Core)
-		},
 	}
 	if engine != nil {
 		e = engine(d.Machine)
@@ -38,6 +36,14 @@ func extended[R any](d *oracle.Durable[R], engine func(machine any) *Engine[R]) 
 	}
 }
 
+// Audit audits the machine. Its probes, where the engine has any, answer as told.
+func (d *Durable[R]) Audit(ctx context.Context, answer func(name string) (bool, error)) iter.Seq2[audit.Finding, error] {
+	if d.Probes == nil {
+		return audit.Run(ctx, d.Core)
+	}
+	return audit.Run(ctx, d.Core, d.Probes(answer)...)
+}
+
 // Engine is what of an opened machine the suites call, besides its operations.
 type Engine[R any] struct {
 	Operations map[string]Ways[R] // by operation; without those that are not exported
@@ -45,11 +51,11 @@ type Engine[R any] struct {
 	List       func(ctx context.Context, states ...string) iter.Seq2[R, error] // by their names
 	Count      func(ctx context.Context, states ...string) (map[string]int64, error)
 	History    func(ctx context.Context, id string) iter.Seq2[fsm.Event, error]
-	Audit      func(ctx context.Context, probe func(name string) (bool, error)) iter.Seq2[audit.Finding, error]
-	Sweep      func(ctx context.Context) (int, error) // nil when no trigger waits for a time
-	Startup    func(ctx context.Context) (int, error) // nil when nothing runs at startup
-	Deliver    func(ctx context.Context) (int, error) // nil without effects that are delivered
-	Lookups    map[string]Find[R]                     // by name
+	Probes     func(answer func(name string) (bool, error)) []fsmimpl.Probe[R] // nil without probes
+	Sweep      func(ctx context.Context) (int, error)                          // nil when no trigger waits for a time
+	Startup    func(ctx context.Context) (int, error)                          // nil when nothing runs at startup
+	Deliver    func(ctx context.Context) (int, error)                          // nil without effects that are delivered
+	Lookups    map[string]Find[R]                                              // by name
 	// Batch makes the calls that collect makes, all or none.
 	Batch func(ctx context.Context, collect func(machine any) error) ([]fsm.Outcome[R], error)
 	// Join is the machine within a transaction of the caller's own.

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
@@ -27,11 +26,8 @@ func testEngine(machine any) *enginetest.Engine[Slot] {
 			return enginetest.ByName(m.Count(ctx, enginetest.All(States(), states)...))
 		},
 		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Batch: enginetest.Batch(m.Batch),
-		Join:  enginetest.Join(m.In),
+		Batch:   enginetest.Batch(m.Batch),
+		Join:    enginetest.Join(m.In),
 		Operations: map[string]enginetest.Ways[Slot]{
 			"claim": {
 				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
