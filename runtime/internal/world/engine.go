@@ -5,10 +5,8 @@ import (
 	"iter"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
-	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // Durable is one generated machine, opened on a store: everything goes by the methods of the
@@ -36,14 +34,6 @@ func extended[R any](d *oracle.Durable[R], engine func(machine any) *Engine[R]) 
 	}
 }
 
-// Audit audits the machine. Its probes, where the engine has any, answer as told.
-func (d *Durable[R]) Audit(ctx context.Context, answer func(name string) (bool, error)) iter.Seq2[audit.Finding, error] {
-	if d.Probes == nil {
-		return audit.Run(ctx, d.Core)
-	}
-	return audit.Run(ctx, d.Core, d.Probes(answer)...)
-}
-
 // Engine is what of an opened machine the suites call, besides its operations.
 type Engine[R any] struct {
 	Operations map[string]Ways[R] // by operation; without those that are not exported
@@ -64,22 +54,9 @@ type Engine[R any] struct {
 	Hold func(r R, actor string) Holding[R]
 	// Bare opens the machine without its effects; nil for a machine without any.
 	Bare func(ctx context.Context, store fsm.Store) error
-	// Worker makes workers; nil for a machine that is not of their shape.
-	Worker *Working[R]
-}
-
-// Working is how workers are made.
-type Working[R any] struct {
-	Pick, Beat string // the operations that claim and keep alive
-	Deadline   string // the field that both set; empty when it is counted from updated_at
-	New        func(actor string, o worker.Options, do Work[R]) (*worker.Worker[R], error)
-}
-
-// Work is what a worker is told to do with what it holds; nil for what it is not told.
-type Work[R any] struct {
-	Do      func(context.Context, *fsm.Held[R]) error
-	Release func(context.Context, R) error
-	Failed  func(context.Context, R, error) error
+	// Worker is an *enginetest.Working; nil for a machine that no workers run over. A user's
+	// test does not know the type, so that it links no workers.
+	Worker any
 }
 
 // Holding is what a handle shows of its record.
