@@ -249,7 +249,7 @@ func (a *purePackage) constants(f *jen.File) {
 	})
 }
 
-// sentinel is one cause of refusals that every machine may have.
+// aloneCauses are the causes of refusals that every machine may have.
 var aloneCauses = []struct{ name, text string }{
 	{"ErrWrongState", "not possible in this state"},
 	{"ErrTerminal", "nothing is possible any more"},
