@@ -46,7 +46,6 @@ func render(f *jen.File) ([]byte, error) {
 // name that stands in the code, in the order of their paths.
 var runtimePackages = []struct{ name, path string }{
 	{"fsm", runtimePath},
-	{"audit", runtimePath + "/audit"},
 	{"driver", runtimePath + "/driver"},
 	{"fsmimpl", runtimePath + "/fsmimpl"},
 	{"worker", runtimePath + "/worker"},

@@ -48,7 +48,7 @@ func aloneFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	}
 	f.PackageComment(strings.TrimRight(doc(first, fmt.Sprintf(
 		"Its operations are functions that make one and methods that move it. They do no input or output and know no clock, and the %s is untouched when they refuse.",
-		n.Record)).GoString(), "\n")+added(m))
+		n.Record)).GoString(), "\n") + added(m))
 	a.enum(f, stateType(m, n))
 	a.states(f)
 	a.constants(f)
@@ -268,7 +268,7 @@ func (a *purePackage) constants(f *jen.File) {
 	})
 }
 
-// sentinel is one cause of refusals that every machine may have.
+// aloneCauses are the causes of refusals that every machine may have.
 var aloneCauses = []struct{ name, text string }{
 	{"ErrWrongState", "not possible in this state"},
 	{"ErrTerminal", "nothing is possible any more"},

@@ -323,34 +323,17 @@ func (s *store) running(f *jen.File) {
 	)
 }
 
-// audit adds the check of everything that is stored.
-func (s *store) audit(f *jen.File) {
-	text := s.method("Audit") + " compares every record with its log and its rules, and returns what is wrong. It never writes."
-	params := []jen.Code{ctx()}
-	call := raw("audit.Run(ctx, m.core)")
-	if len(s.m.Probes) > 0 {
-		text += " Probes, unless nil, compare records with the world outside."
-		params = append(params, raw("probes Probes"))
-	}
-	f.Line()
-	f.Add(doc(text)).Func().Params(raw("m *Machine")).Id(s.method("Audit")).Params(params...).
-		Qual("iter", "Seq2").Index(raw("audit.Finding, error")).BlockFunc(func(g *jen.Group) {
-		if len(s.m.Probes) > 0 {
-			g.If(raw("probes != nil")).Block(jen.Return(raw("audit.Run(ctx, m.core, probe(probes)...)")))
-		}
-		g.Return(call)
-	})
-	if len(s.m.Probes) > 0 {
-		s.probe(f)
-	}
-}
-
-// probe adds the list of what is asked about records.
+// probe adds the list of what an audit asks about records.
 func (s *store) probe(f *jen.File) {
+	if len(s.m.Probes) == 0 {
+		return
+	}
+	list := raw("fsmimpl.Probe[%s]", s.n.Record)
 	f.Line()
-	f.Add(doc("probe is what the states of records call for.")).
-		Func().Id("probe").Params(raw("probes Probes")).Index().Add(raw("audit.Probe[%s]", s.n.Record)).Block(
-		jen.Return(jen.Index().Add(raw("audit.Probe[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
+	f.Add(doc(s.method("Probes")+" are what audit.Run asks the world about records in the states that name them. They are none without a world.")).
+		Func().Params(raw("*Machine")).Id(s.method("Probes")).Params(raw("world Probes")).Index().Add(list).Block(
+		jen.If(raw("world == nil")).Block(jen.Return(jen.Nil())),
+		jen.Return(jen.Index().Add(list).ValuesFunc(func(g *jen.Group) {
 			for _, p := range s.m.Probes {
 				var in []cond
 				for _, st := range s.probed(p) {
@@ -366,7 +349,7 @@ func (s *store) probe(f *jen.File) {
 				g.Line().Values(
 					jen.Line().Add(name),
 					jen.Line().Id("In").Op(":").Func().Params(raw("j *%s", s.n.Record)).Bool().Block(jen.Return(raw(or(in...).String()))),
-					jen.Line().Add(raw("Ask: probes.%s", spec.MethodName(p.Name))),
+					jen.Line().Add(raw("Ask: world.%s", spec.MethodName(p.Name))),
 					jen.Line(),
 				)
 			}

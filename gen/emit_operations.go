@@ -205,11 +205,14 @@ func (e *operationEmitter) input(in *spec.Input) {
 	name := "in." + e.n.input(in)
 	optional := isOptional(in.Type)
 	refuse := func(problem string) *jen.Statement { return e.fail("refuseInput", ", %q, %q", in.Name, problem) }
-	bad := func(kind string) {
+	checked := func(by string) {
+		e.add(jen.If(raw("err := %s(%s)", by, name), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name)))
+	}
+	check := func(kind string) {
 		if optional {
 			kind = "Optional" + kind
 		}
-		e.add(jen.If(raw("bad := fsmimpl.Bad%s(%s)", kind, name), raw(`bad != ""`)).Block(e.fail("refuseInput", ", %q, bad", in.Name)))
+		checked("fsmimpl.Check" + kind)
 	}
 	switch k := in.Type.Kind; {
 	case e.n.alone && optional && k == spec.KindString:
@@ -235,16 +238,16 @@ func (e *operationEmitter) input(in *spec.Input) {
 	}
 	switch in.Type.Kind {
 	case spec.KindString:
-		bad("Text")
+		check("Text")
 	case spec.KindTime:
 		if optional {
 			e.add(raw("%s = fsmimpl.CutTime(%s)", name, name))
 		} else {
 			e.add(raw("%s = driver.Time(%s)", name, name))
 		}
-		bad("Time")
+		check("Time")
 	case spec.KindJSON:
-		bad("JSON")
+		check("JSON")
 	case spec.KindEnum:
 		problem := "expected " + list(words(in.Type.Values), "or")
 		if optional {
@@ -253,7 +256,7 @@ func (e *operationEmitter) input(in *spec.Input) {
 		}
 		e.add(jen.If(raw("!%s.Valid()", name)).Block(refuse(problem)))
 	case spec.KindSet:
-		bad("Set")
+		checked("driver.CheckSet")
 	case spec.KindInt, spec.KindCounter, spec.KindSequence:
 		lo, hi := inputBounds(e.o, in)
 		value := name

@@ -41,7 +41,7 @@ func storeFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	s.lookups(f)
 	s.derived(f)
 	s.running(f)
-	s.audit(f)
+	s.probe(f)
 	var failed error
 	f.Line()
 	f.Add(doc("The operations, as the engine knows them.")).
@@ -274,7 +274,7 @@ func (s *store) probes(f *jen.File) {
 		return
 	}
 	f.Line()
-	f.Add(doc("Probes compare records with the world outside the store, for Audit alone. Each method reports whether the fact of its name is true.")).
+	f.Add(doc("Probes compare records with the world outside the store, for audits alone. Each method reports whether the fact of its name is true.")).
 		Type().Id("Probes").InterfaceFunc(func(g *jen.Group) {
 		for _, p := range s.m.Probes {
 			text := fmt.Sprintf("%s is asked for each %s that is %s.", spec.MethodName(p.Name), s.n.Record, list(stateNames(s.probed(p)), "or"))

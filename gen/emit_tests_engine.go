@@ -84,13 +84,11 @@ func (e *engineEmitter) engine() {
 	e.line("return enginetest.ByName(m.%s(ctx, enginetest.All(States(), states)...))", m("Count"))
 	e.line("},")
 	e.line("History: m.%s,", m("History"))
-	probe, probes := "_", ""
 	if len(e.m.Probes) > 0 {
-		probe, probes = "probe", ", engineProbes(probe)"
+		e.line("Probes: func(answer func(string) (bool, error)) []fsmimpl.Probe[%s] {", record)
+		e.line("return m.%s(engineProbes(answer))", m("Probes"))
+		e.line("},")
 	}
-	e.line("Audit: func(ctx context.Context, %s func(string) (bool, error)) iter.Seq2[audit.Finding, error] {", probe)
-	e.line("return m.%s(ctx%s)", m("Audit"), probes)
-	e.line("},")
 	has := func(test func(*spec.Operation) bool) bool { return slices.ContainsFunc(e.m.Operations, test) }
 	triggered := func(startup bool) func(*spec.Operation) bool {
 		return func(o *spec.Operation) bool {

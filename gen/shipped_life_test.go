@@ -8,6 +8,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
@@ -126,7 +127,7 @@ func TestLife(t *testing.T) {
 	if err != nil || !folded.Equal(done.Record) || len(log) != 7 {
 		t.Errorf("%d events fold to %+v, expected %+v: %v", len(log), folded, done.Record, err)
 	}
-	for f, err := range m.Audit(ctx) {
+	for f, err := range audit.Run(ctx, m) {
 		t.Errorf("audit: %v %v", f, err)
 	}
 }

@@ -3,7 +3,7 @@ package fsm_test
 import (
 	"context"
 	"errors"
-	"iter"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -17,6 +17,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 	fsmworker "github.com/fsmgen/fsmgen/runtime/worker"
 )
@@ -203,7 +204,7 @@ func TestAuditProbes(t *testing.T) {
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p2"))))
 	all := func(*storetest.Parcel) bool { return true }
-	probe := audit.Probe[storetest.Parcel]{Name: "in the depot", In: all, Ask: func(_ context.Context, p storetest.Parcel) (bool, error) {
+	probe := fsmimpl.Probe[storetest.Parcel]{Name: "in the depot", In: all, Ask: func(_ context.Context, p storetest.Parcel) (bool, error) {
 		return p.ID != "p2", nil
 	}}
 	if got := findings(t, m, probe); !slices.Equal(got, []string{audit.CheckProbe}) {
@@ -224,7 +225,7 @@ func TestAuditProbeFails(t *testing.T) {
 	in := func(id string) func(*storetest.Parcel) bool {
 		return func(p *storetest.Parcel) bool { return id == "" || p.ID == id }
 	}
-	probes := []audit.Probe[storetest.Parcel]{
+	probes := []fsmimpl.Probe[storetest.Parcel]{
 		{Name: "fails", In: in(""), Ask: func(context.Context, storetest.Parcel) (bool, error) { return true, errLost }},
 		{Name: "panics", In: in("p2"), Ask: func(context.Context, storetest.Parcel) (bool, error) { panic("no depot") }},
 		{Name: "no", Message: "it is not here", In: in("p3"), Ask: func(context.Context, storetest.Parcel) (bool, error) { return false, nil }},
@@ -242,7 +243,7 @@ func TestAuditProbeFails(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	hangs := audit.Probe[storetest.Parcel]{Name: "hangs", In: in(""), Ask: func(ctx context.Context, _ storetest.Parcel) (bool, error) {
+	hangs := fsmimpl.Probe[storetest.Parcel]{Name: "hangs", In: in(""), Ask: func(ctx context.Context, _ storetest.Parcel) (bool, error) {
 		cancel()
 		<-ctx.Done()
 		return false, ctx.Err()
@@ -294,34 +295,26 @@ func TestAuditEvery(t *testing.T) {
 	m := open(t, newStore(), storetest.Schema(), observe)
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 	here := atomic.Bool{}
-	probe := audit.Probe[storetest.Parcel]{Name: "here", In: func(*storetest.Parcel) bool { return true },
+	probe := fsmimpl.Probe[storetest.Parcel]{Name: "here", In: func(*storetest.Parcel) bool { return true },
 		Ask: func(context.Context, storetest.Parcel) (bool, error) { return here.Load(), nil }}
-	check := func(ctx context.Context) iter.Seq2[audit.Finding, error] { return audit.Run(ctx, m, probe) }
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var out strings.Builder
 	log := slog.New(slog.NewTextHandler(&out, nil))
-	found := 0
-	counted := func(ctx context.Context) iter.Seq2[audit.Finding, error] {
-		return func(yield func(audit.Finding, error) bool) {
-			for f, err := range check(ctx) {
-				found++
-				here.Store(true)
-				if !yield(f, err) {
-					return
-				}
-			}
-			if mu.Lock(); len(ended) == 2 {
-				cancel()
-			}
-			mu.Unlock()
+	counted := func(ctx context.Context, log *slog.Logger) error {
+		err := audit.Logged(m, probe)(ctx, log)
+		here.Store(true)
+		if mu.Lock(); len(ended) == 2 {
+			cancel()
 		}
+		mu.Unlock()
+		return err
 	}
 	if err := fsmworker.Run(ctx, m, fsmworker.Upkeep{Audit: counted, AuditEvery: time.Millisecond, Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	if found != 1 || strings.Count(out.String(), "check=probe") != 1 || !strings.Contains(out.String(), `id=p1`) {
-		t.Errorf("%d findings, logged:\n%s", found, out.String())
+	if text := out.String(); strings.Count(text, "level=ERROR msg=audit machine=parcel id=p1 check=probe") != 1 || strings.Count(text, "msg=audit") != 1 {
+		t.Errorf("logged:\n%s", text)
 	}
 	if len(began) != 2 || began[0] != (fsm.Observed{Machine: "parcel", Audit: true}) {
 		t.Errorf("began: %+v", began)
@@ -334,7 +327,21 @@ func TestAuditEvery(t *testing.T) {
 	if h := audit.HealthOf(m); !h.Sound() {
 		t.Errorf("health: %+v", h)
 	}
-	if err := audit.Every(ctx, 0, check, nil); err == nil || !strings.Contains(err.Error(), "at least 1ms") {
+	here.Store(false)
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	var told []string
+	report := func(f audit.Finding, err error) {
+		told = append(told, fmt.Sprint(f.Check, " ", err))
+		if len(told) == 2 {
+			cancel()
+		}
+	}
+	err := audit.Every(ctx, time.Millisecond, m, report, probe)
+	if !errors.Is(err, context.Canceled) || !slices.Equal(told, []string{"probe <nil>", "probe <nil>"}) {
+		t.Errorf("each millisecond: %v, %q", err, told)
+	}
+	if err := audit.Every(ctx, 0, m, nil); err == nil || !strings.Contains(err.Error(), "at least 1ms") {
 		t.Errorf("each 0: %v", err)
 	}
 }

@@ -144,14 +144,14 @@ func Example_redact() {
 	made, err := jobs.Enqueue(ctx, "", lifecycle.EnqueueInput{Payload: fsm.Some(fsm.MustJSON(`{"mail":"ann@example.com"}`))}, fsm.Call{RequestID: "order-17"})
 	agreed(err)
 
-	job, redacted, err := audit.Redact(ctx, jobs.Core(), made.Record.ID, audit.RedactOptions{Fields: []string{"payload"}, Actor: "desk", Reason: "ticket 4711"})
+	job, redacted, err := audit.Redact(ctx, jobs, made.Record.ID, audit.RedactOptions{Fields: []string{"payload"}, Actor: "desk", Reason: "ticket 4711"})
 	agreed(err)
 	fmt.Println(job.Payload.Present(), redacted)
 	for e, err := range jobs.History(ctx, made.Record.ID) {
 		agreed(err)
 		fmt.Printf("%s %q %q\n", e.Operation, e.Actor, e.Reason)
 	}
-	for finding, err := range jobs.Audit(ctx) {
+	for finding, err := range audit.Run(ctx, jobs) {
 		fmt.Println(finding, err)
 	}
 	// Output:
@@ -172,13 +172,13 @@ func Example_forget() {
 	call := fsm.Call{RequestID: "order-17"}
 
 	clock.Advance(30 * 24 * time.Hour)
-	purged, err := audit.Purge(ctx, jobs.Core(), audit.PurgeOptions{Before: clock.Now(), Actor: "retention", Reason: "30 days"})
+	purged, err := audit.Purge(ctx, jobs, audit.PurgeOptions{Before: clock.Now(), Actor: "retention", Reason: "30 days"})
 	agreed(err)
 	_, err = jobs.Enqueue(ctx, done.ID, lifecycle.EnqueueInput{}, call) // a late retry
 	fmt.Println(purged, errors.Is(err, fsm.ErrPurged))
 
 	clock.Advance(365 * 24 * time.Hour) // nobody retries any more
-	forgotten, err := audit.Forget(ctx, jobs.Core(), audit.ForgetOptions{Before: clock.Now()})
+	forgotten, err := audit.Forget(ctx, jobs, audit.ForgetOptions{Before: clock.Now()})
 	agreed(err)
 	again, err := jobs.Enqueue(ctx, done.ID, lifecycle.EnqueueInput{}, call)
 	agreed(err)

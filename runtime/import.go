@@ -85,8 +85,8 @@ func (m *Machine[R]) imported(op *fsmimpl.Operation[R], row *driver.Row, now tim
 		if t, ok := v.(time.Time); ok {
 			v = driver.Time(t)
 		}
-		if problem := wrong(c, v); problem != "" {
-			return invalid(c.Name, "%s", problem)
+		if err := check(c, v); err != nil {
+			return invalid(c.Name, "%v", err)
 		}
 		values[i] = v
 	}
@@ -103,26 +103,26 @@ func (m *Machine[R]) imported(op *fsmimpl.Operation[R], row *driver.Row, now tim
 	return rec, nil
 }
 
-// wrong says what is wrong with a value, as the inputs of operations are looked at; empty: nothing.
-func wrong(c *driver.Column, v any) string {
+// check looks at a value as the inputs of operations are looked at.
+func check(c *driver.Column, v any) error {
 	switch v := v.(type) {
 	case time.Time: // zero where it may be absent is a slip, too
-		return fsmimpl.BadTime(v)
+		return fsmimpl.CheckTime(v)
 	case string:
 		switch {
 		case c.Kind == driver.KindString && !c.Optional:
-			return fsmimpl.BadText(v)
+			return fsmimpl.CheckText(v)
 		case c.Kind == driver.KindSet:
 			var s driver.Set
 			if err := s.UnmarshalJSON([]byte(v)); err != nil {
-				return err.Error()
+				return err
 			}
-			return fsmimpl.BadSet(s)
+			return driver.CheckSet(s)
 		}
 	case int64:
 		if c.Kind == driver.KindSequence && v < 1 {
-			return fmt.Sprintf("it is %d; sequences begin at 1", v)
+			return fmt.Errorf("it is %d; sequences begin at 1", v)
 		}
 	}
-	return ""
+	return nil
 }

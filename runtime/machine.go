@@ -224,6 +224,9 @@ func (m *Machine[R]) index() error {
 	return nil
 }
 
+// Core returns the machine itself, so that it can stand where a generated one can.
+func (m *Machine[R]) Core() *Machine[R] { return m }
+
 // Schema returns the machine's schema, which must not be changed.
 func (m *Machine[R]) Schema() *driver.Schema { return m.schema }
 

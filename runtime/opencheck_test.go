@@ -13,6 +13,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -181,7 +182,7 @@ func TestAuditProgress(t *testing.T) {
 	var got [][2]int64
 	o := audit.Options[storetest.Parcel]{
 		Progress: func(done, total int64) { got = append(got, [2]int64{done, total}) },
-		Probes: []audit.Probe[storetest.Parcel]{{
+		Probes: []fsmimpl.Probe[storetest.Parcel]{{
 			Name: "it is here", In: func(p *storetest.Parcel) bool { return p.ID == "p002" || p.ID == "p599" },
 			Ask: func(context.Context, storetest.Parcel) (bool, error) { return false, nil },
 		}},

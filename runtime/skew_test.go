@@ -63,7 +63,7 @@ func TestWorkersWithWrongClocks(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if skew := audit.HealthOf(m.Core()).Skew; (skew+by).Abs() > time.Second || len(told) != 1 || told[0] != skew {
+				if skew := audit.HealthOf(m).Skew; (skew+by).Abs() > time.Second || len(told) != 1 || told[0] != skew {
 					t.Errorf("a clock that is %v ahead: health says %v, the observer was told %v", by, skew, told)
 				}
 				machines = append(machines, m)
@@ -181,7 +181,7 @@ func TestMaxSkew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if skew := audit.HealthOf(m.Core()).Skew; (skew != 0) != c.wrong {
+		if skew := audit.HealthOf(m).Skew; (skew != 0) != c.wrong {
 			t.Errorf("with %d options: %v", len(c.opts), skew)
 		}
 	}

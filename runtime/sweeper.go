@@ -3,8 +3,9 @@ package fsm
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // RunSweeper sweeps until ctx ends, at intervals of every with a jitter of up to
@@ -20,20 +21,10 @@ func (m *Machine[R]) RunSweeper(ctx context.Context, every time.Duration, report
 	if every < time.Millisecond {
 		return fmt.Errorf("%s: sweep every %s; expected at least 1ms", m.schema.Machine, every)
 	}
-	for {
-		t := time.NewTimer(every - every/5 + rand.N(2*every/5+1))
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return ctx.Err()
-		case <-t.C:
-		}
+	return call.Each(ctx, every, func() {
 		n, err := m.Sweep(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if report != nil {
+		if report != nil && ctx.Err() == nil {
 			report(n, err)
 		}
-	}
+	})
 }

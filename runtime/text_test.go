@@ -29,7 +29,7 @@ func TestTimeCuts(t *testing.T) {
 	}
 }
 
-// driver.CheckText refuses what a database would not store as it is.
+// The function driver.CheckText refuses what a database would not store as it is.
 func TestCheckText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

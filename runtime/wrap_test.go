@@ -207,7 +207,7 @@ func must(tb testing.TB) func(outcome, error) outcome {
 }
 
 // findings lists the checks that an audit reports.
-func findings(tb testing.TB, m *fsm.Machine[storetest.Parcel], probes ...audit.Probe[storetest.Parcel]) []string {
+func findings(tb testing.TB, m *fsm.Machine[storetest.Parcel], probes ...fsmimpl.Probe[storetest.Parcel]) []string {
 	tb.Helper()
 	var list []string
 	for f, err := range audit.Run(tb.Context(), m, probes...) {

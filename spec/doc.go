@@ -12,5 +12,5 @@
 // That is what the rules of the compiler are for.
 //
 // [Format] prints a specification in the canonical form, [GoName] makes the Go
-// identifiers, and [Diagnostic.Render] shows a finding in its source.
+// identifiers, and [Render] shows a finding in its source.
 package spec

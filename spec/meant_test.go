@@ -7,8 +7,8 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// meant is what findings say of slips in a sound machine: each cause is told once, and
-// no hint leads to a machine that promises less than was meant.
+// Findings tell each cause of a slip in a sound machine once, and no hint leads to
+// a machine that promises less than was meant.
 func TestEachCauseOnceAndNoWeakerMachine(t *testing.T) {
 	t.Parallel()
 	const sound = `fsm: 1

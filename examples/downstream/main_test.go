@@ -9,6 +9,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -31,7 +32,7 @@ func TestRun(t *testing.T) {
 	if err != nil || count[job.StateDone] != 1 || count[job.StateFailed] != 1 {
 		t.Errorf("jobs by state: %v, %v; want one done and one failed", count, err)
 	}
-	for f, err := range jobs.Audit(t.Context()) {
+	for f, err := range audit.Run(t.Context(), jobs) {
 		t.Errorf("the audit found %v, %v", f, err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/pipeline/ingest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -91,7 +92,7 @@ func run(ctx context.Context, store fsm.Store, out io.Writer) error {
 			return err
 		}
 	}
-	for finding, err := range m.Audit(ctx, probes{}) {
+	for finding, err := range audit.Run(ctx, m, m.Probes(probes{})...) {
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"time"
 
@@ -34,7 +33,7 @@ func stalled(ctx context.Context, m *ingest.Machine, now time.Time, timeout time
 // in each interval. What is wrong is logged; audit.HealthOf tells it to a health endpoint.
 func checked(ctx context.Context, m *ingest.Machine, world ingest.Probes, every time.Duration, log *slog.Logger) error {
 	return worker.Run(ctx, m.Core(), worker.Upkeep{
-		Audit:      func(ctx context.Context) iter.Seq2[audit.Finding, error] { return m.Audit(ctx, world) },
+		Audit:      audit.Logged(m, m.Probes(world)...),
 		AuditEvery: every,
 		Log:        log,
 	})

@@ -145,7 +145,7 @@ func TestChecked(t *testing.T) {
 			if strings.Count(out.String(), "check=") != 2*len(c.want) {
 				t.Errorf("other findings:\n%s", out.String())
 			}
-			if h := audit.HealthOf(m.Core()); h.Sound() || !h.Full {
+			if h := audit.HealthOf(m); h.Sound() || !h.Full {
 				t.Errorf("health: %+v", h)
 			}
 		})

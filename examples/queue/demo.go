@@ -15,6 +15,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -179,7 +180,7 @@ func (r *result) audit(ctx context.Context, c config, acks map[string]bool) erro
 			r.lost++
 		}
 	}
-	for finding, err := range m.Audit(ctx) {
+	for finding, err := range audit.Run(ctx, m) {
 		if err != nil {
 			return err
 		}

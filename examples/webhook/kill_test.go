@@ -14,6 +14,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/webhook/notice"
 	"github.com/fsmgen/fsmgen/internal/lab/faults"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -151,7 +152,7 @@ func (w *world) end() verdict {
 			}
 		}
 	}
-	for f, err := range m.Audit(ctx) {
+	for f, err := range audit.Run(ctx, m) {
 		if err != nil {
 			t.Fatal(err)
 		}

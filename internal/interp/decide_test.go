@@ -54,7 +54,7 @@ func TestDecideTransition(t *testing.T) {
 	}
 }
 
-// updated_at never falls, whatever clock the caller has.
+// The time updated_at never falls, whatever clock the caller has.
 func TestDecideKeepsTheLaterTime(t *testing.T) {
 	t.Parallel()
 	m := shipped(t, "lifecycle")

@@ -14,7 +14,7 @@ import (
 )
 
 // Audit reads every record and its whole log and yields what is wrong with them:
-// see fsm.Machine.Audit. Probes of the world are not asked. The findings of one
+// see audit.Run. Probes of the world are not asked. The findings of one
 // record come one after the other.
 func (db *DB) Audit(ctx context.Context, progress func(done, total int64)) iter.Seq2[audit.Finding, error] {
 	return func(yield func(audit.Finding, error) bool) {

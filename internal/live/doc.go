@@ -4,8 +4,8 @@
 //
 // It is given a store that somebody else has opened, and imports no driver: see
 // sqldb, and cmd/fsmctl for etcd. It guarantees that it writes by Repair only, that it refuses a database which
-// was made for another specification, and that no error holds the password of an address. What an audit finds here is what the generated package's
-// own Audit finds, in the same words; a test holds the two equal.
+// was made for another specification, and that no error holds the password of an address. What an audit finds here is what one of the generated
+// package's machine finds, in the same words; a test holds the two equal.
 //
 // It does not run operations, effects or triggers, and it asks no probe: those need
 // the program.

@@ -168,13 +168,13 @@ func generated(t testing.TB, name, path string) []audit.Finding {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return all(t, m.Audit(t.Context()))
+		return all(t, audit.Run(t.Context(), m))
 	}
 	m, err := lifecycle.Open(t.Context(), store, fsm.WithOpenCheck(-1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all(t, m.Audit(t.Context()))
+	return all(t, audit.Run(t.Context(), m))
 }
 
 // TestAuditIsThePackages plants faults and demands the findings of the generated

@@ -78,7 +78,7 @@ func (t *tally) judge(tb testing.TB) {
 	}
 }
 
-// chain draws a machine, its next versions, and what is around it.
+// drawn draws a machine, its next versions, and what is around it.
 func drawn(t testing.TB, seed uint64, n *tally) (r *rand.Rand, m, next *thing, old, later *spec.Machine) {
 	r = rand.New(rand.NewPCG(seed, 12))
 	m = newThing(r)

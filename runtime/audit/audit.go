@@ -13,22 +13,15 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
-// Probe asks the world about records; generated code makes one for each of the
-// machine's Probes.
-type Probe[R any] struct {
-	Name    string // in the specification
-	Message string // what a record is without it
-	// In says which records it is asked about.
-	In func(r *R) bool
-	// Ask reports whether its fact is true of a record. An error and a panic are findings:
-	// nobody knows.
-	Ask func(ctx context.Context, r R) (bool, error)
+// Machine is a machine to look at: a generated one, or its engine.
+type Machine[R any] interface {
+	Core() *fsm.Machine[R]
 }
 
 // Options are the settings of an audit.
 type Options[R any] struct {
-	// Probes are asked about the records that can be decoded.
-	Probes []Probe[R]
+	// Probes are asked about the records that can be decoded: see Run.
+	Probes []fsmimpl.Probe[R]
 	// Progress is called after every page of records and at the end, in the
 	// goroutine of the audit. Total is the number of records when it began.
 	Progress func(done, total int64)
@@ -46,12 +39,17 @@ type Options[R any] struct {
 // machine has a projection with transitions, it reads the log of all records at
 // the end, once for some thousand groups, and twice where it finds something.
 // What it found so far is told by HealthOf, and at the end to the machine's observer.
-func Run[R any](ctx context.Context, m *fsm.Machine[R], probes ...Probe[R]) iter.Seq2[Finding, error] {
+//
+// A machine whose specification has probes makes them of the program's Probes. Without
+// them the audit does not ask the world:
+//
+//	for finding, err := range audit.Run(ctx, jobs, jobs.Probes(world)...) {
+func Run[R any](ctx context.Context, m Machine[R], probes ...fsmimpl.Probe[R]) iter.Seq2[Finding, error] {
 	return RunWith(ctx, m, Options[R]{Probes: probes})
 }
 
 // RunWith is Run with settings.
-func RunWith[R any](ctx context.Context, m *fsm.Machine[R], o Options[R]) iter.Seq2[Finding, error] {
+func RunWith[R any](ctx context.Context, m Machine[R], o Options[R]) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
 		engine := of(m)
 		ctx, observed := engine.Observe(ctx)
@@ -78,7 +76,7 @@ func RunWith[R any](ctx context.Context, m *fsm.Machine[R], o Options[R]) iter.S
 type machine[R any] struct{ *inspect.Engine[R] }
 
 // of returns the machine as this package works with it.
-func of[R any](m *fsm.Machine[R]) *machine[R] { return &machine[R]{m.Engine()} }
+func of[R any](m Machine[R]) *machine[R] { return &machine[R]{m.Core().Engine()} }
 
 // errBrokenOff ends an audit whose reader has had enough.
 var errBrokenOff = errors.New("the reader stopped the audit")
@@ -164,7 +162,7 @@ func (m *machine[R]) auditOrphans(ctx context.Context, yield func(inspect.Findin
 }
 
 // auditRecord inspects one record.
-func (m *machine[R]) auditRecord(ctx context.Context, id string, probes []Probe[R]) ([]inspect.Finding, error) {
+func (m *machine[R]) auditRecord(ctx context.Context, id string, probes []fsmimpl.Probe[R]) ([]inspect.Finding, error) {
 	x := inspect.New(m.Engine, id)
 	var rec R
 	decoded := false
@@ -194,7 +192,7 @@ func (m *machine[R]) auditRecord(ctx context.Context, id string, probes []Probe[
 			continue
 		}
 		said := fsmimpl.Violation{Rule: p.Name, Must: true, Message: p.Message}
-		ok, err := p.asked(ctx, rec)
+		ok, err := asked(ctx, &p, rec)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -209,7 +207,7 @@ func (m *machine[R]) auditRecord(ctx context.Context, id string, probes []Probe[
 }
 
 // asked asks the probe and makes an error of a panic.
-func (p *Probe[R]) asked(ctx context.Context, r R) (ok bool, err error) {
+func asked[R any](ctx context.Context, p *fsmimpl.Probe[R], r R) (ok bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("it panicked: %v", v)

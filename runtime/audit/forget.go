@@ -27,7 +27,7 @@ type ForgetOptions struct {
 // Where the audit follows a projection, what is left of a record stays while its
 // group has records: without it the audit would take their steps for wrong. It
 // goes with the last one of them.
-func Forget[R any](ctx context.Context, on *fsm.Machine[R], o ForgetOptions) (int, error) {
+func Forget[R any](ctx context.Context, on Machine[R], o ForgetOptions) (int, error) {
 	m := of(on)
 	if o.Before.IsZero() {
 		r := refusal(m.Engine, fsm.ErrInvalidInput, "", "")

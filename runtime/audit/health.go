@@ -1,10 +1,6 @@
 package audit
 
-import (
-	"time"
-
-	fsm "github.com/fsmgen/fsmgen/runtime"
-)
+import "time"
 
 // Health is what the last check of a machine's records led to: the cheap one
 // that NewMachine makes, or an audit.
@@ -36,8 +32,8 @@ func (h Health) Sound() bool {
 
 // HealthOf returns what the last check has found, so far when it is still running,
 // and how the store is now.
-func HealthOf[R any](m *fsm.Machine[R]) Health {
-	engine := m.Engine()
+func HealthOf[R any](m Machine[R]) Health {
+	engine := m.Core().Engine()
 	h := Health(engine.Health.Last())
 	h.Store, h.Skew = engine.Store.Failed(), engine.Skew()
 	h.Lag, h.HeldBy = engine.Lag()

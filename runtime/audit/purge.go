@@ -44,7 +44,7 @@ type PurgeOptions struct {
 // places that unique rules and dedupe_by gave to it are free. Where such a rule
 // says that something happens once, remove what it is about together with it, or
 // never.
-func Purge[R any](ctx context.Context, on *fsm.Machine[R], o PurgeOptions) (int, error) {
+func Purge[R any](ctx context.Context, on Machine[R], o PurgeOptions) (int, error) {
 	m := of(on)
 	states, err := m.purgeable(&o)
 	if err != nil {

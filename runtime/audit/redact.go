@@ -57,7 +57,7 @@ const (
 // owner, since the triggers, which let nobody edit a log, let it pass. Triggers of
 // users run, and see what it writes.
 // Request ids and the record's id stay; keep personal data out of them.
-func Redact[R any](ctx context.Context, on *fsm.Machine[R], id string, o RedactOptions) (rec R, redacted bool, err error) {
+func Redact[R any](ctx context.Context, on Machine[R], id string, o RedactOptions) (rec R, redacted bool, err error) {
 	m := of(on)
 	if err := m.operator(o.Actor, o.Reason, id); err != nil {
 		return rec, false, err

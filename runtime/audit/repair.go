@@ -21,7 +21,7 @@ import (
 // nobody knows what the record should be, and an operator's operation has to
 // decide. On SQL stores it needs the rights of the tables' owner, since the
 // schema's triggers let it pass. Triggers of users run.
-func Repair[R any](ctx context.Context, on *fsm.Machine[R], id, actor, reason string) (rec R, repaired bool, err error) {
+func Repair[R any](ctx context.Context, on Machine[R], id, actor, reason string) (rec R, repaired bool, err error) {
 	m := of(on)
 	if err := m.operator(actor, reason, id); err != nil {
 		return rec, false, err

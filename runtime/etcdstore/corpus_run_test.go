@@ -164,7 +164,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// audit expects exactly what the fault is.
+// audited expects exactly what the fault is.
 func audited(t *testing.T, store fsm.Store, f *planted) {
 	m, err := openParcels(t, store, fsm.WithOpenCheck(-1), clock)
 	if err != nil {

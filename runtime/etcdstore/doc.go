@@ -11,7 +11,7 @@
 //
 // New takes a client that the program has. The user needs a role that reads and writes
 // the keys which begin with the prefix, no other. Without TLS, the password is sent as
-// it is. The client says on stderr what fails; Config.Logger changes that.
+// it is. The client says on stderr what fails; clientv3.Config.Logger changes that.
 //
 // # What holds
 //

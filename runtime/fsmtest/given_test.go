@@ -29,7 +29,7 @@ func everyState[R any, S any](t *testing.T, m interface {
 			t.Errorf("in %v: %v", s, err)
 		}
 	}
-	for f, err := range audit.Run(t.Context(), m.Core()) {
+	for f, err := range audit.Run(t.Context(), m) {
 		t.Errorf("the audit found %v, %v", f, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -38,7 +39,7 @@ func Example_audit() {
 	_, err = db.ExecContext(ctx, `DROP TRIGGER lifecycle_update; DROP TRIGGER lifecycle_update_keeps; `+edit)
 	agreed(err)
 
-	for finding, err := range jobs.Audit(ctx) {
+	for finding, err := range audit.Run(ctx, jobs) {
 		agreed(err)
 		fmt.Println(finding)
 	}

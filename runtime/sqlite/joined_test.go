@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -104,7 +105,7 @@ func TestJoinedCallIsTakenBack(t *testing.T) {
 			t.Errorf("%s is at revision %d, %v; want %d", id, r.Rev, err, want)
 		}
 	}
-	for f, err := range m.Audit(t.Context()) {
+	for f, err := range audit.Run(t.Context(), m) {
 		t.Errorf("audit: %v, %v", f, err)
 	}
 }

@@ -75,7 +75,7 @@ func TestReadOnly(t *testing.T) {
 		if got != want {
 			t.Errorf("the records are %q, want %q", got, want)
 		}
-		_, _, repair := audit.Repair(t.Context(), reader.Core(), "a", "o", "r")
+		_, _, repair := audit.Repair(t.Context(), reader, "a", "o", "r")
 		_, adopt := store.Adopt(t.Context(), &driver.Schema{Machine: "lifecycle", Table: "lifecycle"}, nil)
 		_, claim := reader.ClaimNextOf(t.Context(), fsm.Ref{ID: "a", Rev: 1}, lifecycle.ClaimNextInput{Lease: time.Now().Add(time.Hour)}, fsm.Call{RequestID: "c", Actor: "a"})
 		for name, err := range map[string]error{

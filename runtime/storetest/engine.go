@@ -50,7 +50,7 @@ func In(t testing.TB, m *fsm.Machine[Parcel], store fsm.Store, tx fsm.Tx) *fsm.M
 }
 
 // Audit, Repair, Redact, Purge and Forget are those of package audit.
-func (d *depot) Audit(ctx context.Context, probes ...audit.Probe[Parcel]) iter.Seq2[audit.Finding, error] {
+func (d *depot) Audit(ctx context.Context, probes ...fsmimpl.Probe[Parcel]) iter.Seq2[audit.Finding, error] {
 	return audit.Run(ctx, d.Machine, probes...)
 }
 

@@ -28,7 +28,7 @@ var (
 	ann = storetest.Meta{Actor: "ann"}
 )
 
-// how a record is lost, and how that is told.
+// losses are the ways in which a record is lost, and how each is told.
 var losses = []struct {
 	name  string
 	lease time.Duration

@@ -5,15 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // Upkeep says how often Run looks for what is due. The zero value is a good choice.
@@ -24,13 +23,13 @@ type Upkeep struct {
 	// Deliver is the longest time until effects that are due are looked for; zero is
 	// 250 ms. An effect that was asked for in this process is performed at once.
 	Deliver time.Duration
-	// Audit, when set, is made once in each AuditEvery: mostly the generated method Audit.
-	// Each finding is logged. HealthOf and the machine's observer tell how many there are.
-	Audit func(ctx context.Context) iter.Seq2[audit.Finding, error]
+	// Audit, when set, is made once in each AuditEvery: mostly audit.Logged of the machine,
+	// which logs each finding. audit.HealthOf and the machine's observer tell how many there are.
+	Audit func(ctx context.Context, log *slog.Logger) error
 	// AuditEvery is the time between two audits, within a fifth of it by chance; zero is
 	// an hour. An audit reads every record and its log.
 	AuditEvery time.Duration
-	// Log gets a record for each error and each finding; nil is slog.Default().
+	// Log gets a record for each error, and is handed to Audit; nil is slog.Default().
 	Log *slog.Logger
 }
 
@@ -119,17 +118,15 @@ func check(ctx context.Context, u Upkeep, log *slog.Logger) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var fatal error
-	err := audit.Every(ctx, u.AuditEvery, u.Audit, func(f audit.Finding, err error) {
+	err := call.Each(ctx, u.AuditEvery, func() {
+		err := u.Audit(ctx, log)
 		switch {
+		case err == nil, ctx.Err() != nil:
 		case forGood(err):
 			fatal = err
 			stop(err)
-		case err != nil:
-			log.ErrorContext(ctx, "audit", "error", err)
-		case f.Must:
-			log.ErrorContext(ctx, "audit", "id", f.ID, "check", f.Check, "finding", f.Message)
 		default:
-			log.WarnContext(ctx, "audit", "id", f.ID, "check", f.Check, "finding", f.Message)
+			log.ErrorContext(ctx, "audit", "error", err)
 		}
 	})
 	if fatal == nil && ctx.Err() == nil {

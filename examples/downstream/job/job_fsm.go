@@ -176,8 +176,8 @@ type SubmitInput struct {
 func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.Address); bad != "" {
-		return Job{}, Event{}, j.refuseInput("submit", "address", bad)
+	if err := fsmimpl.CheckText(in.Address); err != nil {
+		return Job{}, Event{}, j.refuseInput("submit", "address", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("submit", "id", err.Error())
@@ -204,8 +204,8 @@ func (j *Job) Claim(in ClaimInput, actor string, now time.Time) (Event, error) {
 		return Event{}, err
 	}
 	in.Lease = driver.Time(in.Lease)
-	if bad := fsmimpl.BadTime(in.Lease); bad != "" {
-		return Event{}, j.refuseInput("claim", "lease", bad)
+	if err := fsmimpl.CheckTime(in.Lease); err != nil {
+		return Event{}, j.refuseInput("claim", "lease", err.Error())
 	}
 	if j.State != StateQueued {
 		return Event{}, j.refuseState("claim", "queued")
@@ -237,8 +237,8 @@ func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, 
 		return Event{}, err
 	}
 	in.Lease = driver.Time(in.Lease)
-	if bad := fsmimpl.BadTime(in.Lease); bad != "" {
-		return Event{}, j.refuseInput("heartbeat", "lease", bad)
+	if err := fsmimpl.CheckTime(in.Lease); err != nil {
+		return Event{}, j.refuseInput("heartbeat", "lease", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("heartbeat", "running")
@@ -290,8 +290,8 @@ func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 	if err := j.asked("fail", actor); err != nil {
 		return Event{}, err
 	}
-	if bad := fsmimpl.BadText(in.Problem); bad != "" {
-		return Event{}, j.refuseInput("fail", "problem", bad)
+	if err := fsmimpl.CheckText(in.Problem); err != nil {
+		return Event{}, j.refuseInput("fail", "problem", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("fail", "running")

@@ -259,11 +259,11 @@ type CreateInput struct {
 func Create(id string, in CreateInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadSet(in.Expected); bad != "" {
-		return Job{}, Event{}, j.refuseInput("create", "expected", bad)
+	if err := driver.CheckSet(in.Expected); err != nil {
+		return Job{}, Event{}, j.refuseInput("create", "expected", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalText(in.CompensationPolicy); bad != "" {
-		return Job{}, Event{}, j.refuseInput("create", "compensation_policy", bad)
+	if err := fsmimpl.CheckOptionalText(in.CompensationPolicy); err != nil {
+		return Job{}, Event{}, j.refuseInput("create", "compensation_policy", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("create", "id", err.Error())
@@ -324,8 +324,8 @@ type ExpectedEventInput struct {
 // In created, compensating, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) ExpectedEvent(in ExpectedEventInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.Name); bad != "" {
-		return Event{}, j.refuseInput("expected_event", "name", bad)
+	if err := fsmimpl.CheckText(in.Name); err != nil {
+		return Event{}, j.refuseInput("expected_event", "name", err.Error())
 	}
 	if j.State == StateCreated ||
 		j.State == StateCompensating ||
@@ -454,11 +454,11 @@ type OtherInput struct {
 // In created, compensating, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) Other(in OtherInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.Kind); bad != "" {
-		return Event{}, j.refuseInput("other", "kind", bad)
+	if err := fsmimpl.CheckText(in.Kind); err != nil {
+		return Event{}, j.refuseInput("other", "kind", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.Payload); bad != "" {
-		return Event{}, j.refuseInput("other", "payload", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Payload); err != nil {
+		return Event{}, j.refuseInput("other", "payload", err.Error())
 	}
 	if j.State == StateCreated ||
 		j.State == StateCompensating ||

@@ -10,7 +10,6 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
@@ -147,9 +146,6 @@ func engineReach(machine any) *enginetest.Engine[Execution] {
 			return enginetest.ByName(m.Count(ctx, enginetest.All(States(), states)...))
 		},
 		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
 		Sweep:   m.Sweep,
 		Startup: m.Startup,
 		Batch:   enginetest.Batch(m.Batch),

@@ -241,12 +241,12 @@ func Lease(id string, in LeaseInput, peers LeasePeers, actor string, now time.Ti
 	if err := j.asked("lease", actor); err != nil {
 		return Execution{}, Event{}, err
 	}
-	if bad := fsmimpl.BadText(in.JobID); bad != "" {
-		return Execution{}, Event{}, j.refuseInput("lease", "job_id", bad)
+	if err := fsmimpl.CheckText(in.JobID); err != nil {
+		return Execution{}, Event{}, j.refuseInput("lease", "job_id", err.Error())
 	}
 	in.LeaseExpiresAt = driver.Time(in.LeaseExpiresAt)
-	if bad := fsmimpl.BadTime(in.LeaseExpiresAt); bad != "" {
-		return Execution{}, Event{}, j.refuseInput("lease", "lease_expires_at", bad)
+	if err := fsmimpl.CheckTime(in.LeaseExpiresAt); err != nil {
+		return Execution{}, Event{}, j.refuseInput("lease", "lease_expires_at", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Execution{}, Event{}, j.refuseInput("lease", "id", err.Error())
@@ -330,8 +330,8 @@ func (j *Execution) Commit(in CommitInput, actor string, now time.Time) (Event, 
 	if err := j.asked("commit", actor); err != nil {
 		return Event{}, err
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.Output); bad != "" {
-		return Event{}, j.refuseInput("commit", "output", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Output); err != nil {
+		return Event{}, j.refuseInput("commit", "output", err.Error())
 	}
 	if j.State == StateCommitted || j.State == StateDone {
 		if j.LeaseOwner != actor {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 )
 
 // engineMatrix says what each operation does to a record in each state, and what
@@ -63,10 +62,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
 			return enginetest.ByName(m.Count(ctx, enginetest.All(States(), states)...))
 		},
-		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
+		History:    m.History,
 		Batch:      enginetest.Batch(m.Batch),
 		Join:       enginetest.Join(m.In),
 		Operations: map[string]enginetest.Ways[Job]{},

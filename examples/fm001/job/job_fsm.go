@@ -138,8 +138,8 @@ type SubmitInput struct {
 func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadOptionalJSON(in.Payload); bad != "" {
-		return Job{}, Event{}, j.refuseInput("submit", "payload", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Payload); err != nil {
+		return Job{}, Event{}, j.refuseInput("submit", "payload", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("submit", "id", err.Error())

@@ -185,12 +185,12 @@ func Lease(id string, in LeaseInput, peers LeasePeers, actor string, now time.Ti
 	if err := j.asked("lease", actor); err != nil {
 		return Execution{}, Event{}, err
 	}
-	if bad := fsmimpl.BadText(in.JobID); bad != "" {
-		return Execution{}, Event{}, j.refuseInput("lease", "job_id", bad)
+	if err := fsmimpl.CheckText(in.JobID); err != nil {
+		return Execution{}, Event{}, j.refuseInput("lease", "job_id", err.Error())
 	}
 	in.LeaseExpiresAt = driver.Time(in.LeaseExpiresAt)
-	if bad := fsmimpl.BadTime(in.LeaseExpiresAt); bad != "" {
-		return Execution{}, Event{}, j.refuseInput("lease", "lease_expires_at", bad)
+	if err := fsmimpl.CheckTime(in.LeaseExpiresAt); err != nil {
+		return Execution{}, Event{}, j.refuseInput("lease", "lease_expires_at", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Execution{}, Event{}, j.refuseInput("lease", "id", err.Error())

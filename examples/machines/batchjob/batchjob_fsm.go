@@ -229,14 +229,14 @@ type SubmitInput struct {
 func Submit(id string, in SubmitInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.JobQueue); bad != "" {
-		return Job{}, Event{}, j.refuseInput("submit", "job_queue", bad)
+	if err := fsmimpl.CheckText(in.JobQueue); err != nil {
+		return Job{}, Event{}, j.refuseInput("submit", "job_queue", err.Error())
 	}
-	if bad := fsmimpl.BadText(in.ArrayJob); bad != "" {
-		return Job{}, Event{}, j.refuseInput("submit", "array_job", bad)
+	if err := fsmimpl.CheckText(in.ArrayJob); err != nil {
+		return Job{}, Event{}, j.refuseInput("submit", "array_job", err.Error())
 	}
-	if bad := fsmimpl.BadSet(in.DependsOn); bad != "" {
-		return Job{}, Event{}, j.refuseInput("submit", "depends_on", bad)
+	if err := driver.CheckSet(in.DependsOn); err != nil {
+		return Job{}, Event{}, j.refuseInput("submit", "depends_on", err.Error())
 	}
 	if in.Attempts < 1 || in.Attempts > 10 {
 		return Job{}, Event{}, j.refuseInput("submit", "attempts", "expected 1 to 10")
@@ -295,8 +295,8 @@ type DependencySucceededInput struct {
 //   - if satisfied covers depends_on: to runnable
 //   - otherwise: it stays where it is
 func (j *Job) DependencySucceeded(in DependencySucceededInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.Job); bad != "" {
-		return Event{}, j.refuseInput("dependency_succeeded", "job", bad)
+	if err := fsmimpl.CheckText(in.Job); err != nil {
+		return Event{}, j.refuseInput("dependency_succeeded", "job", err.Error())
 	}
 	if j.State != StatePending {
 		return Event{}, j.refuseState("dependency_succeeded", "pending")
@@ -326,8 +326,8 @@ type DependencyFailedInput struct {
 //
 // It sets stopped_at to now and status_reason to the input.
 func (j *Job) DependencyFailed(in DependencyFailedInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
-		return Event{}, j.refuseInput("dependency_failed", "status_reason", bad)
+	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("dependency_failed", "status_reason", err.Error())
 	}
 	if j.State != StatePending {
 		return Event{}, j.refuseState("dependency_failed", "pending")
@@ -369,8 +369,8 @@ type FailToStartInput struct {
 //   - if input.retry == true: to runnable
 //   - otherwise: to failed; it sets stopped_at to now
 func (j *Job) FailToStart(in FailToStartInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
-		return Event{}, j.refuseInput("fail_to_start", "status_reason", bad)
+	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("fail_to_start", "status_reason", err.Error())
 	}
 	if j.State != StateStarting {
 		return Event{}, j.refuseState("fail_to_start", "starting")
@@ -402,8 +402,8 @@ type RunInput struct {
 // adds 1 to attempt.
 func (j *Job) Run(in RunInput, now time.Time) (Event, error) {
 	in.TimeoutAt = fsmimpl.CutTime(in.TimeoutAt)
-	if bad := fsmimpl.BadOptionalTime(in.TimeoutAt); bad != "" {
-		return Event{}, j.refuseInput("run", "timeout_at", bad)
+	if err := fsmimpl.CheckOptionalTime(in.TimeoutAt); err != nil {
+		return Event{}, j.refuseInput("run", "timeout_at", err.Error())
 	}
 	if j.State != StateStarting {
 		return Event{}, j.refuseState("run", "starting")
@@ -480,8 +480,8 @@ type LoseHostInput struct {
 //   - if attempt < attempts: to runnable
 //   - otherwise: to failed; it sets stopped_at to now
 func (j *Job) LoseHost(in LoseHostInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
-		return Event{}, j.refuseInput("lose_host", "status_reason", bad)
+	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("lose_host", "status_reason", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("lose_host", "running")
@@ -516,8 +516,8 @@ type TimeOutInput struct {
 // It sets stopped_at to now and status_reason to the input, and clears
 // timeout_at.
 func (j *Job) TimeOut(in TimeOutInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
-		return Event{}, j.refuseInput("time_out", "status_reason", bad)
+	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("time_out", "status_reason", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("time_out", "running")
@@ -543,8 +543,8 @@ type CancelInput struct {
 //
 // In failed the call is recorded and changes nothing.
 func (j *Job) Cancel(in CancelInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
-		return Event{}, j.refuseInput("cancel", "status_reason", bad)
+	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("cancel", "status_reason", err.Error())
 	}
 	if j.State == StateFailed {
 		return j.note(EventCancelled, ""), nil
@@ -574,8 +574,8 @@ type TerminateInput struct {
 //
 // In failed the call is recorded and changes nothing.
 func (j *Job) Terminate(in TerminateInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
-		return Event{}, j.refuseInput("terminate", "status_reason", bad)
+	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("terminate", "status_reason", err.Error())
 	}
 	if j.State == StateFailed {
 		return j.note(EventTerminated, ""), nil

@@ -286,17 +286,17 @@ func Create(id string, in CreateInput, actor string, now time.Time) (CheckRun, E
 	if err := j.asked("create", actor); err != nil {
 		return CheckRun{}, Event{}, err
 	}
-	if bad := fsmimpl.BadText(in.Suite); bad != "" {
-		return CheckRun{}, Event{}, j.refuseInput("create", "suite", bad)
+	if err := fsmimpl.CheckText(in.Suite); err != nil {
+		return CheckRun{}, Event{}, j.refuseInput("create", "suite", err.Error())
 	}
-	if bad := fsmimpl.BadText(in.Name); bad != "" {
-		return CheckRun{}, Event{}, j.refuseInput("create", "name", bad)
+	if err := fsmimpl.CheckText(in.Name); err != nil {
+		return CheckRun{}, Event{}, j.refuseInput("create", "name", err.Error())
 	}
-	if bad := fsmimpl.BadText(in.HeadSha); bad != "" {
-		return CheckRun{}, Event{}, j.refuseInput("create", "head_sha", bad)
+	if err := fsmimpl.CheckText(in.HeadSha); err != nil {
+		return CheckRun{}, Event{}, j.refuseInput("create", "head_sha", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.Output); bad != "" {
-		return CheckRun{}, Event{}, j.refuseInput("create", "output", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Output); err != nil {
+		return CheckRun{}, Event{}, j.refuseInput("create", "output", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return CheckRun{}, Event{}, j.refuseInput("create", "id", err.Error())
@@ -444,11 +444,11 @@ func (j *CheckRun) Describe(in DescribeInput, actor string, now time.Time) (Even
 	if err := j.asked("describe", actor); err != nil {
 		return Event{}, err
 	}
-	if bad := fsmimpl.BadOptionalText(in.Name); bad != "" {
-		return Event{}, j.refuseInput("describe", "name", bad)
+	if err := fsmimpl.CheckOptionalText(in.Name); err != nil {
+		return Event{}, j.refuseInput("describe", "name", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.Output); bad != "" {
-		return Event{}, j.refuseInput("describe", "output", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Output); err != nil {
+		return Event{}, j.refuseInput("describe", "output", err.Error())
 	}
 	if j.State != StateQueued && j.State != StateInProgress && j.State != StateCompleted {
 		return Event{}, j.refuseState("describe", "queued, in_progress, completed")
@@ -491,8 +491,8 @@ func (j *CheckRun) Complete(in CompleteInput, actor string, now time.Time) (Even
 	if !in.Conclusion.Valid() {
 		return Event{}, j.refuseInput("complete", "conclusion", "expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out")
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.Output); bad != "" {
-		return Event{}, j.refuseInput("complete", "output", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Output); err != nil {
+		return Event{}, j.refuseInput("complete", "output", err.Error())
 	}
 	if j.State != StateRequested &&
 		j.State != StateWaiting &&
@@ -542,8 +542,8 @@ func (j *CheckRun) ConcludeAgain(in ConcludeAgainInput, actor string, now time.T
 	if !in.Conclusion.Valid() {
 		return Event{}, j.refuseInput("conclude_again", "conclusion", "expected action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure or timed_out")
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.Output); bad != "" {
-		return Event{}, j.refuseInput("conclude_again", "output", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Output); err != nil {
+		return Event{}, j.refuseInput("conclude_again", "output", err.Error())
 	}
 	if j.State != StateCompleted {
 		return Event{}, j.refuseState("conclude_again", "completed")

@@ -191,17 +191,17 @@ type CreateInput struct {
 func Create(id string, in CreateInput, now time.Time) (Container, Event, error) {
 	now = driver.Time(now)
 	j := Container{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.ContainerID); bad != "" {
-		return Container{}, Event{}, j.refuseInput("create", "container_id", bad)
+	if err := fsmimpl.CheckText(in.ContainerID); err != nil {
+		return Container{}, Event{}, j.refuseInput("create", "container_id", err.Error())
 	}
-	if bad := fsmimpl.BadText(in.OciVersion); bad != "" {
-		return Container{}, Event{}, j.refuseInput("create", "oci_version", bad)
+	if err := fsmimpl.CheckText(in.OciVersion); err != nil {
+		return Container{}, Event{}, j.refuseInput("create", "oci_version", err.Error())
 	}
-	if bad := fsmimpl.BadText(in.Bundle); bad != "" {
-		return Container{}, Event{}, j.refuseInput("create", "bundle", bad)
+	if err := fsmimpl.CheckText(in.Bundle); err != nil {
+		return Container{}, Event{}, j.refuseInput("create", "bundle", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.Annotations); bad != "" {
-		return Container{}, Event{}, j.refuseInput("create", "annotations", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Annotations); err != nil {
+		return Container{}, Event{}, j.refuseInput("create", "annotations", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Container{}, Event{}, j.refuseInput("create", "id", err.Error())
@@ -305,8 +305,8 @@ type KillInput struct {
 //
 // It sends a signal to the process, which may go on.
 func (j *Container) Kill(in KillInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.Signal); bad != "" {
-		return Event{}, j.refuseInput("kill", "signal", bad)
+	if err := fsmimpl.CheckText(in.Signal); err != nil {
+		return Event{}, j.refuseInput("kill", "signal", err.Error())
 	}
 	if j.State != StateCreated && j.State != StateRunning {
 		return Event{}, j.refuseState("kill", "created, running")

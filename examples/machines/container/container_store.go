@@ -10,7 +10,6 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
@@ -292,12 +291,6 @@ func (m *Machine) over(core *fsm.Machine[Container]) *Machine {
 // types.
 func (m *Machine) Core() *fsm.Machine[Container] {
 	return m.core
-}
-
-// Audit compares every record with its log and its rules, and returns what is
-// wrong. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
-	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.

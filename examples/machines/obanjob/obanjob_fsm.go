@@ -255,14 +255,14 @@ type InsertInput struct {
 func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.Worker); bad != "" {
-		return Job{}, Event{}, j.refuseInput("insert", "worker", bad)
+	if err := fsmimpl.CheckText(in.Worker); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "worker", err.Error())
 	}
-	if bad := fsmimpl.BadText(in.Queue); bad != "" {
-		return Job{}, Event{}, j.refuseInput("insert", "queue", bad)
+	if err := fsmimpl.CheckText(in.Queue); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "queue", err.Error())
 	}
-	if bad := fsmimpl.BadJSON(in.Args); bad != "" {
-		return Job{}, Event{}, j.refuseInput("insert", "args", bad)
+	if err := fsmimpl.CheckJSON(in.Args); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "args", err.Error())
 	}
 	if in.Priority < 0 || in.Priority > 9 {
 		return Job{}, Event{}, j.refuseInput("insert", "priority", "expected 0 to 9")
@@ -271,8 +271,8 @@ func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 		return Job{}, Event{}, j.refuseInput("insert", "max_attempts", "expected 0 or more")
 	}
 	in.ScheduledAt = driver.Time(in.ScheduledAt)
-	if bad := fsmimpl.BadTime(in.ScheduledAt); bad != "" {
-		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", bad)
+	if err := fsmimpl.CheckTime(in.ScheduledAt); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("insert", "id", err.Error())
@@ -342,8 +342,8 @@ func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 	if err := j.asked("fetch", actor); err != nil {
 		return Event{}, err
 	}
-	if bad := fsmimpl.BadText(in.Queue); bad != "" {
-		return Event{}, j.refuseInput("fetch", "queue", bad)
+	if err := fsmimpl.CheckText(in.Queue); err != nil {
+		return Event{}, j.refuseInput("fetch", "queue", err.Error())
 	}
 	if j.State != StateAvailable {
 		return Event{}, j.refuseState("fetch", "available")
@@ -391,11 +391,11 @@ type FailInput struct {
 //   - otherwise: to retryable; it sets scheduled_at to input.retry_at
 func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
 	in.RetryAt = driver.Time(in.RetryAt)
-	if bad := fsmimpl.BadTime(in.RetryAt); bad != "" {
-		return Event{}, j.refuseInput("fail", "retry_at", bad)
+	if err := fsmimpl.CheckTime(in.RetryAt); err != nil {
+		return Event{}, j.refuseInput("fail", "retry_at", err.Error())
 	}
-	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
-		return Event{}, j.refuseInput("fail", "error", bad)
+	if err := fsmimpl.CheckJSON(in.Error); err != nil {
+		return Event{}, j.refuseInput("fail", "error", err.Error())
 	}
 	if j.State != StateExecuting {
 		return Event{}, j.refuseState("fail", "executing")
@@ -427,8 +427,8 @@ type SnoozeInput struct {
 // It sets scheduled_at to the input and adds 1 to max_attempts.
 func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 	in.ScheduledAt = driver.Time(in.ScheduledAt)
-	if bad := fsmimpl.BadTime(in.ScheduledAt); bad != "" {
-		return Event{}, j.refuseInput("snooze", "scheduled_at", bad)
+	if err := fsmimpl.CheckTime(in.ScheduledAt); err != nil {
+		return Event{}, j.refuseInput("snooze", "scheduled_at", err.Error())
 	}
 	if j.State != StateExecuting {
 		return Event{}, j.refuseState("snooze", "executing")
@@ -454,8 +454,8 @@ type CancelWorkInput struct {
 //
 // It sets error to the input and cancelled_at to now.
 func (j *Job) CancelWork(in CancelWorkInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
-		return Event{}, j.refuseInput("cancel_work", "error", bad)
+	if err := fsmimpl.CheckJSON(in.Error); err != nil {
+		return Event{}, j.refuseInput("cancel_work", "error", err.Error())
 	}
 	if j.State != StateExecuting {
 		return Event{}, j.refuseState("cancel_work", "executing")
@@ -478,8 +478,8 @@ type DiscardInput struct {
 //
 // It sets error to the input and discarded_at to now.
 func (j *Job) Discard(in DiscardInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
-		return Event{}, j.refuseInput("discard", "error", bad)
+	if err := fsmimpl.CheckJSON(in.Error); err != nil {
+		return Event{}, j.refuseInput("discard", "error", err.Error())
 	}
 	if j.State != StateExecuting {
 		return Event{}, j.refuseState("discard", "executing")

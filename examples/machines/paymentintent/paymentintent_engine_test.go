@@ -9,7 +9,6 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -273,12 +272,9 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 			return enginetest.ByName(m.Count(ctx, enginetest.All(States(), states)...))
 		},
 		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Sweep: m.Sweep,
-		Batch: enginetest.Batch(m.Batch),
-		Join:  enginetest.Join(m.In),
+		Sweep:   m.Sweep,
+		Batch:   enginetest.Batch(m.Batch),
+		Join:    enginetest.Join(m.In),
 		Hold: func(r PaymentIntent, actor string) (got enginetest.Holding[PaymentIntent]) {
 			j, err := Hold(m, r, actor)
 			if err != nil {

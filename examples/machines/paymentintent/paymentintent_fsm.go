@@ -483,8 +483,8 @@ func Create(id string, in CreateInput, now time.Time) (PaymentIntent, Event, err
 	if in.Amount < 1 {
 		return PaymentIntent{}, Event{}, j.refuseInput("create", "amount", "expected 1 or more")
 	}
-	if bad := fsmimpl.BadText(in.Currency); bad != "" {
-		return PaymentIntent{}, Event{}, j.refuseInput("create", "currency", bad)
+	if err := fsmimpl.CheckText(in.Currency); err != nil {
+		return PaymentIntent{}, Event{}, j.refuseInput("create", "currency", err.Error())
 	}
 	if !in.CaptureMethod.Valid() {
 		return PaymentIntent{}, Event{}, j.refuseInput("create", "capture_method", "expected automatic or manual")
@@ -492,8 +492,8 @@ func Create(id string, in CreateInput, now time.Time) (PaymentIntent, Event, err
 	if !in.ConfirmationMethod.Valid() {
 		return PaymentIntent{}, Event{}, j.refuseInput("create", "confirmation_method", "expected automatic or manual")
 	}
-	if bad := fsmimpl.BadOptionalText(in.PaymentMethod); bad != "" {
-		return PaymentIntent{}, Event{}, j.refuseInput("create", "payment_method", bad)
+	if err := fsmimpl.CheckOptionalText(in.PaymentMethod); err != nil {
+		return PaymentIntent{}, Event{}, j.refuseInput("create", "payment_method", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return PaymentIntent{}, Event{}, j.refuseInput("create", "id", err.Error())
@@ -570,8 +570,8 @@ type AttachInput struct {
 //
 // It sets payment_method to the input.
 func (j *PaymentIntent) Attach(in AttachInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.PaymentMethod); bad != "" {
-		return Event{}, j.refuseInput("attach", "payment_method", bad)
+	if err := fsmimpl.CheckText(in.PaymentMethod); err != nil {
+		return Event{}, j.refuseInput("attach", "payment_method", err.Error())
 	}
 	if j.State != StateRequiresPaymentMethod && j.State != StateRequiresConfirmation {
 		return Event{}, j.refuseState("attach", "requires_payment_method, requires_confirmation")
@@ -616,15 +616,15 @@ func (j *PaymentIntent) Confirm(in ConfirmInput, now time.Time) (Event, error) {
 	if !in.Outcome.Valid() {
 		return Event{}, j.refuseInput("confirm", "outcome", "expected action, processing, approved or declined")
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.NextAction); bad != "" {
-		return Event{}, j.refuseInput("confirm", "next_action", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.NextAction); err != nil {
+		return Event{}, j.refuseInput("confirm", "next_action", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalText(in.DeclineCode); bad != "" {
-		return Event{}, j.refuseInput("confirm", "decline_code", bad)
+	if err := fsmimpl.CheckOptionalText(in.DeclineCode); err != nil {
+		return Event{}, j.refuseInput("confirm", "decline_code", err.Error())
 	}
 	in.CaptureBefore = fsmimpl.CutTime(in.CaptureBefore)
-	if bad := fsmimpl.BadOptionalTime(in.CaptureBefore); bad != "" {
-		return Event{}, j.refuseInput("confirm", "capture_before", bad)
+	if err := fsmimpl.CheckOptionalTime(in.CaptureBefore); err != nil {
+		return Event{}, j.refuseInput("confirm", "capture_before", err.Error())
 	}
 	if j.State != StateRequiresConfirmation {
 		return Event{}, j.refuseState("confirm", "requires_confirmation")
@@ -701,12 +701,12 @@ func (j *PaymentIntent) SettleAction(in SettleActionInput, now time.Time) (Event
 	if !in.Outcome.Valid() {
 		return Event{}, j.refuseInput("settle_action", "outcome", "expected processing, approved or declined")
 	}
-	if bad := fsmimpl.BadOptionalText(in.DeclineCode); bad != "" {
-		return Event{}, j.refuseInput("settle_action", "decline_code", bad)
+	if err := fsmimpl.CheckOptionalText(in.DeclineCode); err != nil {
+		return Event{}, j.refuseInput("settle_action", "decline_code", err.Error())
 	}
 	in.CaptureBefore = fsmimpl.CutTime(in.CaptureBefore)
-	if bad := fsmimpl.BadOptionalTime(in.CaptureBefore); bad != "" {
-		return Event{}, j.refuseInput("settle_action", "capture_before", bad)
+	if err := fsmimpl.CheckOptionalTime(in.CaptureBefore); err != nil {
+		return Event{}, j.refuseInput("settle_action", "capture_before", err.Error())
 	}
 	if j.State != StateRequiresAction {
 		return Event{}, j.refuseState("settle_action", "requires_action")
@@ -769,12 +769,12 @@ func (j *PaymentIntent) Settle(in SettleInput, now time.Time) (Event, error) {
 	if !in.Outcome.Valid() {
 		return Event{}, j.refuseInput("settle", "outcome", "expected approved or declined")
 	}
-	if bad := fsmimpl.BadOptionalText(in.DeclineCode); bad != "" {
-		return Event{}, j.refuseInput("settle", "decline_code", bad)
+	if err := fsmimpl.CheckOptionalText(in.DeclineCode); err != nil {
+		return Event{}, j.refuseInput("settle", "decline_code", err.Error())
 	}
 	in.CaptureBefore = fsmimpl.CutTime(in.CaptureBefore)
-	if bad := fsmimpl.BadOptionalTime(in.CaptureBefore); bad != "" {
-		return Event{}, j.refuseInput("settle", "capture_before", bad)
+	if err := fsmimpl.CheckOptionalTime(in.CaptureBefore); err != nil {
+		return Event{}, j.refuseInput("settle", "capture_before", err.Error())
 	}
 	if j.State != StateProcessing {
 		return Event{}, j.refuseState("settle", "processing")

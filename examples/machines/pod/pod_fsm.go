@@ -252,8 +252,8 @@ func Create(id string, in CreateInput, now time.Time) (Pod, Event, error) {
 		return Pod{}, Event{}, j.refuseInput("create", "containers", "expected 1 or more")
 	}
 	in.Deadline = fsmimpl.CutTime(in.Deadline)
-	if bad := fsmimpl.BadOptionalTime(in.Deadline); bad != "" {
-		return Pod{}, Event{}, j.refuseInput("create", "deadline", bad)
+	if err := fsmimpl.CheckOptionalTime(in.Deadline); err != nil {
+		return Pod{}, Event{}, j.refuseInput("create", "deadline", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Pod{}, Event{}, j.refuseInput("create", "id", err.Error())
@@ -283,8 +283,8 @@ type BindInput struct {
 // It is refused unless:
 //   - unbound: node is absent (ErrAlreadyBound)
 func (j *Pod) Bind(in BindInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.Node); bad != "" {
-		return Event{}, j.refuseInput("bind", "node", bad)
+	if err := fsmimpl.CheckText(in.Node); err != nil {
+		return Event{}, j.refuseInput("bind", "node", err.Error())
 	}
 	if j.State != StatePending {
 		return Event{}, j.refuseState("bind", "pending")
@@ -398,8 +398,8 @@ type LoseContactInput struct {
 //
 // It sets status_reason to the input.
 func (j *Pod) LoseContact(in LoseContactInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
-		return Event{}, j.refuseInput("lose_contact", "status_reason", bad)
+	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("lose_contact", "status_reason", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("lose_contact", "running")
@@ -423,8 +423,8 @@ type ExceedDeadlineInput struct {
 //
 // It sets status_reason to the input.
 func (j *Pod) ExceedDeadline(in ExceedDeadlineInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
-		return Event{}, j.refuseInput("exceed_deadline", "status_reason", bad)
+	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("exceed_deadline", "status_reason", err.Error())
 	}
 	if j.State != StatePending && j.State != StateRunning {
 		return Event{}, j.refuseState("exceed_deadline", "pending, running")
@@ -446,8 +446,8 @@ type EvictInput struct {
 //
 // It sets status_reason to the input.
 func (j *Pod) Evict(in EvictInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
-		return Event{}, j.refuseInput("evict", "status_reason", bad)
+	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("evict", "status_reason", err.Error())
 	}
 	if j.State != StatePending && j.State != StateRunning {
 		return Event{}, j.refuseState("evict", "pending, running")
@@ -473,8 +473,8 @@ type DeleteInput struct {
 //   - never_deleted: deletion_at is absent (ErrDeletedAlready)
 func (j *Pod) Delete(in DeleteInput, now time.Time) (Event, error) {
 	in.DeletionAt = driver.Time(in.DeletionAt)
-	if bad := fsmimpl.BadTime(in.DeletionAt); bad != "" {
-		return Event{}, j.refuseInput("delete", "deletion_at", bad)
+	if err := fsmimpl.CheckTime(in.DeletionAt); err != nil {
+		return Event{}, j.refuseInput("delete", "deletion_at", err.Error())
 	}
 	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
 		return Event{}, j.refuseState("delete", "pending, running, unknown")
@@ -503,8 +503,8 @@ type HastenInput struct {
 //   - shorter_grace: input.deletion_at < deletion_at (ErrGraceNotShorter)
 func (j *Pod) Hasten(in HastenInput, now time.Time) (Event, error) {
 	in.DeletionAt = driver.Time(in.DeletionAt)
-	if bad := fsmimpl.BadTime(in.DeletionAt); bad != "" {
-		return Event{}, j.refuseInput("hasten", "deletion_at", bad)
+	if err := fsmimpl.CheckTime(in.DeletionAt); err != nil {
+		return Event{}, j.refuseInput("hasten", "deletion_at", err.Error())
 	}
 	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
 		return Event{}, j.refuseState("hasten", "pending, running, unknown")
@@ -531,8 +531,8 @@ type CollectInput struct {
 //
 // It sets status_reason to the input.
 func (j *Pod) Collect(in CollectInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.StatusReason); bad != "" {
-		return Event{}, j.refuseInput("collect", "status_reason", bad)
+	if err := fsmimpl.CheckText(in.StatusReason); err != nil {
+		return Event{}, j.refuseInput("collect", "status_reason", err.Error())
 	}
 	if j.State != StatePending && j.State != StateRunning && j.State != StateUnknown {
 		return Event{}, j.refuseState("collect", "pending, running, unknown")

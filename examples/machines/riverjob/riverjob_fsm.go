@@ -270,27 +270,27 @@ type InsertInput struct {
 func Insert(id string, in InsertInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.Kind); bad != "" {
-		return Job{}, Event{}, j.refuseInput("insert", "kind", bad)
+	if err := fsmimpl.CheckText(in.Kind); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "kind", err.Error())
 	}
-	if bad := fsmimpl.BadText(in.Queue); bad != "" {
-		return Job{}, Event{}, j.refuseInput("insert", "queue", bad)
+	if err := fsmimpl.CheckText(in.Queue); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "queue", err.Error())
 	}
-	if bad := fsmimpl.BadJSON(in.Args); bad != "" {
-		return Job{}, Event{}, j.refuseInput("insert", "args", bad)
+	if err := fsmimpl.CheckJSON(in.Args); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "args", err.Error())
 	}
 	if in.Priority < 1 || in.Priority > 4 {
 		return Job{}, Event{}, j.refuseInput("insert", "priority", "expected 1 to 4")
 	}
-	if bad := fsmimpl.BadOptionalText(in.UniqueKey); bad != "" {
-		return Job{}, Event{}, j.refuseInput("insert", "unique_key", bad)
+	if err := fsmimpl.CheckOptionalText(in.UniqueKey); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "unique_key", err.Error())
 	}
 	if in.MaxAttempts < 0 {
 		return Job{}, Event{}, j.refuseInput("insert", "max_attempts", "expected 0 or more")
 	}
 	in.ScheduledAt = driver.Time(in.ScheduledAt)
-	if bad := fsmimpl.BadTime(in.ScheduledAt); bad != "" {
-		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", bad)
+	if err := fsmimpl.CheckTime(in.ScheduledAt); err != nil {
+		return Job{}, Event{}, j.refuseInput("insert", "scheduled_at", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("insert", "id", err.Error())
@@ -395,8 +395,8 @@ func (j *Job) Fetch(in FetchInput, actor string, now time.Time) (Event, error) {
 	if err := j.asked("fetch", actor); err != nil {
 		return Event{}, err
 	}
-	if bad := fsmimpl.BadText(in.Queue); bad != "" {
-		return Event{}, j.refuseInput("fetch", "queue", bad)
+	if err := fsmimpl.CheckText(in.Queue); err != nil {
+		return Event{}, j.refuseInput("fetch", "queue", err.Error())
 	}
 	if j.State != StateAvailable {
 		return Event{}, j.refuseState("fetch", "available")
@@ -450,11 +450,11 @@ type FailInput struct {
 //   - otherwise: to retryable; it sets scheduled_at to input.retry_at
 func (j *Job) Fail(in FailInput, now time.Time) (Event, error) {
 	in.RetryAt = driver.Time(in.RetryAt)
-	if bad := fsmimpl.BadTime(in.RetryAt); bad != "" {
-		return Event{}, j.refuseInput("fail", "retry_at", bad)
+	if err := fsmimpl.CheckTime(in.RetryAt); err != nil {
+		return Event{}, j.refuseInput("fail", "retry_at", err.Error())
 	}
-	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
-		return Event{}, j.refuseInput("fail", "error", bad)
+	if err := fsmimpl.CheckJSON(in.Error); err != nil {
+		return Event{}, j.refuseInput("fail", "error", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("fail", "running")
@@ -502,8 +502,8 @@ type SnoozeInput struct {
 //     to max_attempts
 func (j *Job) Snooze(in SnoozeInput, now time.Time) (Event, error) {
 	in.Until = driver.Time(in.Until)
-	if bad := fsmimpl.BadTime(in.Until); bad != "" {
-		return Event{}, j.refuseInput("snooze", "until", bad)
+	if err := fsmimpl.CheckTime(in.Until); err != nil {
+		return Event{}, j.refuseInput("snooze", "until", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("snooze", "running")
@@ -648,11 +648,11 @@ type RescueInput struct {
 //   - otherwise: to retryable; it sets scheduled_at to input.retry_at
 func (j *Job) Rescue(in RescueInput, now time.Time) (Event, error) {
 	in.RetryAt = driver.Time(in.RetryAt)
-	if bad := fsmimpl.BadTime(in.RetryAt); bad != "" {
-		return Event{}, j.refuseInput("rescue", "retry_at", bad)
+	if err := fsmimpl.CheckTime(in.RetryAt); err != nil {
+		return Event{}, j.refuseInput("rescue", "retry_at", err.Error())
 	}
-	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
-		return Event{}, j.refuseInput("rescue", "error", bad)
+	if err := fsmimpl.CheckJSON(in.Error); err != nil {
+		return Event{}, j.refuseInput("rescue", "error", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("rescue", "running")

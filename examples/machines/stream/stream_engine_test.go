@@ -9,7 +9,6 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -206,11 +205,8 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 			return enginetest.ByName(m.Count(ctx, enginetest.All(States(), states)...))
 		},
 		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Batch: enginetest.Batch(m.Batch),
-		Join:  enginetest.Join(m.In),
+		Batch:   enginetest.Batch(m.Batch),
+		Join:    enginetest.Join(m.In),
 		Lookups: map[string]enginetest.Find[Stream]{
 			"of_connection": func(ctx context.Context, c fsmtest.Call, p fsm.Page) ([]Stream, fsm.Page, error) {
 				return m.OfConnection(ctx, c.Text("connection"), p)

@@ -303,8 +303,8 @@ type NameInput struct {
 func Name(id string, in NameInput, now time.Time) (Stream, Event, error) {
 	now = driver.Time(now)
 	j := Stream{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.Connection); bad != "" {
-		return Stream{}, Event{}, j.refuseInput("name", "connection", bad)
+	if err := fsmimpl.CheckText(in.Connection); err != nil {
+		return Stream{}, Event{}, j.refuseInput("name", "connection", err.Error())
 	}
 	if in.Number < 1 || in.Number > 2147483647 {
 		return Stream{}, Event{}, j.refuseInput("name", "number", "expected 1 to 2147483647")

@@ -342,14 +342,14 @@ type CreateInput struct {
 func Create(id string, in CreateInput, now time.Time) (TaskInstance, Event, error) {
 	now = driver.Time(now)
 	j := TaskInstance{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.DagID); bad != "" {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "dag_id", bad)
+	if err := fsmimpl.CheckText(in.DagID); err != nil {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "dag_id", err.Error())
 	}
-	if bad := fsmimpl.BadText(in.RunID); bad != "" {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "run_id", bad)
+	if err := fsmimpl.CheckText(in.RunID); err != nil {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "run_id", err.Error())
 	}
-	if bad := fsmimpl.BadText(in.TaskID); bad != "" {
-		return TaskInstance{}, Event{}, j.refuseInput("create", "task_id", bad)
+	if err := fsmimpl.CheckText(in.TaskID); err != nil {
+		return TaskInstance{}, Event{}, j.refuseInput("create", "task_id", err.Error())
 	}
 	if in.MapIndex < -1 {
 		return TaskInstance{}, Event{}, j.refuseInput("create", "map_index", "expected -1 or more")
@@ -532,8 +532,8 @@ type FailInput struct {
 //   - otherwise: to failed; it sets ended_at to now
 func (j *TaskInstance) Fail(in FailInput, now time.Time) (Event, error) {
 	in.NextTryAt = driver.Time(in.NextTryAt)
-	if bad := fsmimpl.BadTime(in.NextTryAt); bad != "" {
-		return Event{}, j.refuseInput("fail", "next_try_at", bad)
+	if err := fsmimpl.CheckTime(in.NextTryAt); err != nil {
+		return Event{}, j.refuseInput("fail", "next_try_at", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("fail", "running")
@@ -570,8 +570,8 @@ type LoseInput struct {
 //   - otherwise: to failed; it sets ended_at to now
 func (j *TaskInstance) Lose(in LoseInput, now time.Time) (Event, error) {
 	in.NextTryAt = driver.Time(in.NextTryAt)
-	if bad := fsmimpl.BadTime(in.NextTryAt); bad != "" {
-		return Event{}, j.refuseInput("lose", "next_try_at", bad)
+	if err := fsmimpl.CheckTime(in.NextTryAt); err != nil {
+		return Event{}, j.refuseInput("lose", "next_try_at", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("lose", "running")
@@ -617,8 +617,8 @@ type RescheduleInput struct {
 // It sets next_try_at to the input.
 func (j *TaskInstance) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 	in.NextTryAt = driver.Time(in.NextTryAt)
-	if bad := fsmimpl.BadTime(in.NextTryAt); bad != "" {
-		return Event{}, j.refuseInput("reschedule", "next_try_at", bad)
+	if err := fsmimpl.CheckTime(in.NextTryAt); err != nil {
+		return Event{}, j.refuseInput("reschedule", "next_try_at", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("reschedule", "running")
@@ -641,12 +641,12 @@ type DeferInput struct {
 //
 // It sets next_method and trigger_ends_at to the inputs.
 func (j *TaskInstance) Defer(in DeferInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.NextMethod); bad != "" {
-		return Event{}, j.refuseInput("defer", "next_method", bad)
+	if err := fsmimpl.CheckText(in.NextMethod); err != nil {
+		return Event{}, j.refuseInput("defer", "next_method", err.Error())
 	}
 	in.TriggerEndsAt = fsmimpl.CutTime(in.TriggerEndsAt)
-	if bad := fsmimpl.BadOptionalTime(in.TriggerEndsAt); bad != "" {
-		return Event{}, j.refuseInput("defer", "trigger_ends_at", bad)
+	if err := fsmimpl.CheckOptionalTime(in.TriggerEndsAt); err != nil {
+		return Event{}, j.refuseInput("defer", "trigger_ends_at", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("defer", "running")
@@ -812,8 +812,8 @@ func (j *TaskInstance) Mark(in MarkInput, actor, reason string, now time.Time) (
 	if !in.As.Valid() {
 		return Event{}, j.refuseInput("mark", "as", "expected success, failed or skipped")
 	}
-	if bad := fsmimpl.BadOptionalText(in.Note); bad != "" {
-		return Event{}, j.refuseInput("mark", "note", bad)
+	if err := fsmimpl.CheckOptionalText(in.Note); err != nil {
+		return Event{}, j.refuseInput("mark", "note", err.Error())
 	}
 	if j.State != StateNone &&
 		j.State != StateScheduled &&

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -114,8 +114,8 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 			return enginetest.ByName(m.Count(ctx, enginetest.All(States(), states)...))
 		},
 		History: m.History,
-		Audit: func(ctx context.Context, probe func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx, engineProbes(probe))
+		Probes: func(answer func(string) (bool, error)) []fsmimpl.Probe[Job] {
+			return m.Probes(engineProbes(answer))
 		},
 		Sweep: m.Sweep,
 		Batch: enginetest.Batch(m.Batch),

@@ -239,8 +239,8 @@ type RescheduleInput struct {
 // It sets run_after to the input and clears active_at.
 func (j *Job) Reschedule(in RescheduleInput, now time.Time) (Event, error) {
 	in.RunAfter = driver.Time(in.RunAfter)
-	if bad := fsmimpl.BadTime(in.RunAfter); bad != "" {
-		return Event{}, j.refuseInput("reschedule", "run_after", bad)
+	if err := fsmimpl.CheckTime(in.RunAfter); err != nil {
+		return Event{}, j.refuseInput("reschedule", "run_after", err.Error())
 	}
 	if j.State != StatePending && j.State != StateFailed {
 		return Event{}, j.refuseState("reschedule", "pending, failed")

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
@@ -53,7 +52,7 @@ var schema = &driver.Schema{
 // was a retry.
 type Outcome = fsm.Outcome[Job]
 
-// Probes compare records with the world outside the store, for Audit alone.
+// Probes compare records with the world outside the store, for audits alone.
 // Each method reports whether the fact of its name is true.
 type Probes interface {
 	// WorkerActive is asked for each Job that is running. A running job must
@@ -273,25 +272,19 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules, and returns what is
-// wrong. It never writes. Probes, unless nil, compare records with the world
-// outside.
-func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[audit.Finding, error] {
-	if probes != nil {
-		return audit.Run(ctx, m.core, probe(probes)...)
+// Probes are what audit.Run asks the world about records in the states that
+// name them. They are none without a world.
+func (*Machine) Probes(world Probes) []fsmimpl.Probe[Job] {
+	if world == nil {
+		return nil
 	}
-	return audit.Run(ctx, m.core)
-}
-
-// probe is what the states of records call for.
-func probe(probes Probes) []audit.Probe[Job] {
-	return []audit.Probe[Job]{
+	return []fsmimpl.Probe[Job]{
 		{
 			Name: "worker_active", Message: "the job is running without an active worker",
 			In: func(j *Job) bool {
 				return j.State == StateRunning
 			},
-			Ask: probes.WorkerActive,
+			Ask: world.WorkerActive,
 		},
 	}
 }

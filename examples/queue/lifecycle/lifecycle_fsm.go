@@ -217,11 +217,11 @@ type EnqueueInput struct {
 func Enqueue(id string, in EnqueueInput, now time.Time) (Job, Event, error) {
 	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadOptionalText(in.DedupeKey); bad != "" {
-		return Job{}, Event{}, j.refuseInput("enqueue", "dedupe_key", bad)
+	if err := fsmimpl.CheckOptionalText(in.DedupeKey); err != nil {
+		return Job{}, Event{}, j.refuseInput("enqueue", "dedupe_key", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.Payload); bad != "" {
-		return Job{}, Event{}, j.refuseInput("enqueue", "payload", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Payload); err != nil {
+		return Job{}, Event{}, j.refuseInput("enqueue", "payload", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput("enqueue", "id", err.Error())
@@ -260,8 +260,8 @@ func (j *Job) ClaimNext(in ClaimNextInput, actor string, now time.Time) (Event, 
 		return Event{}, err
 	}
 	in.Lease = driver.Time(in.Lease)
-	if bad := fsmimpl.BadTime(in.Lease); bad != "" {
-		return Event{}, j.refuseInput("claim_next", "lease", bad)
+	if err := fsmimpl.CheckTime(in.Lease); err != nil {
+		return Event{}, j.refuseInput("claim_next", "lease", err.Error())
 	}
 	if j.State != StateQueued && j.State != StateStalled {
 		return Event{}, j.refuseState("claim_next", "queued, stalled")
@@ -324,8 +324,8 @@ func (j *Job) Heartbeat(in HeartbeatInput, actor string, now time.Time) (Event, 
 		return Event{}, err
 	}
 	in.Lease = driver.Time(in.Lease)
-	if bad := fsmimpl.BadTime(in.Lease); bad != "" {
-		return Event{}, j.refuseInput("heartbeat", "lease", bad)
+	if err := fsmimpl.CheckTime(in.Lease); err != nil {
+		return Event{}, j.refuseInput("heartbeat", "lease", err.Error())
 	}
 	if j.State != StateClaimed && j.State != StateRunning {
 		return Event{}, j.refuseState("heartbeat", "claimed, running")
@@ -362,8 +362,8 @@ func (j *Job) Complete(in CompleteInput, actor string, now time.Time) (Event, er
 	if err := j.asked("complete", actor); err != nil {
 		return Event{}, err
 	}
-	if bad := fsmimpl.BadJSON(in.Result); bad != "" {
-		return Event{}, j.refuseInput("complete", "result", bad)
+	if err := fsmimpl.CheckJSON(in.Result); err != nil {
+		return Event{}, j.refuseInput("complete", "result", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("complete", "running")
@@ -396,8 +396,8 @@ func (j *Job) Fail(in FailInput, actor string, now time.Time) (Event, error) {
 	if err := j.asked("fail", actor); err != nil {
 		return Event{}, err
 	}
-	if bad := fsmimpl.BadJSON(in.Error); bad != "" {
-		return Event{}, j.refuseInput("fail", "error", bad)
+	if err := fsmimpl.CheckJSON(in.Error); err != nil {
+		return Event{}, j.refuseInput("fail", "error", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("fail", "running")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -75,9 +74,6 @@ func engineReach(machine any) *enginetest.Engine[Task] {
 			return enginetest.ByName(m.Count(ctx, enginetest.All(States(), states)...))
 		},
 		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
 		Startup: m.Startup,
 		Deliver: m.Deliver,
 		Batch:   enginetest.Batch(m.Batch),

@@ -175,11 +175,11 @@ type PublishPeers struct {
 func Publish(id string, in PublishInput, peers PublishPeers, now time.Time) (Notice, Event, error) {
 	now = driver.Time(now)
 	j := Notice{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.Topic); bad != "" {
-		return Notice{}, Event{}, j.refuseInput("publish", "topic", bad)
+	if err := fsmimpl.CheckText(in.Topic); err != nil {
+		return Notice{}, Event{}, j.refuseInput("publish", "topic", err.Error())
 	}
-	if bad := fsmimpl.BadJSON(in.Body); bad != "" {
-		return Notice{}, Event{}, j.refuseInput("publish", "body", bad)
+	if err := fsmimpl.CheckJSON(in.Body); err != nil {
+		return Notice{}, Event{}, j.refuseInput("publish", "body", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Notice{}, Event{}, j.refuseInput("publish", "id", err.Error())

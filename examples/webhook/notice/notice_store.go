@@ -10,7 +10,6 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
@@ -226,12 +225,6 @@ func (m *Machine) over(core *fsm.Machine[Notice]) *Machine {
 // types.
 func (m *Machine) Core() *fsm.Machine[Notice] {
 	return m.core
-}
-
-// Audit compares every record with its log and its rules, and returns what is
-// wrong. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
-	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.

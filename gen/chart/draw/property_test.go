@@ -93,7 +93,7 @@ func sound(t interface{ Errorf(string, ...any) }, s *scene) judge.Report {
 	return r
 }
 
-// real are the machines of well-known systems, by name.
+// wellKnown returns the machines of well-known systems, by name.
 func wellKnown(t *testing.T) map[string]*spec.Machine {
 	t.Helper()
 	files, err := filepath.Glob("../../../examples/machines/*.yaml")

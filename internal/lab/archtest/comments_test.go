@@ -68,15 +68,18 @@ func typeSpecs(files []*ast.File) map[*ast.TypeSpec]string {
 
 var (
 	qualified = regexp.MustCompile(`(?:^|[^\w/.-])([a-z][a-z0-9]*)\.([A-Z]\w*)`)
+	member    = regexp.MustCompile(`(?:^|[^\w.])([A-Z]\w*)\.([A-Z]\w*)`)
 	camel     = regexp.MustCompile(`^[a-zA-Z]*[a-z][A-Z]\w*`)
+	lower     = regexp.MustCompile(`^[a-z]\w*`)
 )
 
-// TestCommentsNameWhatIsThere holds two kinds of names in comments to the code: `pkg.Name` of a
-// package of ours, and the name that the comment of a function begins with.
+// TestCommentsNameWhatIsThere holds three kinds of names in comments to the code: `pkg.Name` of a
+// package of ours, what stands behind the name of a type of ours and a dot, and the name that the
+// comment of a declaration begins with. A sentence begins with a capital letter: what does not is the name.
 func TestCommentsNameWhatIsThere(t *testing.T) {
 	t.Parallel()
 	const root = "../../.."
-	fset, files, names := token.NewFileSet(), []*ast.File{}, map[string]map[string]bool{}
+	fset, files, names, members := token.NewFileSet(), []*ast.File{}, map[string]map[string]bool{}, members{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || path != root && strings.HasPrefix(d.Name(), ".")) {
 			return cmp.Or(err, filepath.SkipDir)
@@ -98,6 +101,7 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 			return true
 		})
 		files = append(files, f)
+		members.add(f)
 		return nil
 	})
 	if err != nil || len(files) < 500 {
@@ -110,6 +114,16 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 					t.Errorf("%s: there is no %s.%s", fset.Position(group.Pos()), m[1], m[2])
 				}
 			}
+			for _, m := range member.FindAllStringSubmatch(group.Text(), -1) {
+				if there := members[m[1]]; there != nil && !there[m[2]] {
+					t.Errorf("%s: no type %s has a %s", fset.Position(group.Pos()), m[1], m[2])
+				}
+			}
+		}
+		for name, doc := range documented(f) {
+			if first := lower.FindString(doc.Text()); first != "" && first != name.Name {
+				t.Errorf("%s: the comment of %s begins with %s", fset.Position(name.Pos()), name.Name, first)
+			}
 		}
 		for _, d := range f.Decls {
 			if d, ok := d.(*ast.FuncDecl); ok {
@@ -119,6 +133,63 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 			}
 		}
 	}
+}
+
+// members are the fields and methods of types, by the name of the type in whatever package.
+type members map[string]map[string]bool
+
+// add adds those that a file declares.
+func (m members) add(f *ast.File) {
+	put := func(of, name string) {
+		if m[of] == nil {
+			m[of] = map[string]bool{}
+		}
+		m[of][name] = true
+	}
+	for _, d := range f.Decls {
+		if d, ok := d.(*ast.FuncDecl); ok && d.Recv != nil {
+			ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
+				if of, ok := n.(*ast.Ident); ok {
+					put(of.Name, d.Name.Name)
+				}
+				return true
+			})
+		}
+	}
+	for s := range typeSpecs([]*ast.File{f}) {
+		ast.Inspect(s.Type, func(n ast.Node) bool {
+			if f, ok := n.(*ast.Field); ok {
+				for _, name := range f.Names {
+					put(s.Name.Name, name.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// documented returns the comments of declarations that declare one name.
+func documented(f *ast.File) map[*ast.Ident]*ast.CommentGroup {
+	docs := map[*ast.Ident]*ast.CommentGroup{}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			docs[d.Name] = d.Doc
+		case *ast.GenDecl:
+			if len(d.Specs) != 1 {
+				continue
+			}
+			switch s := d.Specs[0].(type) {
+			case *ast.TypeSpec:
+				docs[s.Name] = cmp.Or(s.Doc, d.Doc)
+			case *ast.ValueSpec:
+				if len(s.Names) == 1 {
+					docs[s.Names[0]] = cmp.Or(s.Doc, d.Doc)
+				}
+			}
+		}
+	}
+	return docs
 }
 
 // local are packages of ours whose names are variables in examples, too.

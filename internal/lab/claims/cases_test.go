@@ -77,7 +77,7 @@ func TestJobInACallersTransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := audit.Purge(t.Context(), m.Core(), audit.PurgeOptions{Before: time.Now().Add(time.Hour), Actor: "me", Reason: "old"}); n != 1 || err != nil {
+	if n, err := audit.Purge(t.Context(), m, audit.PurgeOptions{Before: time.Now().Add(time.Hour), Actor: "me", Reason: "old"}); n != 1 || err != nil {
 		t.Errorf("%d records were purged, %v; want 1", n, err)
 	}
 	if _, err := m.Claim(t.Context(), fsm.Call{Actor: "w"}); !errors.Is(err, fsm.ErrNothingToDo) {

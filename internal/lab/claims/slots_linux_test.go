@@ -18,6 +18,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/claims/slot"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 )
 
 // drainer is a worker's process: each time that it is told to go on, it works until it
@@ -229,7 +230,7 @@ func parked(t *testing.T, kind, address string, processes int) {
 			t.Errorf("%s is %s and was done %d times", j.ID, j.State, ended[j.ID])
 		}
 	}
-	for f, err := range m.Audit(ctx) {
+	for f, err := range audit.Run(ctx, m) {
 		t.Errorf("audit: %v, %v", f, err)
 	}
 	deadlocks := 0

@@ -18,8 +18,8 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/interp"
-	"github.com/fsmgen/fsmgen/internal/lab/outside"
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
+	"github.com/fsmgen/fsmgen/internal/lab/outside"
 	"github.com/fsmgen/fsmgen/spec"
 )
 

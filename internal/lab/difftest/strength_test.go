@@ -16,8 +16,8 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
-	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
+	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
 

@@ -60,7 +60,7 @@ func morning(t *testing.T, store fsm.Store) {
 	enqueue("07:00", "job-0")
 	complete("07:05", "w1", start("07:01", "w1", "07:30"))
 	now = at("07:50")
-	_, err = audit.Purge(ctx, m.Core(), audit.PurgeOptions{Before: now, Actor: "ann", Reason: "retention"})
+	_, err = audit.Purge(ctx, m, audit.PurgeOptions{Before: now, Actor: "ann", Reason: "retention"})
 	must(err)
 	enqueue("08:00", "job-1")
 	enqueue("08:01", "job-2")

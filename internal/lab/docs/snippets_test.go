@@ -49,7 +49,7 @@ func TestSnippets(t *testing.T) {
 	if err := errors.Join(runs(loops, jobs, nil), checks(loops, jobs, nil)); err != nil {
 		t.Errorf("what the program runs ended with %v", err)
 	}
-	if health := audit.HealthOf(jobs.Core()); !health.Sound() {
+	if health := audit.HealthOf(jobs); !health.Sound() {
 		t.Errorf("the machine is not sound: %v", health)
 	}
 }
@@ -78,13 +78,13 @@ func runs(ctx context.Context, jobs *lifecycle.Machine, workers []*worker.Worker
 }
 
 func checks(ctx context.Context, jobs *lifecycle.Machine, workers []*worker.Worker[lifecycle.Job]) error {
-	each := worker.Upkeep{Audit: jobs.Audit, AuditEvery: time.Hour}
+	each := worker.Upkeep{Audit: audit.Logged(jobs), AuditEvery: time.Hour}
 	return worker.Run(ctx, jobs.Core(), each, workers...)
 }
 
 func retention(ctx context.Context, jobs *lifecycle.Machine) (int, error) {
 	var behind string
-	n, err := audit.Purge(ctx, jobs.Core(), audit.PurgeOptions{
+	n, err := audit.Purge(ctx, jobs, audit.PurgeOptions{
 		Before: time.Now().AddDate(0, 0, -90), // unchanged for 90 days
 		Limit:  1000,                          // call it again for more
 		Behind: &behind,                       // on from where the last call ended; "" at first and at the end
@@ -93,14 +93,14 @@ func retention(ctx context.Context, jobs *lifecycle.Machine) (int, error) {
 	if err != nil {
 		return n, err
 	}
-	_, err = audit.Forget(ctx, jobs.Core(), audit.ForgetOptions{
+	_, err = audit.Forget(ctx, jobs, audit.ForgetOptions{
 		Before: time.Now().AddDate(-1, 0, 0), // purged a year ago: nobody retries any longer
 	})
 	return n, err
 }
 
 func redaction(ctx context.Context, jobs *lifecycle.Machine) (bool, error) {
-	_, redacted, err := audit.Redact(ctx, jobs.Core(), "job-4", audit.RedactOptions{
+	_, redacted, err := audit.Redact(ctx, jobs, "job-4", audit.RedactOptions{
 		Fields: []string{"payload"}, Reasons: true, Labels: true,
 		Actor: "ann", Reason: "erasure request 4711",
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // What a generated file with adapters names.
@@ -22,11 +23,21 @@ type (
 	Find[R any] = world.Find[R]
 	// Holding is what a handle shows of its record.
 	Holding[R any] = world.Holding[R]
-	// Working is how workers are made.
-	Working[R any] = world.Working[R]
-	// Work is what a worker is told to do with what it holds.
-	Work[R any] = world.Work[R]
 )
+
+// Working is how workers are made.
+type Working[R any] struct {
+	Pick, Beat string // the operations that claim and keep alive
+	Deadline   string // the field that both set; empty when it is counted from updated_at
+	New        func(actor string, o worker.Options, do Work[R]) (*worker.Worker[R], error)
+}
+
+// Work is what a worker is told to do with what it holds; nil for what it is not told.
+type Work[R any] struct {
+	Do      func(context.Context, *fsm.Held[R]) error
+	Release func(context.Context, R) error
+	Failed  func(context.Context, R, error) error
+}
 
 // Join adapts the method In of a machine.
 func Join[M any](in func(context.Context, fsm.Joined) (*M, error)) func(context.Context, fsm.Joined) (any, error) {

@@ -3,8 +3,6 @@ package enginetest
 import (
 	"slices"
 	"testing"
-
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
 // A guard that fails only on records that break a MUST is one that no case fails at.
@@ -18,10 +16,10 @@ func TestMissedLooksAtLawfulRecords(t *testing.T) {
 make    | -> open | .         | .
 finish  | .       | -> closed | refused
 `,
-			Fields: []fsmtest.Field{{Name: "level", Type: "int 0..9"}, {Name: "tries", Type: "counter"}},
-			States: []fsmtest.State{{Name: "open", Invariant: []string{"tries >= 1"}}, {Name: "closed", Terminal: true}},
-			Guards: []fsmtest.Guard{{Name: "begun", When: []string{fact}, Error: "not_begun"}},
-			Operations: []fsmtest.Operation{
+			Fields: []Field{{Name: "level", Type: "int 0..9"}, {Name: "tries", Type: "counter"}},
+			States: []State{{Name: "open", Invariant: []string{"tries >= 1"}}, {Name: "closed", Terminal: true}},
+			Guards: []Guard{{Name: "begun", When: []string{fact}, Error: "not_begun"}},
+			Operations: []Operation{
 				{Name: "make", Increment: "tries"},
 				{Name: "finish", By: "operator", Require: "begun"},
 			},

@@ -16,7 +16,7 @@ func Run[R any](t *testing.T, table Table, d fsmtest.Package[R], engine func(mac
 		t.Fatal(err)
 	}
 	m.Lookups = lookups
-	s := &world.Suite[R]{M: m, D: d, Engine: engine}
+	s := &world.Suite[R]{M: m, D: d, Engine: engine, Audit: audited[R]}
 	for _, st := range d.Stores {
 		s.Stores = append(s.Stores, world.Store{Name: st.Name, Open: st.Open, Shared: shared[st.Name]})
 	}

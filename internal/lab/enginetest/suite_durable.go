@@ -75,6 +75,7 @@ func durable[R any](s *world.Suite[R], st world.Store) func(*testing.T) {
 		}
 		t.Run("handles", func(t *testing.T) { handles(s, t, st) })
 		t.Run("joined", func(t *testing.T) { joined(s, t, st) })
+		t.Run("audited", func(t *testing.T) { s.Walk(t, st, world.WalkSource(0)) })
 	}
 }
 

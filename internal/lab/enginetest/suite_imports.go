@@ -11,6 +11,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/oracle"
 	"github.com/fsmgen/fsmgen/internal/lab/world"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
@@ -57,7 +58,7 @@ func importsTo[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 	if len(h.Fx.Done()) > 0 {
 		t.Errorf("imports performed the effects %v", h.Fx.Done())
 	}
-	for f, err := range h.D.Audit(h.Ctx, func(string) (bool, error) { return true, nil }) {
+	for f, err := range audit.Run(h.Ctx, h.D.Core) {
 		if should[f.ID]--; err != nil || f.Must || should[f.ID] < 0 {
 			t.Errorf("audit: %v, %v", f, err)
 		}

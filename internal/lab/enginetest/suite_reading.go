@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -129,7 +130,7 @@ func probed[R any](h *world.Harness[R]) {
 				want = append(want, id)
 			}
 		}
-		for f, err := range h.D.Audit(h.Ctx, func(name string) (bool, error) { return name != no, nil }) {
+		for f, err := range asking(h, func(name string) (bool, error) { return name != no, nil }) {
 			switch {
 			case err != nil:
 				h.T.Fatal(err)
@@ -149,7 +150,7 @@ func probed[R any](h *world.Harness[R]) {
 	for _, r := range h.W.Rows {
 		want += len(oracle.List(h.M.StateOf(r.State).Probes))
 	}
-	for f, err := range h.D.Audit(h.Ctx, func(string) (bool, error) { return true, failed }) {
+	for f, err := range asking(h, func(string) (bool, error) { return true, failed }) {
 		if err != nil || !strings.HasSuffix(f.Message, failed.Error()) {
 			h.T.Errorf("audit with probes that fail: %v, %v", f, err)
 		}
@@ -157,5 +158,25 @@ func probed[R any](h *world.Harness[R]) {
 	}
 	if got != want {
 		h.T.Errorf("audit with probes that fail: %d findings, want %d", got, want)
+	}
+}
+
+// asking audits the machine. Its probes, if it has any, answer as told.
+func asking[R any](h *world.Harness[R], answer func(name string) (bool, error)) iter.Seq2[audit.Finding, error] {
+	if h.D.Probes == nil {
+		return audit.Run(h.Ctx, h.D.Core)
+	}
+	return audit.Run(h.Ctx, h.D.Core, h.D.Probes(answer)...)
+}
+
+// audited says what breaks a MUST after a walk.
+func audited[R any](h *world.Harness[R]) {
+	for f, err := range audit.Run(h.Ctx, h.D.Core) {
+		if err != nil {
+			h.T.Fatal(err)
+		}
+		if f.Must {
+			h.T.Errorf("audit: %v", f)
+		}
 	}
 }

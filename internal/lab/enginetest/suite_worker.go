@@ -29,11 +29,11 @@ const theWorker = "the worker"
 // work takes it, is told of the failure of the work, and hands back what it stops
 // in the midst of.
 func workerOf[R any](s *world.Suite[R], t *testing.T, st world.Store) {
-	if s.NewHarness(t, st).D.Worker == nil {
+	h := s.NewHarness(t, st)
+	w, ok := h.D.Worker.(*Working[R])
+	if !ok {
 		t.Skip("no workers run over this machine: it has no `next` that leads to a state which an operation keeps alive until a deadline")
 	}
-	h := s.NewHarness(t, st)
-	w := h.D.Worker
 	for _, path := range alive(h, w) {
 		name := ""
 		for _, o := range path {
@@ -43,15 +43,15 @@ func workerOf[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 			t.Run(end+name, func(t *testing.T) { workOn(s, t, st, end, path) })
 		}
 	}
-	work := world.Work[R]{
+	work := Work[R]{
 		Do:     func(context.Context, *fsm.Held[R]) error { return nil },
 		Failed: func(context.Context, R, error) error { return nil },
 	}
 	o := worker.Options{Lease: time.Minute}
-	if _, err := w.New("w", o, world.Work[R]{Failed: work.Failed}); err == nil {
+	if _, err := w.New("w", o, Work[R]{Failed: work.Failed}); err == nil {
 		t.Error("there is a worker that does no work")
 	}
-	if _, err := w.New("w", o, world.Work[R]{Do: work.Do}); err == nil {
+	if _, err := w.New("w", o, Work[R]{Do: work.Do}); err == nil {
 		t.Error("there is a worker that says nothing of failures")
 	}
 	if _, err := w.New("w", worker.Options{}, work); err == nil {
@@ -62,7 +62,7 @@ func workerOf[R any](s *world.Suite[R], t *testing.T, st world.Store) {
 // alive lists how the work can go on without leaving the states in which the
 // worker keeps its record alive: to each of them by the fewest operations. The
 // first way stays where the pick leads to.
-func alive[R any](h *world.Harness[R], w *world.Working[R]) [][]*oracle.Op {
+func alive[R any](h *world.Harness[R], w *Working[R]) [][]*oracle.Op {
 	beat := h.M.OpNamed(w.Beat)
 	pick := h.M.OpNamed(w.Pick)
 	at := pick.Cells[h.M.Allowed(pick)[0]].To
@@ -119,7 +119,7 @@ func walk[R any](ctx context.Context, h *world.Harness[R], held *fsm.Held[R], pa
 
 func workOn[R any](s *world.Suite[R], t *testing.T, st world.Store, end string, path []*oracle.Op) {
 	h := s.NewHarness(t, st)
-	w := h.D.Worker
+	w := h.D.Worker.(*Working[R])
 	pick := s.M.OpNamed(w.Pick)
 	var c oracle.Case
 	for _, name := range s.M.Allowed(pick) {
@@ -189,7 +189,7 @@ func workOn[R any](s *world.Suite[R], t *testing.T, st world.Store, end string, 
 		}
 	}
 	release := told("released")
-	worker, err := w.New(theWorker, o, world.Work[R]{
+	worker, err := w.New(theWorker, o, Work[R]{
 		Do: work, Release: func(ctx context.Context, r R) error { return release(ctx, r, nil) }, Failed: told("failed"),
 	})
 	if err != nil {
@@ -205,7 +205,7 @@ func workOn[R any](s *world.Suite[R], t *testing.T, st world.Store, end string, 
 }
 
 // workLog looks at what a worker has written.
-func workLog[R any](h *world.Harness[R], id string, w *world.Working[R], path []*oracle.Op, lease time.Duration) {
+func workLog[R any](h *world.Harness[R], id string, w *Working[R], path []*oracle.Op, lease time.Duration) {
 	h.T.Helper()
 	n, beats := 0, 0 // beats: since the last step of the work
 	for e, err := range h.D.History(h.Ctx, id) {

@@ -17,6 +17,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/faults"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 )
 
 // attackersEnv names the database, and the rounds, of a process that attacks.
@@ -68,7 +69,7 @@ func TestAttacksAmongThree(t *testing.T) {
 			if after := withoutWork(dump(t, db)); after != before {
 				t.Errorf("the five records were\n%s\nand are\n%s", before, after)
 			}
-			for f, err := range m.Audit(t.Context()) {
+			for f, err := range audit.Run(t.Context(), m) {
 				t.Errorf("audit: %v, %v", f, err)
 			}
 			for i := range worked {

@@ -19,6 +19,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/faults"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -274,7 +275,7 @@ func (p *attackPrompt) attack(t *testing.T, a attack) string {
 
 // found reports whether an audit has a finding.
 func found(ctx context.Context, m *execution.Machine) bool {
-	for _, err := range m.Audit(ctx) {
+	for _, err := range audit.Run(ctx, m) {
 		return err == nil
 	}
 	return false

@@ -14,6 +14,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
@@ -72,7 +73,7 @@ func TestHostileTexts(t *testing.T) {
 				refusesText(t, m, what, text)
 			}
 			n := 0
-			for f, err := range m.Audit(ctx) {
+			for f, err := range audit.Run(ctx, m) {
 				t.Errorf("audit: %v %v", f, err)
 			}
 			for _, err := range m.List(ctx) {

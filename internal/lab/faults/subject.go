@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/fm001/execution"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
@@ -216,7 +217,7 @@ func (s *Subject) Verify(ctx context.Context, acked map[string]int) (Verdict, er
 	if err := s.db.QueryRowContext(ctx, `SELECT count(*), count(*) - count(DISTINCT job) FROM ledger`).Scan(&v.Ledger, &v.Doubled); err != nil {
 		return v, fmt.Errorf("read the ledger: %w", err)
 	}
-	for f, err := range s.M.Audit(ctx) {
+	for f, err := range audit.Run(ctx, s.M) {
 		if err != nil {
 			return v, err
 		}

@@ -258,7 +258,7 @@ func (s *sweeping) kill(t *testing.T) {
 	}
 }
 
-// sweepers are the children: the runtime's sweeper, and two by hand that are wrong.
+// The children are sweepers: the runtime's sweeper, and two by hand that are wrong.
 func init() {
 	children["sweep"] = func(ctx context.Context, d Driver, place string) error {
 		return sweepAll(ctx, d, place, func(s *Subject) error {

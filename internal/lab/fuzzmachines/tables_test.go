@@ -16,10 +16,9 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
+	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
 	"github.com/fsmgen/fsmgen/internal/lab/fuzzmachines"
 	"github.com/fsmgen/fsmgen/internal/validate"
-	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -98,7 +97,7 @@ func met(source []byte) ([]string, error) {
 			}
 		}
 	}
-	var table fsmtest.Table
+	var table enginetest.Table
 	if err := literal(vars["testTable"], vars, reflect.ValueOf(&table).Elem()); err != nil {
 		return nil, err
 	}

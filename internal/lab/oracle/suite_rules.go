@@ -166,7 +166,7 @@ func (s *Suite[R]) Stateless(t *testing.T) {
 func (s *Suite[R]) Ends(t *testing.T) {
 	var want []End
 	for _, st := range s.M.StateOrder {
-		want = append(want, End{st.Name, st.Terminal, st.Final})
+		want = append(want, End{State: st.Name, Terminal: st.Terminal, Final: st.Final})
 	}
 	if !slices.Equal(s.D.Ends, want) {
 		t.Errorf("the states and their ends are %+v, want %+v", s.D.Ends, want)

@@ -11,6 +11,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/fm001/job"
 	"github.com/fsmgen/fsmgen/examples/fm001/jobs"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
 
@@ -162,7 +163,7 @@ func TestAttemptsAtOpen(t *testing.T) {
 				if it.State != execution.JobStateFailed || it.Attempt != int64(limit) {
 					t.Errorf("after %d attempts the job is %+v", limit, it)
 				}
-				for finding, err := range w.Executions.Audit(t.Context()) {
+				for finding, err := range audit.Run(t.Context(), w.Executions) {
 					t.Errorf("%v, %v", finding, err)
 				}
 			})

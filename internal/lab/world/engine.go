@@ -6,8 +6,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/lab/oracle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
-	"github.com/fsmgen/fsmgen/runtime/worker"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Durable is one generated machine, opened on a store: everything goes by the methods of the
@@ -25,9 +24,6 @@ type Durable[R any] struct {
 func extended[R any](d *oracle.Durable[R], engine func(machine any) *Engine[R]) *Durable[R] {
 	e := &Engine[R]{
 		Record: d.Core.Record, History: d.Core.History, Sweep: d.Core.Sweep, Startup: d.Core.Startup, Deliver: d.Core.Deliver,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return audit.Run(ctx, d.Core)
-		},
 	}
 	if engine != nil {
 		e = engine(d.Machine)
@@ -45,11 +41,11 @@ type Engine[R any] struct {
 	List       func(ctx context.Context, states ...string) iter.Seq2[R, error] // by their names
 	Count      func(ctx context.Context, states ...string) (map[string]int64, error)
 	History    func(ctx context.Context, id string) iter.Seq2[fsm.Event, error]
-	Audit      func(ctx context.Context, probe func(name string) (bool, error)) iter.Seq2[audit.Finding, error]
-	Sweep      func(ctx context.Context) (int, error) // nil when no trigger waits for a time
-	Startup    func(ctx context.Context) (int, error) // nil when nothing runs at startup
-	Deliver    func(ctx context.Context) (int, error) // nil without effects that are delivered
-	Lookups    map[string]Find[R]                     // by name
+	Probes     func(answer func(name string) (bool, error)) []fsmimpl.Probe[R] // nil without probes
+	Sweep      func(ctx context.Context) (int, error)                          // nil when no trigger waits for a time
+	Startup    func(ctx context.Context) (int, error)                          // nil when nothing runs at startup
+	Deliver    func(ctx context.Context) (int, error)                          // nil without effects that are delivered
+	Lookups    map[string]Find[R]                                              // by name
 	// Batch makes the calls that collect makes, all or none.
 	Batch func(ctx context.Context, collect func(machine any) error) ([]fsm.Outcome[R], error)
 	// Join is the machine within a transaction of the caller's own.
@@ -58,22 +54,9 @@ type Engine[R any] struct {
 	Hold func(r R, actor string) Holding[R]
 	// Bare opens the machine without its effects; nil for a machine without any.
 	Bare func(ctx context.Context, store fsm.Store) error
-	// Worker makes workers; nil for a machine that is not of their shape.
-	Worker *Working[R]
-}
-
-// Working is how workers are made.
-type Working[R any] struct {
-	Pick, Beat string // the operations that claim and keep alive
-	Deadline   string // the field that both set; empty when it is counted from updated_at
-	New        func(actor string, o worker.Options, do Work[R]) (*worker.Worker[R], error)
-}
-
-// Work is what a worker is told to do with what it holds; nil for what it is not told.
-type Work[R any] struct {
-	Do      func(context.Context, *fsm.Held[R]) error
-	Release func(context.Context, R) error
-	Failed  func(context.Context, R, error) error
+	// Worker is an *enginetest.Working; nil for a machine that no workers run over. A user's
+	// test does not know the type, so that it links no workers.
+	Worker any
 }
 
 // Holding is what a handle shows of its record.

@@ -34,6 +34,7 @@ type Suite[R any] struct {
 	D      oracle.Driver[R]
 	Stores []Store                      // besides memstore
 	Engine func(machine any) *Engine[R] // nil in a user's test
+	Audit  func(*Harness[R])            // at the end of a walk; nil in a user's test
 	Note   func(Step[R])                // where a trace is written; nil without one
 
 	DurableCount, PromptCount int

@@ -2,7 +2,7 @@
 // makes it to everything that waits for it: a place in a pool or a batch, a lock
 // of another program, a pause before another try. Each of them gets what is left.
 // None begins when nothing is left, so a call is refused when its time is over
-// and not when all those waits have had theirs.
+// and not when all those waits have had theirs. Each makes calls at intervals.
 package call
 
 import (

@@ -9,6 +9,7 @@ import (
 
 	"example.com/shop/parcel"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -61,7 +62,7 @@ func TestThreeKnocks(t *testing.T) {
 	if _, err := m.Knock(ctx, at, parcel.KnockInput{}, fsm.Call{RequestID: "knock-4", Actor: "ann"}); !errors.Is(err, fsm.ErrTerminal) {
 		t.Errorf("a returned parcel moves: %v", err)
 	}
-	for finding, err := range m.Audit(ctx) {
+	for finding, err := range audit.Run(ctx, m) {
 		t.Errorf("audit: %v, %v", finding, err)
 	}
 }

@@ -162,7 +162,7 @@ func TestWorld(t *testing.T) {
 	// Probes are asked by the audit only, and of the states that name them.
 	w.stock = false
 	var found []string
-	for f, err := range m.Audit(ctx, w) {
+	for f, err := range audit.Run(ctx, m, m.Probes(w)...) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestWorld(t *testing.T) {
 	if want := []string{j.ID + " " + audit.CheckProbe}; !reflect.DeepEqual(found, want) {
 		t.Errorf("the audit found %q, expected %q", found, want)
 	}
-	for f, err := range m.Audit(ctx, nil) {
+	for f, err := range audit.Run(ctx, m) {
 		t.Errorf("the audit without probes found %v %v", f, err)
 	}
 

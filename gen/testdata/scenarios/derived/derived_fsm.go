@@ -151,11 +151,11 @@ type AddInput struct {
 func Add(id string, in AddInput, now time.Time) (Part, Event, error) {
 	now = driver.Time(now)
 	j := Part{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.Batch); bad != "" {
-		return Part{}, Event{}, j.refuseInput("add", "batch", bad)
+	if err := fsmimpl.CheckText(in.Batch); err != nil {
+		return Part{}, Event{}, j.refuseInput("add", "batch", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalText(in.Line); bad != "" {
-		return Part{}, Event{}, j.refuseInput("add", "line", bad)
+	if err := fsmimpl.CheckOptionalText(in.Line); err != nil {
+		return Part{}, Event{}, j.refuseInput("add", "line", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Part{}, Event{}, j.refuseInput("add", "id", err.Error())

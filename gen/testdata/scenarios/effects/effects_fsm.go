@@ -230,17 +230,17 @@ func Make(id string, in MakeInput, actor string, now time.Time) (Thing, Event, e
 	if in.Start < 0 || in.Start > 5 {
 		return Thing{}, Event{}, j.refuseInput("make", "start", "expected 0 to 5")
 	}
-	if bad := fsmimpl.BadJSON(in.Data); bad != "" {
-		return Thing{}, Event{}, j.refuseInput("make", "data", bad)
+	if err := fsmimpl.CheckJSON(in.Data); err != nil {
+		return Thing{}, Event{}, j.refuseInput("make", "data", err.Error())
 	}
-	if bad := fsmimpl.BadSet(in.Names); bad != "" {
-		return Thing{}, Event{}, j.refuseInput("make", "names", bad)
+	if err := driver.CheckSet(in.Names); err != nil {
+		return Thing{}, Event{}, j.refuseInput("make", "names", err.Error())
 	}
-	if bad := fsmimpl.BadSet(in.Others); bad != "" {
-		return Thing{}, Event{}, j.refuseInput("make", "others", bad)
+	if err := driver.CheckSet(in.Others); err != nil {
+		return Thing{}, Event{}, j.refuseInput("make", "others", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.Extra); bad != "" {
-		return Thing{}, Event{}, j.refuseInput("make", "extra", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Extra); err != nil {
+		return Thing{}, Event{}, j.refuseInput("make", "extra", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Thing{}, Event{}, j.refuseInput("make", "id", err.Error())
@@ -293,8 +293,8 @@ type KeepInput struct {
 //
 // It sets left, size, mode and data to the inputs (where it is sent).
 func (j *Thing) Keep(in KeepInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadOptionalText(in.Left); bad != "" {
-		return Event{}, j.refuseInput("keep", "left", bad)
+	if err := fsmimpl.CheckOptionalText(in.Left); err != nil {
+		return Event{}, j.refuseInput("keep", "left", err.Error())
 	}
 	if v, ok := in.Size.Get(); ok && (v < 1 || v > 10) {
 		return Event{}, j.refuseInput("keep", "size", "expected 1 to 10")
@@ -302,8 +302,8 @@ func (j *Thing) Keep(in KeepInput, now time.Time) (Event, error) {
 	if v, ok := in.Mode.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput("keep", "mode", "expected fast or slow")
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.Data); bad != "" {
-		return Event{}, j.refuseInput("keep", "data", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Data); err != nil {
+		return Event{}, j.refuseInput("keep", "data", err.Error())
 	}
 	if j.State != StateMade && j.State != StateSettled {
 		return Event{}, j.refuseState("keep", "made, settled")
@@ -333,11 +333,11 @@ type HoldInput struct {
 // It sets wake, active and extra to the inputs (where it is sent).
 func (j *Thing) Hold(in HoldInput, now time.Time) (Event, error) {
 	in.Wake = fsmimpl.CutTime(in.Wake)
-	if bad := fsmimpl.BadOptionalTime(in.Wake); bad != "" {
-		return Event{}, j.refuseInput("hold", "wake", bad)
+	if err := fsmimpl.CheckOptionalTime(in.Wake); err != nil {
+		return Event{}, j.refuseInput("hold", "wake", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.Extra); bad != "" {
-		return Event{}, j.refuseInput("hold", "extra", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Extra); err != nil {
+		return Event{}, j.refuseInput("hold", "extra", err.Error())
 	}
 	if j.State != StateMade {
 		return Event{}, j.refuseState("hold", "made")
@@ -396,14 +396,14 @@ func (j *Thing) Try(in TryInput, actor string, now time.Time) (Event, error) {
 	if err := j.asked("try", actor); err != nil {
 		return Event{}, err
 	}
-	if bad := fsmimpl.BadText(in.Name); bad != "" {
-		return Event{}, j.refuseInput("try", "name", bad)
+	if err := fsmimpl.CheckText(in.Name); err != nil {
+		return Event{}, j.refuseInput("try", "name", err.Error())
 	}
-	if bad := fsmimpl.BadText(in.Other); bad != "" {
-		return Event{}, j.refuseInput("try", "other", bad)
+	if err := fsmimpl.CheckText(in.Other); err != nil {
+		return Event{}, j.refuseInput("try", "other", err.Error())
 	}
-	if bad := fsmimpl.BadText(in.Left); bad != "" {
-		return Event{}, j.refuseInput("try", "left", bad)
+	if err := fsmimpl.CheckText(in.Left); err != nil {
+		return Event{}, j.refuseInput("try", "left", err.Error())
 	}
 	if j.State != StateMade {
 		return Event{}, j.refuseState("try", "made")
@@ -481,8 +481,8 @@ type UnsetInput struct {
 // It sets extra to the input and active to false, and clears owner, wake, least
 // and seen.
 func (j *Thing) Unset(in UnsetInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadOptionalJSON(in.Extra); bad != "" {
-		return Event{}, j.refuseInput("unset", "extra", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Extra); err != nil {
+		return Event{}, j.refuseInput("unset", "extra", err.Error())
 	}
 	if j.State != StateSettled {
 		return Event{}, j.refuseState("unset", "settled")

@@ -226,24 +226,24 @@ type MakeInput struct {
 func Make(id string, in MakeInput, now time.Time) (Probe, Event, error) {
 	now = driver.Time(now)
 	j := Probe{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.Name); bad != "" {
-		return Probe{}, Event{}, j.refuseInput("make", "name", bad)
+	if err := fsmimpl.CheckText(in.Name); err != nil {
+		return Probe{}, Event{}, j.refuseInput("make", "name", err.Error())
 	}
 	if in.Size < 0 || in.Size > 100 {
 		return Probe{}, Event{}, j.refuseInput("make", "size", "expected 0 to 100")
 	}
 	in.Due = driver.Time(in.Due)
-	if bad := fsmimpl.BadTime(in.Due); bad != "" {
-		return Probe{}, Event{}, j.refuseInput("make", "due", bad)
+	if err := fsmimpl.CheckTime(in.Due); err != nil {
+		return Probe{}, Event{}, j.refuseInput("make", "due", err.Error())
 	}
-	if bad := fsmimpl.BadJSON(in.Body); bad != "" {
-		return Probe{}, Event{}, j.refuseInput("make", "body", bad)
+	if err := fsmimpl.CheckJSON(in.Body); err != nil {
+		return Probe{}, Event{}, j.refuseInput("make", "body", err.Error())
 	}
-	if bad := fsmimpl.BadSet(in.Tags); bad != "" {
-		return Probe{}, Event{}, j.refuseInput("make", "tags", bad)
+	if err := driver.CheckSet(in.Tags); err != nil {
+		return Probe{}, Event{}, j.refuseInput("make", "tags", err.Error())
 	}
-	if bad := fsmimpl.BadSet(in.Wanted); bad != "" {
-		return Probe{}, Event{}, j.refuseInput("make", "wanted", bad)
+	if err := driver.CheckSet(in.Wanted); err != nil {
+		return Probe{}, Event{}, j.refuseInput("make", "wanted", err.Error())
 	}
 	if v, ok := in.Level.Get(); ok && (v < -5 || v > 5) {
 		return Probe{}, Event{}, j.refuseInput("make", "level", "expected -5 to 5")
@@ -282,8 +282,8 @@ func (j *Probe) Hit(in HitInput, actor string, now time.Time) (Event, error) {
 	if err := j.asked("hit", actor); err != nil {
 		return Event{}, err
 	}
-	if bad := fsmimpl.BadText(in.Name); bad != "" {
-		return Event{}, j.refuseInput("hit", "name", bad)
+	if err := fsmimpl.CheckText(in.Name); err != nil {
+		return Event{}, j.refuseInput("hit", "name", err.Error())
 	}
 	if j.State != StateOne {
 		return Event{}, j.refuseState("hit", "one")
@@ -311,8 +311,8 @@ type RankInput struct {
 //   - text_order: name < input.name, nick <= name and input.name > nick
 //     (ErrTextError)
 func (j *Probe) Rank(in RankInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.Name); bad != "" {
-		return Event{}, j.refuseInput("rank", "name", bad)
+	if err := fsmimpl.CheckText(in.Name); err != nil {
+		return Event{}, j.refuseInput("rank", "name", err.Error())
 	}
 	if j.State != StateOne {
 		return Event{}, j.refuseState("rank", "one")
@@ -335,8 +335,8 @@ type RepeatInput struct {
 // It is refused unless:
 //   - same_nick: nick == input.nick (ErrOptionalError)
 func (j *Probe) Repeat(in RepeatInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadOptionalText(in.Nick); bad != "" {
-		return Event{}, j.refuseInput("repeat", "nick", bad)
+	if err := fsmimpl.CheckOptionalText(in.Nick); err != nil {
+		return Event{}, j.refuseInput("repeat", "nick", err.Error())
 	}
 	if j.State != StateOne {
 		return Event{}, j.refuseState("repeat", "one")
@@ -359,8 +359,8 @@ type DifferInput struct {
 // It is refused unless:
 //   - other_nick: nick != input.nick (ErrOptionalError)
 func (j *Probe) Differ(in DifferInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadOptionalText(in.Nick); bad != "" {
-		return Event{}, j.refuseInput("differ", "nick", bad)
+	if err := fsmimpl.CheckOptionalText(in.Nick); err != nil {
+		return Event{}, j.refuseInput("differ", "nick", err.Error())
 	}
 	if j.State != StateOne {
 		return Event{}, j.refuseState("differ", "one")
@@ -431,8 +431,8 @@ type WaitInput struct {
 //     input.moment >= created_at and updated_at <= now (ErrTimeError)
 func (j *Probe) Wait(in WaitInput, now time.Time) (Event, error) {
 	in.Moment = driver.Time(in.Moment)
-	if bad := fsmimpl.BadTime(in.Moment); bad != "" {
-		return Event{}, j.refuseInput("wait", "moment", bad)
+	if err := fsmimpl.CheckTime(in.Moment); err != nil {
+		return Event{}, j.refuseInput("wait", "moment", err.Error())
 	}
 	if j.State != StateOne {
 		return Event{}, j.refuseState("wait", "one")
@@ -466,8 +466,8 @@ type ReadInput struct {
 //   - texts: body == input.body, note != body and note is present
 //     (ErrJSONError)
 func (j *Probe) Read(in ReadInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadJSON(in.Body); bad != "" {
-		return Event{}, j.refuseInput("read", "body", bad)
+	if err := fsmimpl.CheckJSON(in.Body); err != nil {
+		return Event{}, j.refuseInput("read", "body", err.Error())
 	}
 	if j.State != StateOne {
 		return Event{}, j.refuseState("read", "one")
@@ -515,8 +515,8 @@ func (j *Probe) Look(in LookInput, actor string, now time.Time) (Event, error) {
 	if err := j.asked("look", actor); err != nil {
 		return Event{}, err
 	}
-	if bad := fsmimpl.BadOptionalText(in.Nick); bad != "" {
-		return Event{}, j.refuseInput("look", "nick", bad)
+	if err := fsmimpl.CheckOptionalText(in.Nick); err != nil {
+		return Event{}, j.refuseInput("look", "nick", err.Error())
 	}
 	if j.State != StateTwo {
 		return Event{}, j.refuseState("look", "two")

@@ -231,15 +231,15 @@ type AddPeers struct {
 func Add(id string, in AddInput, peers AddPeers, now time.Time) (Slot, Event, error) {
 	now = driver.Time(now)
 	j := Slot{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.Room); bad != "" {
-		return Slot{}, Event{}, j.refuseInput("add", "room", bad)
+	if err := fsmimpl.CheckText(in.Room); err != nil {
+		return Slot{}, Event{}, j.refuseInput("add", "room", err.Error())
 	}
 	if !in.Kind.Valid() {
 		return Slot{}, Event{}, j.refuseInput("add", "kind", "expected desk or bench")
 	}
 	in.Ready = fsmimpl.CutTime(in.Ready)
-	if bad := fsmimpl.BadOptionalTime(in.Ready); bad != "" {
-		return Slot{}, Event{}, j.refuseInput("add", "ready", bad)
+	if err := fsmimpl.CheckOptionalTime(in.Ready); err != nil {
+		return Slot{}, Event{}, j.refuseInput("add", "ready", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Slot{}, Event{}, j.refuseInput("add", "id", err.Error())
@@ -357,8 +357,8 @@ func (j *Slot) HandOver(in HandOverInput, actor string, now time.Time) (Event, e
 	if err := j.asked("hand_over", actor); err != nil {
 		return Event{}, err
 	}
-	if bad := fsmimpl.BadText(in.Holder); bad != "" {
-		return Event{}, j.refuseInput("hand_over", "holder", bad)
+	if err := fsmimpl.CheckText(in.Holder); err != nil {
+		return Event{}, j.refuseInput("hand_over", "holder", err.Error())
 	}
 	if j.State != StateHeld {
 		return Event{}, j.refuseState("hand_over", "held")

@@ -272,8 +272,8 @@ type SelectPeers struct {
 func Select(id string, in SelectInput, peers SelectPeers, now time.Time) (Odd, Event, error) {
 	now = driver.Time(now)
 	j := Odd{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadOptionalText(in.Type); bad != "" {
-		return Odd{}, Event{}, j.refuseInput("select", "type", bad)
+	if err := fsmimpl.CheckOptionalText(in.Type); err != nil {
+		return Odd{}, Event{}, j.refuseInput("select", "type", err.Error())
 	}
 	if v, ok := in.Func.Get(); ok && (v < 1 || v > 9) {
 		return Odd{}, Event{}, j.refuseInput("select", "func", "expected 1 to 9")
@@ -281,15 +281,15 @@ func Select(id string, in SelectInput, peers SelectPeers, now time.Time) (Odd, E
 	if v, ok := in.Nil.Get(); ok && !v.Valid() {
 		return Odd{}, Event{}, j.refuseInput("select", "nil", "expected set or unset")
 	}
-	if bad := fsmimpl.BadSet(in.Req); bad != "" {
-		return Odd{}, Event{}, j.refuseInput("select", "req", bad)
+	if err := driver.CheckSet(in.Req); err != nil {
+		return Odd{}, Event{}, j.refuseInput("select", "req", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalJSON(in.Err); bad != "" {
-		return Odd{}, Event{}, j.refuseInput("select", "err", bad)
+	if err := fsmimpl.CheckOptionalJSON(in.Err); err != nil {
+		return Odd{}, Event{}, j.refuseInput("select", "err", err.Error())
 	}
 	in.Now = fsmimpl.CutTime(in.Now)
-	if bad := fsmimpl.BadOptionalTime(in.Now); bad != "" {
-		return Odd{}, Event{}, j.refuseInput("select", "now_", bad)
+	if err := fsmimpl.CheckOptionalTime(in.Now); err != nil {
+		return Odd{}, Event{}, j.refuseInput("select", "now_", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Odd{}, Event{}, j.refuseInput("select", "id", err.Error())
@@ -340,8 +340,8 @@ type GoPeers struct {
 //   - else: no other record with the same type and nil is case (ErrSwitch)
 //   - interface: input.string in req (ErrError)
 func (j *Odd) Go(in GoInput, peers GoPeers, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.String); bad != "" {
-		return Event{}, j.refuseInput("go", "string", bad)
+	if err := fsmimpl.CheckText(in.String); err != nil {
+		return Event{}, j.refuseInput("go", "string", err.Error())
 	}
 	if j.State != StateNew && j.State != StateCase {
 		return Event{}, j.refuseState("go", "new, case")
@@ -381,21 +381,21 @@ type RangeInput struct {
 //   - if j >= 3: to fsm; it clears err
 //   - otherwise: it stays where it is
 func (j *Odd) Range(in RangeInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.Map); bad != "" {
-		return Event{}, j.refuseInput("range", "map", bad)
+	if err := fsmimpl.CheckText(in.Map); err != nil {
+		return Event{}, j.refuseInput("range", "map", err.Error())
 	}
-	if bad := fsmimpl.BadJSON(in.Goto); bad != "" {
-		return Event{}, j.refuseInput("range", "goto", bad)
+	if err := fsmimpl.CheckJSON(in.Goto); err != nil {
+		return Event{}, j.refuseInput("range", "goto", err.Error())
 	}
 	in.Const = driver.Time(in.Const)
-	if bad := fsmimpl.BadTime(in.Const); bad != "" {
-		return Event{}, j.refuseInput("range", "const_", bad)
+	if err := fsmimpl.CheckTime(in.Const); err != nil {
+		return Event{}, j.refuseInput("range", "const_", err.Error())
 	}
 	if !in.Iota.Valid() {
 		return Event{}, j.refuseInput("range", "iota", "expected red or green")
 	}
-	if bad := fsmimpl.BadText(in.Req); bad != "" {
-		return Event{}, j.refuseInput("range", "req", bad)
+	if err := fsmimpl.CheckText(in.Req); err != nil {
+		return Event{}, j.refuseInput("range", "req", err.Error())
 	}
 	if j.State != StateCase {
 		return Event{}, j.refuseState("range", "case")

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
@@ -75,7 +74,7 @@ type Effects interface {
 	Return(ctx context.Context, j Odd, key string, e fsm.Event) error
 }
 
-// Probes compare records with the world outside the store, for Audit alone.
+// Probes compare records with the world outside the store, for audits alone.
 // Each method reports whether the fact of its name is true.
 type Probes interface {
 	// Chan is asked for each Odd that is case. /* is it? */.
@@ -260,25 +259,19 @@ func (m *Machine) Core() *fsm.Machine[Odd] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules, and returns what is
-// wrong. It never writes. Probes, unless nil, compare records with the world
-// outside.
-func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[audit.Finding, error] {
-	if probes != nil {
-		return audit.Run(ctx, m.core, probe(probes)...)
+// Probes are what audit.Run asks the world about records in the states that
+// name them. They are none without a world.
+func (*Machine) Probes(world Probes) []fsmimpl.Probe[Odd] {
+	if world == nil {
+		return nil
 	}
-	return audit.Run(ctx, m.core)
-}
-
-// probe is what the states of records call for.
-func probe(probes Probes) []audit.Probe[Odd] {
-	return []audit.Probe[Odd]{
+	return []fsmimpl.Probe[Odd]{
 		{
 			Name: "chan", Message: "%v \"so\"",
 			In: func(j *Odd) bool {
 				return j.State == StateCase
 			},
-			Ask: probes.Chan,
+			Ask: world.Chan,
 		},
 	}
 }

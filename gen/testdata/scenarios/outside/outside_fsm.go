@@ -219,8 +219,8 @@ type PlaceInput struct {
 func Place(id string, in PlaceInput, now time.Time) (Order, Event, error) {
 	now = driver.Time(now)
 	j := Order{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.Customer); bad != "" {
-		return Order{}, Event{}, j.refuseInput("place", "customer", bad)
+	if err := fsmimpl.CheckText(in.Customer); err != nil {
+		return Order{}, Event{}, j.refuseInput("place", "customer", err.Error())
 	}
 	if in.Sum < 0 {
 		return Order{}, Event{}, j.refuseInput("place", "sum", "expected 0 or more")
@@ -229,8 +229,8 @@ func Place(id string, in PlaceInput, now time.Time) (Order, Event, error) {
 		return Order{}, Event{}, j.refuseInput("place", "kind", "expected goods or service")
 	}
 	in.Due = fsmimpl.CutTime(in.Due)
-	if bad := fsmimpl.BadOptionalTime(in.Due); bad != "" {
-		return Order{}, Event{}, j.refuseInput("place", "due", bad)
+	if err := fsmimpl.CheckOptionalTime(in.Due); err != nil {
+		return Order{}, Event{}, j.refuseInput("place", "due", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Order{}, Event{}, j.refuseInput("place", "id", err.Error())
@@ -295,8 +295,8 @@ type GiveUpInput struct {
 // It is refused unless:
 //   - late: due <= now (ErrNotDue)
 func (j *Order) GiveUp(in GiveUpInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadText(in.Why); bad != "" {
-		return Event{}, j.refuseInput("give_up", "why", bad)
+	if err := fsmimpl.CheckText(in.Why); err != nil {
+		return Event{}, j.refuseInput("give_up", "why", err.Error())
 	}
 	if j.State != StatePlaced && j.State != StateCharging {
 		return Event{}, j.refuseState("give_up", "placed, charging")

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
@@ -83,7 +82,7 @@ type Sources struct {
 	GiveUp func(j Order, now time.Time) (GiveUpInput, error)
 }
 
-// Probes compare records with the world outside the store, for Audit alone.
+// Probes compare records with the world outside the store, for audits alone.
 // Each method reports whether the fact of its name is true.
 type Probes interface {
 	// StockThere is asked for each Order that is placed or charging. The goods
@@ -305,32 +304,26 @@ func (m *Machine) Core() *fsm.Machine[Order] {
 	return m.core
 }
 
-// Audit compares every record with its log and its rules, and returns what is
-// wrong. It never writes. Probes, unless nil, compare records with the world
-// outside.
-func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[audit.Finding, error] {
-	if probes != nil {
-		return audit.Run(ctx, m.core, probe(probes)...)
+// Probes are what audit.Run asks the world about records in the states that
+// name them. They are none without a world.
+func (*Machine) Probes(world Probes) []fsmimpl.Probe[Order] {
+	if world == nil {
+		return nil
 	}
-	return audit.Run(ctx, m.core)
-}
-
-// probe is what the states of records call for.
-func probe(probes Probes) []audit.Probe[Order] {
-	return []audit.Probe[Order]{
+	return []fsmimpl.Probe[Order]{
 		{
 			Name: "stock_there", Message: "no stock",
 			In: func(j *Order) bool {
 				return j.State == StatePlaced || j.State == StateCharging
 			},
-			Ask: probes.StockThere,
+			Ask: world.StockThere,
 		},
 		{
 			Name: "bank_up",
 			In: func(j *Order) bool {
 				return j.State == StateCharging
 			},
-			Ask: probes.BankUp,
+			Ask: world.BankUp,
 		},
 	}
 }

@@ -264,8 +264,8 @@ func Put(id string, in PutInput, now time.Time) (Pick, Event, error) {
 		return Pick{}, Event{}, j.refuseInput("put", "priority", "expected 0 to 9")
 	}
 	in.ReadyAt = fsmimpl.CutTime(in.ReadyAt)
-	if bad := fsmimpl.BadOptionalTime(in.ReadyAt); bad != "" {
-		return Pick{}, Event{}, j.refuseInput("put", "ready_at", bad)
+	if err := fsmimpl.CheckOptionalTime(in.ReadyAt); err != nil {
+		return Pick{}, Event{}, j.refuseInput("put", "ready_at", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Pick{}, Event{}, j.refuseInput("put", "id", err.Error())

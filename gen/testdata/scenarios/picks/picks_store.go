@@ -9,7 +9,6 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
@@ -206,12 +205,6 @@ func (m *Machine) over(core *fsm.Machine[Pick]) *Machine {
 // types.
 func (m *Machine) Core() *fsm.Machine[Pick] {
 	return m.core
-}
-
-// Audit compares every record with its log and its rules, and returns what is
-// wrong. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
-	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.

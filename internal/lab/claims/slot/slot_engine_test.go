@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/internal/lab/enginetest"
-	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -119,11 +118,8 @@ func engineReach(machine any) *enginetest.Engine[Slot] {
 			return enginetest.ByName(m.Count(ctx, enginetest.All(States(), states)...))
 		},
 		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
-			return m.Audit(ctx)
-		},
-		Batch: enginetest.Batch(m.Batch),
-		Join:  enginetest.Join(m.In),
+		Batch:   enginetest.Batch(m.Batch),
+		Join:    enginetest.Join(m.In),
 		Operations: map[string]enginetest.Ways[Slot]{
 			"claim": {
 				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {

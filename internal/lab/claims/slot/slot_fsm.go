@@ -191,11 +191,11 @@ type SubmitInput struct {
 func Submit(id string, in SubmitInput, now time.Time) (Slot, Event, error) {
 	now = driver.Time(now)
 	j := Slot{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadOptionalText(in.Lane); bad != "" {
-		return Slot{}, Event{}, j.refuseInput("submit", "lane", bad)
+	if err := fsmimpl.CheckOptionalText(in.Lane); err != nil {
+		return Slot{}, Event{}, j.refuseInput("submit", "lane", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalText(in.Key); bad != "" {
-		return Slot{}, Event{}, j.refuseInput("submit", "key", bad)
+	if err := fsmimpl.CheckOptionalText(in.Key); err != nil {
+		return Slot{}, Event{}, j.refuseInput("submit", "key", err.Error())
 	}
 	if in.Rank < 0 || in.Rank > 9 {
 		return Slot{}, Event{}, j.refuseInput("submit", "rank", "expected 0 to 9")
@@ -204,8 +204,8 @@ func Submit(id string, in SubmitInput, now time.Time) (Slot, Event, error) {
 		return Slot{}, Event{}, j.refuseInput("submit", "floor", "expected 0 to 9")
 	}
 	in.ReadyAt = fsmimpl.CutTime(in.ReadyAt)
-	if bad := fsmimpl.BadOptionalTime(in.ReadyAt); bad != "" {
-		return Slot{}, Event{}, j.refuseInput("submit", "ready_at", bad)
+	if err := fsmimpl.CheckOptionalTime(in.ReadyAt); err != nil {
+		return Slot{}, Event{}, j.refuseInput("submit", "ready_at", err.Error())
 	}
 	if err := driver.CheckID(id); err != nil {
 		return Slot{}, Event{}, j.refuseInput("submit", "id", err.Error())
@@ -238,11 +238,11 @@ type EditInput struct {
 //
 // It sets lane, key, rank, floor, ready_at and blocked to the inputs.
 func (j *Slot) Edit(in EditInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadOptionalText(in.Lane); bad != "" {
-		return Event{}, j.refuseInput("edit", "lane", bad)
+	if err := fsmimpl.CheckOptionalText(in.Lane); err != nil {
+		return Event{}, j.refuseInput("edit", "lane", err.Error())
 	}
-	if bad := fsmimpl.BadOptionalText(in.Key); bad != "" {
-		return Event{}, j.refuseInput("edit", "key", bad)
+	if err := fsmimpl.CheckOptionalText(in.Key); err != nil {
+		return Event{}, j.refuseInput("edit", "key", err.Error())
 	}
 	if in.Rank < 0 || in.Rank > 9 {
 		return Event{}, j.refuseInput("edit", "rank", "expected 0 to 9")
@@ -251,8 +251,8 @@ func (j *Slot) Edit(in EditInput, now time.Time) (Event, error) {
 		return Event{}, j.refuseInput("edit", "floor", "expected 0 to 9")
 	}
 	in.ReadyAt = fsmimpl.CutTime(in.ReadyAt)
-	if bad := fsmimpl.BadOptionalTime(in.ReadyAt); bad != "" {
-		return Event{}, j.refuseInput("edit", "ready_at", bad)
+	if err := fsmimpl.CheckOptionalTime(in.ReadyAt); err != nil {
+		return Event{}, j.refuseInput("edit", "ready_at", err.Error())
 	}
 	if j.State != StateQueued {
 		return Event{}, j.refuseState("edit", "queued")
@@ -332,8 +332,8 @@ type ShiftInput struct {
 //
 // It sets lane to the input.
 func (j *Slot) Shift(in ShiftInput, now time.Time) (Event, error) {
-	if bad := fsmimpl.BadOptionalText(in.Lane); bad != "" {
-		return Event{}, j.refuseInput("shift", "lane", bad)
+	if err := fsmimpl.CheckOptionalText(in.Lane); err != nil {
+		return Event{}, j.refuseInput("shift", "lane", err.Error())
 	}
 	if j.State != StateRunning {
 		return Event{}, j.refuseState("shift", "running")

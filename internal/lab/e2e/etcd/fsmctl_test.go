@@ -15,7 +15,7 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
 )
 
-// fsmctl audits, repairs, counts and prints what a generated package has written into
+// The command audits, repairs, counts and prints what a generated package has written into
 // a cluster with TLS and users, and tells nobody the password.
 func TestFsmctl(t *testing.T) {
 	t.Parallel()

@@ -222,8 +222,8 @@ type OpenAccountInput struct {
 func OpenAccount(id string, in OpenAccountInput, now time.Time) (Account, Event, error) {
 	now = driver.Time(now)
 	j := Account{ID: id, CreatedAt: now}
-	if bad := fsmimpl.BadText(in.Owner); bad != "" {
-		return Account{}, Event{}, j.refuseInput("open_account", "owner", bad)
+	if err := fsmimpl.CheckText(in.Owner); err != nil {
+		return Account{}, Event{}, j.refuseInput("open_account", "owner", err.Error())
 	}
 	if !in.Currency.Valid() {
 		return Account{}, Event{}, j.refuseInput("open_account", "currency", "expected eur or chf")

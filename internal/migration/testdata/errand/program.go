@@ -233,7 +233,7 @@ func ranked(ctx context.Context, one *v1.Machine, two *v2.Machine) {
 		if rec.Urgency != 5 {
 			log.Fatalf("%q is at urgency %d, want the default", id, rec.Urgency)
 		}
-		if _, repaired, err := audit.Repair(ctx, two.Core(), id, "op", "nothing to do"); err != nil || repaired {
+		if _, repaired, err := audit.Repair(ctx, two, id, "op", "nothing to do"); err != nil || repaired {
 			log.Fatalf("repair of %q: %v, %v", id, repaired, err)
 		}
 	}
@@ -278,12 +278,12 @@ var processes = map[string]func(ctx context.Context){
 	"check2": func(ctx context.Context) {
 		m, err := v2.Open(ctx, reached(ctx))
 		check(err)
-		verify(m.Audit(ctx), func(id string) iter.Seq2[fsm.Event, error] { return m.History(ctx, id) })
+		verify(audit.Run(ctx, m), func(id string) iter.Seq2[fsm.Event, error] { return m.History(ctx, id) })
 	},
 	"check3": func(ctx context.Context) {
 		m, err := v3.Open(ctx, reached(ctx))
 		check(err)
-		verify(m.Audit(ctx), func(id string) iter.Seq2[fsm.Event, error] { return m.History(ctx, id) })
+		verify(audit.Run(ctx, m), func(id string) iter.Seq2[fsm.Event, error] { return m.History(ctx, id) })
 	},
 }
 
@@ -429,11 +429,11 @@ func main() {
 		}
 	}
 	ranked(ctx, one, two)
-	for f, err := range two.Audit(ctx) {
+	for f, err := range audit.Run(ctx, two) {
 		check(err)
 		log.Fatalf("version 2 finds: %s", f)
 	}
-	for f, err := range other.Audit(ctx) {
+	for f, err := range audit.Run(ctx, other) {
 		check(err)
 		log.Fatalf("version 1 finds: %s", f)
 	}
@@ -479,7 +479,7 @@ func main() {
 	refused(err, 1, 3)
 	three, err := v3.Open(ctx, p.two)
 	check(err)
-	for f, err := range three.Audit(ctx) {
+	for f, err := range audit.Run(ctx, three) {
 		check(err)
 		log.Fatalf("version 3 finds: %s", f)
 	}

@@ -152,7 +152,7 @@ func judge(ctx context.Context, store fsm.Store) {
 	m, err := v2.Open(ctx, store)
 	check(err)
 	findings := func(when string) {
-		for f, err := range m.Audit(ctx) {
+		for f, err := range audit.Run(ctx, m) {
 			check(err)
 			log.Fatalf("%s: %s", when, f)
 		}
@@ -179,7 +179,7 @@ func judge(ctx context.Context, store fsm.Store) {
 	if rec.Weight != 5 || !rec.Loud || rec.Kind != v2.KindQuestion || rec.Desk != `it's "the" desk` || !rec.Since.Equal(since) || rec.Extra.String() != `{"a":["'",null]}` {
 		log.Fatalf("not at the defaults: %+v", rec)
 	}
-	if _, repaired, err := audit.Repair(ctx, m.Core(), longID, "op", "nothing to do"); err != nil || repaired {
+	if _, repaired, err := audit.Repair(ctx, m, longID, "op", "nothing to do"); err != nil || repaired {
 		log.Fatalf("repair: %v, %v", repaired, err)
 	}
 	// A retry of an old request is answered from the log, over the moved revision.

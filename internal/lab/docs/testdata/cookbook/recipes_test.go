@@ -273,7 +273,7 @@ func TestRename(t *testing.T) {
 	want(t, record.Severity, ticket2.SeverityUrgent)
 	out := must(tickets.Solve(ctx, record, fsm.Call{RequestID: "s"}))
 	want(t, out.Record.State, ticket2.StateSolved)
-	for f, err := range tickets.Audit(ctx) {
+	for f, err := range audit.Run(ctx, tickets) {
 		t.Error(f, err)
 	}
 }
@@ -305,7 +305,7 @@ func TestMoveIn(t *testing.T) {
 	}
 	want(t, must(jobs.Core().Sweep(ctx)), 1)
 	want(t, must(jobs.Record(ctx, "b")).State, job.StateQueued)
-	for f, err := range audit.Run(ctx, jobs.Core()) {
+	for f, err := range audit.Run(ctx, jobs) {
 		t.Errorf("audit: %v, %v", f, err)
 	}
 }
