@@ -101,7 +101,7 @@ func TestPackagesRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a dozen packages")
 	}
-	module := outside.New(t, "example.com/generated")
+	module := outside.New(t, "github.com/fsmgen/fsmgen/outside/generated")
 	for _, m := range machines(t) {
 		if _, err := os.Stat(filepath.Join("testdata", "run", m.Name)); !m.golden || err != nil && !campaign.On() {
 			continue

@@ -41,7 +41,7 @@ func TestEngines(t *testing.T) {
 	}
 	t.Run("ticket", func(t *testing.T) {
 		t.Parallel()
-		module := outside.New(t, "example.com/difftest")
+		module := outside.New(t, "github.com/fsmgen/fsmgen/outside/difftest")
 		m := generate(t, module, filepath.Join("testdata", "ticket.yaml"))
 		if out, err := module.Test("-count=1", "-vet=off", "./...", "-v", "-skip", "/sqlite", "-enginetest.trace", "trace.jsonl"); err != nil {
 			t.Fatalf("go test: %v\n%s", err, out)
@@ -247,7 +247,7 @@ func byItself(m *spec.Machine, world *interp.World, l enginetest.TraceLine) int 
 	return n
 }
 
-var matrixText = regexp.MustCompile("(?s)const testMatrix = `\n(.*?)`")
+var matrixText = regexp.MustCompile("(?s)const engineMatrix = `\n(.*?)`")
 
 // TestCases holds the matrix of each machine and the numbers of cases that its
 // tests print against the golden file: fewer cases are a change that somebody

@@ -40,7 +40,7 @@ func runAll(t *testing.T, machines []sound, args ...string) map[string]string {
 // test of each package is compiled with it, and called by its name.
 func runMany(t *testing.T, machines []sound, args ...string) map[string]string {
 	t.Helper()
-	module := outside.New(t, "example.com/many")
+	module := outside.New(t, "github.com/fsmgen/fsmgen/outside/many")
 	runner(module, machines)
 	if slices.ContainsFunc(machines, func(m sound) bool { return strings.Contains(m.stores, "postgres") }) {
 		module.Env = []string{"FSMGEN_POSTGRES_URL=" + pgtest.DSN(t)}
@@ -71,8 +71,8 @@ func runner(module outside.Module, machines []sound) {
 			}
 			module.Write(filepath.Join(m.name, name), f.Data)
 		}
-		fmt.Fprintf(&imports, "\t%s \"example.com/many/%s\"\n", m.name, m.name)
-		fmt.Fprintf(&calls, "\trun(t, %q, %s.Test%s, %s.TestEngine)\n", m.name, m.name, spec.GoName(m.machine), m.name)
+		fmt.Fprintf(&imports, "\t%s \"github.com/fsmgen/fsmgen/outside/many/%s\"\n", m.name, m.name)
+		fmt.Fprintf(&calls, "\trun(t, %q, %s.Test%s, %s.Test%sTable, %s.TestEngine)\n", m.name, m.name, spec.GoName(m.machine), m.name, spec.GoName(m.machine), m.name)
 	}
 	module.Write("many_test.go", fmt.Appendf(nil, program, imports.String(), limit.Nanoseconds(), calls.String()))
 }
@@ -91,13 +91,14 @@ import (
 
 const limit = time.Duration(%d)
 
-func run(t *testing.T, name string, test, engine func(*testing.T)) {
+func run(t *testing.T, name string, cases, table, engine func(*testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		late := time.AfterFunc(limit, func() { panic("the tests of " + name + " take longer than " + limit.String()) })
 		defer late.Stop()
-		test(t)
-		engine(t)
+		t.Run("cases", cases)
+		t.Run("table", table)
+		t.Run("engine", engine)
 	})
 }
 

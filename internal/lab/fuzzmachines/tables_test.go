@@ -61,7 +61,7 @@ func TestTablesAreMet(t *testing.T) {
 		if m == nil || wrong.HasErrors() {
 			continue
 		}
-		files, err := gen.Generate(m, gen.Options{})
+		files, err := gen.Generate(m, gen.Options{EngineTests: true})
 		var more spec.Diagnostics
 		if errors.As(err, &more) {
 			continue // TestRandomMachines tells
@@ -70,7 +70,7 @@ func TestTablesAreMet(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range files {
-			if strings.HasSuffix(f.Name, "_test.go") {
+			if strings.HasSuffix(f.Name, "_engine_test.go") {
 				found++
 				next <- drawn{s, text, f.Data}
 			}
@@ -98,7 +98,7 @@ func met(source []byte) ([]string, error) {
 		}
 	}
 	var table enginetest.Table
-	if err := literal(vars["testTable"], vars, reflect.ValueOf(&table).Elem()); err != nil {
+	if err := literal(vars["engineTable"], vars, reflect.ValueOf(&table).Elem()); err != nil {
 		return nil, err
 	}
 	return enginetest.Missed(table)
