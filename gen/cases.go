@@ -526,11 +526,12 @@ func (x tried) features(m *spec.Machine, store bool) []string {
 		in = x.before.State.Name
 	}
 	if store && x.refusal != nil {
-		switch x.refusal.Code {
-		case interp.CodeInvalidInput, interp.CodeActorMissing, interp.CodeReasonMissing:
-			in = "any"
-		case interp.CodeInvariant: // one function looks at the rules of all states
+		guard := slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard.Name == x.refusal.Guard })
+		switch {
+		case x.refusal.Code == interp.CodeInvariant: // one function looks at the rules of all states
 			in, out = "any", interp.CodeInvariant
+		case x.refusal.Code != interp.CodeGuard || guard: // the state does not matter
+			in = "any"
 		}
 	}
 	if whole || x.refusal != nil {

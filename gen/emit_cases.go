@@ -378,8 +378,7 @@ func (e *testEmitter) moves() {
 			names = append(names, s.Name)
 		}
 	}
-	e.line("States: %q,", strings.Join(names, ", "))
-	e.line("Version: %d,", e.m.Version)
+	e.line("Version: %d, States: %q,", e.m.Version, strings.Join(names, ", "))
 	var fields []string
 	for _, f := range e.m.Fields {
 		text := f.Name
@@ -437,8 +436,7 @@ func (e *testEmitter) moves() {
 		}
 		e.line("},")
 	}
-	e.line("Cases: testCases,")
-	e.line("Checks: testChecks,")
+	e.line("Cases: testCases, Checks: testChecks,")
 	if p := e.m.Projection; p != nil {
 		e.line("Groups: testGroups,")
 		var key, moves []string

@@ -29,11 +29,6 @@ func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	body.durable()
 	body.inputs()
 	body.effects()
-	for _, s := range testStores {
-		if opt.tests(s.name) {
-			body.opening(s)
-		}
-	}
 	return formatted(m, n, opt, body)
 }
 
@@ -111,11 +106,8 @@ func (e *testEmitter) reach() {
 	e.line("// testPackage is the package as the tests reach it, and what must come of its calls.")
 	e.line("var testPackage = fsmtest.Package[%s]{", n.Record)
 	e.moves()
-	e.line("Descriptor: &descriptor,")
-	e.line("Check: %s,", n.ours("package", "Check"))
-	e.line("Equal: %s.%s,", n.Record, n.ours("record", "Equal"))
-	e.line("Fold: %s,", n.ours("package", "Fold"))
-	e.line("Ends: fsmtest.Ends(States()),")
+	e.line("Descriptor: &descriptor, Check: %s, Fold: %s, Ends: fsmtest.Ends(States()),", n.ours("package", "Check"), n.ours("package", "Fold"))
+	e.line("Equal: %s.%s, Can: %s.%s, Pure: testPure,", n.Record, n.ours("record", "Equal"), n.Record, n.ours("record", "Can"))
 	if len(n.errors) > 0 {
 		e.line("Errors: map[string]error{")
 		for _, x := range n.errors {
@@ -124,8 +116,6 @@ func (e *testEmitter) reach() {
 		e.line("},")
 	}
 	e.vocabularies()
-	e.line("Pure: testPure,")
-	e.line("Can: %s.%s,", n.Record, n.ours("record", "Can"))
 	e.projection()
 	e.line("Migrate: %s,", n.ours("package", "Migrate"))
 	e.opens()
@@ -183,7 +173,7 @@ func (e *testEmitter) pure() {
 	e.line("switch operation {")
 	for _, o := range e.m.Operations {
 		c := e.n.op(o)
-		args := pureArgs(c, o, e.inputFunc(o)+"(c)", e.peersValue(o), "c.Actor", "c.Reason", "c.Now()")
+		args := pureArgs(c, o, e.inputsOf(o), e.peersValue(o), "c.Actor", "c.Reason", "c.Now()")
 		e.line("case %q:", o.Name)
 		if creates(o) {
 			e.line("*r, e, err = %s(c.ID, %s)", c.Method, args)
@@ -263,12 +253,20 @@ func (e *testEmitter) inputFunc(o *spec.Operation) string {
 	return "test" + e.n.op(o).Input
 }
 
-// inputs writes one function for each operation with inputs, which takes them out of
-// an abstract call.
+// inputsOf takes the inputs of an operation out of the call c.
+func (e *testEmitter) inputsOf(o *spec.Operation) string {
+	if len(o.Inputs) == 1 {
+		return e.n.op(o).Input + "{" + e.n.input(o.Inputs[0]) + ": " + e.inputValue(o.Inputs[0]) + "}"
+	}
+	return e.inputFunc(o) + "(c)"
+}
+
+// inputs writes one function for each operation with several inputs, which takes them
+// out of an abstract call.
 func (e *testEmitter) inputs() {
 	for _, o := range e.m.Operations {
 		typ := e.n.op(o).Input
-		if typ == "" {
+		if typ == "" || len(o.Inputs) == 1 {
 			continue
 		}
 		var list []string
@@ -288,7 +286,7 @@ func (e *testEmitter) given(o *spec.Operation) string {
 	if o.By == spec.BySystem {
 		call = "c.GivenBySystem()"
 	}
-	return callArgs(o, e.n.op(o), "c.ID", e.inputFunc(o)+"(c)", call)
+	return callArgs(o, e.n.op(o), "c.ID", e.inputsOf(o), call)
 }
 
 // inputValue takes an input out of an abstract call.

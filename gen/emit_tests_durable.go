@@ -12,14 +12,12 @@ import (
 // testStore is a store in a database that generated tests can run over.
 type testStore struct {
 	name  string // for Options.TestStore; the SQL dialect
-	open  string // the generated function
-	place string // in words
 	store string // the call that opens it
 }
 
 var testStores = []testStore{
-	{"sqlite", "testSQLite", "a file of its own", `sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))`},
-	{"postgres", "testPostgres", "a schema of its own", `postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))`},
+	{"sqlite", `sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))`},
+	{"postgres", `postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))`},
 }
 
 // tests reports whether the tests run over a store in a database.
@@ -33,11 +31,11 @@ func (e *testEmitter) stores() {
 	var list []string
 	for _, s := range testStores {
 		if e.opt.tests(s.name) {
-			list = append(list, fmt.Sprintf("{Name: %q, Open: %s}", s.name, s.open))
+			list = append(list, fmt.Sprintf("{Name: %q, Open: func(t *testing.T) fsm.Store {\nreturn fsmtest.UseStore(t)(%s)\n}},", s.name, s.store))
 		}
 	}
-	if list != nil {
-		e.line("Stores: []fsmtest.Store{%s},", strings.Join(list, ", "))
+	if list != nil { // at a level that lets records begin in any state
+		e.line("Stores: []fsmtest.Store{\n%s\n},", strings.Join(list, "\n"))
 	}
 }
 
@@ -115,21 +113,6 @@ func (e *testEmitter) durable() {
 	e.line("")
 }
 
-// opening writes how a store in a database is opened.
-func (e *testEmitter) opening(s testStore) {
-	e.line("// %s opens a store in %s. Its constraints are those that hold for", s.open, s.place)
-	e.line("// every record, so that made-up records may begin in any state.")
-	e.line("func %s(t *testing.T) fsm.Store {", s.open)
-	e.line("store, err := %s", s.store)
-	e.line("if err != nil {")
-	e.line("t.Fatal(err)")
-	e.line("}")
-	e.line("t.Cleanup(func() { store.Close() })")
-	e.line("return store")
-	e.line("}")
-	e.line("")
-}
-
 // effectNames lists the effects, each once, and whether one of them is atomic.
 func (e *testEmitter) effectNames() (list []*spec.Effect, atomic bool) {
 	seen := map[string]bool{}
@@ -178,8 +161,8 @@ func (e *testEmitter) sources() string {
 	for _, o := range e.m.Operations {
 		if hasSource(o) {
 			c := e.n.op(o)
-			parts = append(parts, fmt.Sprintf("%s: func(%s, time.Time) (%s, error) { return %s(fx.Source(%q)), nil },",
-				c.Method, e.n.Record, c.Input, e.inputFunc(o), o.Name))
+			parts = append(parts, fmt.Sprintf("%s: func(%s, time.Time) (%s, error) {\nc := fx.Source(%q)\nreturn %s, nil\n},",
+				c.Method, e.n.Record, c.Input, o.Name, e.inputsOf(o)))
 		}
 	}
 	if parts == nil {

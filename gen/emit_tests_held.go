@@ -125,7 +125,7 @@ func (e *engineEmitter) heldly(o *spec.Operation) {
 func (e *engineEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
 	args := "ctx"
 	if len(o.Inputs) > 0 {
-		args += ", " + e.inputFunc(o) + "(c)"
+		args += ", " + e.inputsOf(o)
 	}
 	e.line("j := %s", h.made(s, "h"))
 	call := fmt.Sprintf("j.%s(%s)", e.n.op(o).Method, args)

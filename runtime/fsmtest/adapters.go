@@ -3,6 +3,7 @@ package fsmtest
 import (
 	"encoding"
 	"fmt"
+	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -65,4 +66,16 @@ func OrNil[T any](o fsm.Optional[T]) any {
 		return v
 	}
 	return nil
+}
+
+// UseStore ends a test whose store cannot be opened, and closes the store with the test.
+func UseStore(t *testing.T) func(fsm.Store, error) fsm.Store {
+	return func(store fsm.Store, err error) fsm.Store {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { store.Close() })
+		return store
+	}
 }

@@ -85,9 +85,8 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
-	States:  "queued, running, done (terminal), failed (terminal)",
-	Version: 1,
-	Fields:  "address, owner, lease, problem, attempts",
+	Version: 1, States: "queued, running, done (terminal), failed (terminal)",
+	Fields: "address, owner, lease, problem, attempts",
 	Moves: map[string]string{
 		"submit":    "new -> queued",
 		"claim":     "queued -> running",
@@ -96,20 +95,14 @@ var testPackage = fsmtest.Package[Job]{
 		"fail":      "running -> failed",
 		"reclaim":   "running -> queued",
 	},
-	System:     "reclaim",
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Job.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	System: "reclaim",
+	Cases:  testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Errors: map[string]error{
 		"not_owner": ErrNotOwner,
 	},
 	Words:   []fsmtest.Vocabulary{fsmtest.Words("State", States(), "queued, running, done, failed", "")},
-	Pure:    testPure,
-	Can:     Job.Can,
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
 		return testOpened(Open(ctx, store, opts...))
@@ -120,15 +113,15 @@ var testPackage = fsmtest.Package[Job]{
 func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 	switch operation {
 	case "submit":
-		*r, e, err = Submit(c.ID, testSubmitInput(c), c.Now())
+		*r, e, err = Submit(c.ID, SubmitInput{Address: c.Text("address")}, c.Now())
 	case "claim":
-		return r.Claim(testClaimInput(c), c.Actor, c.Now())
+		return r.Claim(ClaimInput{Lease: c.Time("lease")}, c.Actor, c.Now())
 	case "heartbeat":
-		return r.Heartbeat(testHeartbeatInput(c), c.Actor, c.Now())
+		return r.Heartbeat(HeartbeatInput{Lease: c.Time("lease")}, c.Actor, c.Now())
 	case "finish":
 		return r.Finish(c.Actor, c.Now())
 	case "fail":
-		return r.Fail(testFailInput(c), c.Actor, c.Now())
+		return r.Fail(FailInput{Problem: c.Text("problem")}, c.Actor, c.Now())
 	case "reclaim":
 		return r.Reclaim(c.Now())
 	}
@@ -143,37 +136,21 @@ var testOpened = fsmtest.Opened((*Machine).Core, testCall)
 func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
 	switch operation {
 	case "submit":
-		return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
+		return m.Submit(ctx, c.ID, SubmitInput{Address: c.Text("address")}, c.Given())
 	case "claim":
 		if at == nil {
-			return m.Claim(ctx, testClaimInput(c), c.Given())
+			return m.Claim(ctx, ClaimInput{Lease: c.Time("lease")}, c.Given())
 		}
-		return m.ClaimOf(ctx, at, testClaimInput(c), c.Given())
+		return m.ClaimOf(ctx, at, ClaimInput{Lease: c.Time("lease")}, c.Given())
 	case "heartbeat":
-		return m.Heartbeat(ctx, at, testHeartbeatInput(c), c.Given())
+		return m.Heartbeat(ctx, at, HeartbeatInput{Lease: c.Time("lease")}, c.Given())
 	case "finish":
 		return m.Finish(ctx, at, c.Given())
 	case "fail":
-		return m.Fail(ctx, at, testFailInput(c), c.Given())
+		return m.Fail(ctx, at, FailInput{Problem: c.Text("problem")}, c.Given())
 	case "reclaim":
 		// Nobody but the engine calls it.
 		return m.core.Apply(ctx, at, reclaimCall(opReclaim, c.GivenBySystem()))
 	}
 	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
-}
-
-func testSubmitInput(c fsmtest.Call) SubmitInput {
-	return SubmitInput{Address: c.Text("address")}
-}
-
-func testClaimInput(c fsmtest.Call) ClaimInput {
-	return ClaimInput{Lease: c.Time("lease")}
-}
-
-func testHeartbeatInput(c fsmtest.Call) HeartbeatInput {
-	return HeartbeatInput{Lease: c.Time("lease")}
-}
-
-func testFailInput(c fsmtest.Call) FailInput {
-	return FailInput{Problem: c.Text("problem")}
 }

@@ -97,9 +97,8 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
-	States:  "created, running, compensating, done (terminal), failed (terminal)",
-	Version: 1,
-	Fields:  "expected, satisfied, compensation_policy",
+	Version: 1, States: "created, running, compensating, done (terminal), failed (terminal)",
+	Fields: "expected, satisfied, compensation_policy",
 	Moves: map[string]string{
 		"create":             "new -> created",
 		"job_kick":           "created -> running, running -> recorded, compensating -> recorded, done -> recorded, failed -> recorded",
@@ -108,13 +107,9 @@ var testPackage = fsmtest.Package[Job]{
 		"compensation_event": "compensating -> done, compensating -> failed, created -> recorded, running -> recorded, done -> recorded, failed -> recorded",
 		"other":              "created -> recorded, running -> nothing, compensating -> recorded, done -> recorded, failed -> recorded",
 	},
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Job.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	Cases: testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Errors: map[string]error{
 		"empty_plan":   ErrEmptyPlan,
 		"not_expected": ErrNotExpected,
@@ -124,13 +119,18 @@ var testPackage = fsmtest.Package[Job]{
 		fsmtest.Words("ErrorEventVerdict", []ErrorEventVerdict{ErrorEventVerdictStands, ErrorEventVerdictIgnored}, "stands, ignored", ""),
 		fsmtest.Words("CompensationEventDecision", []CompensationEventDecision{CompensationEventDecisionDone, CompensationEventDecisionFailed, CompensationEventDecisionUndecided}, "done, failed, undecided", ""),
 	},
-	Pure:    testPure,
-	Can:     Job.Can,
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
-	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}, {Name: "postgres", Open: testPostgres}},
+	Stores: []fsmtest.Store{
+		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
+			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+		}},
+		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
+			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+		}},
+	},
 }
 
 // testPure calls the pure method of an operation.
@@ -141,11 +141,11 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 	case "job_kick":
 		return r.JobKick(c.Now())
 	case "expected_event":
-		return r.ExpectedEvent(testExpectedEventInput(c), c.Now())
+		return r.ExpectedEvent(ExpectedEventInput{Name: c.Text("name")}, c.Now())
 	case "error_event":
-		return r.ErrorEvent(testErrorEventInput(c), c.Now())
+		return r.ErrorEvent(ErrorEventInput{Verdict: fsmtest.Opt(c, "verdict", fsmtest.Word[ErrorEventVerdict])}, c.Now())
 	case "compensation_event":
-		return r.CompensationEvent(testCompensationEventInput(c), c.Now())
+		return r.CompensationEvent(CompensationEventInput{Decision: fsmtest.Opt(c, "decision", fsmtest.Word[CompensationEventDecision])}, c.Now())
 	case "other":
 		return r.Other(testOtherInput(c), c.Now())
 	}
@@ -164,11 +164,11 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "job_kick":
 		return m.JobKick(ctx, at, c.Given())
 	case "expected_event":
-		return m.ExpectedEvent(ctx, at, testExpectedEventInput(c), c.Given())
+		return m.ExpectedEvent(ctx, at, ExpectedEventInput{Name: c.Text("name")}, c.Given())
 	case "error_event":
-		return m.ErrorEvent(ctx, at, testErrorEventInput(c), c.Given())
+		return m.ErrorEvent(ctx, at, ErrorEventInput{Verdict: fsmtest.Opt(c, "verdict", fsmtest.Word[ErrorEventVerdict])}, c.Given())
 	case "compensation_event":
-		return m.CompensationEvent(ctx, at, testCompensationEventInput(c), c.Given())
+		return m.CompensationEvent(ctx, at, CompensationEventInput{Decision: fsmtest.Opt(c, "decision", fsmtest.Word[CompensationEventDecision])}, c.Given())
 	case "other":
 		return m.Other(ctx, at, testOtherInput(c), c.Given())
 	}
@@ -182,40 +182,6 @@ func testCreateInput(c fsmtest.Call) CreateInput {
 	}
 }
 
-func testExpectedEventInput(c fsmtest.Call) ExpectedEventInput {
-	return ExpectedEventInput{Name: c.Text("name")}
-}
-
-func testErrorEventInput(c fsmtest.Call) ErrorEventInput {
-	return ErrorEventInput{Verdict: fsmtest.Opt(c, "verdict", fsmtest.Word[ErrorEventVerdict])}
-}
-
-func testCompensationEventInput(c fsmtest.Call) CompensationEventInput {
-	return CompensationEventInput{Decision: fsmtest.Opt(c, "decision", fsmtest.Word[CompensationEventDecision])}
-}
-
 func testOtherInput(c fsmtest.Call) OtherInput {
 	return OtherInput{Kind: c.Text("kind"), Payload: fsmtest.Opt(c, "payload", fsmtest.Call.JSON)}
-}
-
-// testSQLite opens a store in a file of its own. Its constraints are those that hold for
-// every record, so that made-up records may begin in any state.
-func testSQLite(t *testing.T) fsm.Store {
-	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
-}
-
-// testPostgres opens a store in a schema of its own. Its constraints are those that hold for
-// every record, so that made-up records may begin in any state.
-func testPostgres(t *testing.T) fsm.Store {
-	store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
 }

@@ -214,7 +214,7 @@ func engineReach(machine any) *enginetest.Engine[Execution] {
 					switch h.Record().State {
 					case StateInProgress:
 						j := InProgressExecution{inProgressFields{handle{h}}}
-						next, err := j.Commit(ctx, testCommitInput(c))
+						next, err := j.Commit(ctx, CommitInput{Output: fsmtest.Opt(c, "output", fsmtest.Call.JSON)})
 						if err != nil {
 							return out, end, err
 						}

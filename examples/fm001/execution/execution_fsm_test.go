@@ -82,8 +82,6 @@ var testCases = []fsmtest.Case{
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m"}`, Beside: []string{`a-1 leased {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m"}`}, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"now"}`},
 	// commit, execution.yaml:127
 	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "commit", Want: "refused guard holds_lease (not_lease_owner)"},
-	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "commit", Want: "refused guard holds_lease (not_lease_owner)"},
-	{In: "done", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`, Do: "commit", Want: "refused guard holds_lease (not_lease_owner)"},
 	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now","started_at":"now"}`, Do: "commit", By: "c", Want: "refused guard lease_live (lease_expired)"},
 	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs","started_at":"now"}`, Do: "commit", By: "c", Want: "committed: in_progress -> committed", Effects: []string{"apply_result in the transaction: b"}},
 	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "commit", Want: "committed: in_progress -> committed", After: `{"output":null}`, Effects: []string{"apply_result in the transaction: job_id"}},
@@ -100,7 +98,6 @@ var testCases = []fsmtest.Case{
 	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs","started_at":"now"}`, Beside: []string{`a-1 committed {"job_id":"a","attempt":4,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`}, Do: "commit", With: `{"output":{}}`, By: "c", Want: "committed: in_progress -> committed", After: `{"output":{}}`, Effects: []string{"apply_result in the transaction: b"}},
 	// finish, execution.yaml:140
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "finish", Want: "refused guard holds_lease (not_lease_owner)"},
-	{In: "done", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m","finished_at":"now+1h6m"}`, Do: "finish", Want: "refused guard holds_lease (not_lease_owner)"},
 	{In: "committed", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now","started_at":"now"}`, Do: "finish", By: "c", Want: "refused guard lease_live (lease_expired)"},
 	{In: "committed", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs","started_at":"now"}`, Do: "finish", By: "c", Want: "done: committed -> done", After: `{"finished_at":"now"}`},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"now"}`},
@@ -124,7 +121,6 @@ var testCases = []fsmtest.Case{
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now","started_at":"now+1h5m"}`, Do: "reconcile", By: fsmtest.BySweep, Want: "reconciled: committed -> done", After: `{"finished_at":"now"}`},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1µs","started_at":"now+1h5m"}`, Do: "reconcile", By: fsmtest.BySweep},
 	// expire, execution.yaml:158
-	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h4m","started_at":"now+1h5m"}`, Do: "expire", Want: "refused guard lease_over (lease_still_live)"},
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now+1µs"}`, Do: "expire", Want: "refused guard lease_over (lease_still_live)"},
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"now"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"now"}`},
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now-1µs"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"now"}`},
@@ -172,9 +168,8 @@ var testGroups = []fsmtest.Group{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Execution]{
-	States:  "leased, in_progress, committed, done (terminal), aborted (terminal)",
-	Version: 1,
-	Fields:  "output, job_id, attempt, lease_owner, lease_expires_at, started_at, finished_at",
+	Version: 1, States: "leased, in_progress, committed, done (terminal), aborted (terminal)",
+	Fields: "output, job_id, attempt, lease_owner, lease_expires_at, started_at, finished_at",
 	Moves: map[string]string{
 		"lease":     "new -> leased",
 		"start":     "leased -> in_progress",
@@ -183,16 +178,12 @@ var testPackage = fsmtest.Package[Execution]{
 		"reconcile": "committed -> done",
 		"expire":    "leased -> aborted, in_progress -> aborted",
 	},
-	System:     "reconcile, expire",
-	Cases:      testCases,
-	Checks:     testChecks,
+	System: "reconcile, expire",
+	Cases:  testCases, Checks: testChecks,
 	Groups:     testGroups,
 	Derived:    fsmtest.Derived{Entity: "Job", Key: "job_id", States: "succeeded, running, failed, pending", Moves: "pending -> running, running -> succeeded, running -> pending, running -> failed"},
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Execution.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Execution.Equal, Can: Execution.Can, Pure: testPure,
 	Errors: map[string]error{
 		"not_lease_owner":       ErrNotLeaseOwner,
 		"lease_expired":         ErrLeaseExpired,
@@ -206,8 +197,6 @@ var testPackage = fsmtest.Package[Execution]{
 		fsmtest.Words("State", States(), "leased, in_progress, committed, done, aborted", ""),
 		fsmtest.Words("JobState", []JobState{JobStateSucceeded, JobStateRunning, JobStateFailed, JobStatePending}, "succeeded, running, failed, pending", ""),
 	},
-	Pure: testPure,
-	Can:  Execution.Can,
 	Project: func(records []Execution) fsmtest.Projected {
 		p := Project(records)
 		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"job_id": p.JobID}, Fields: map[string]any{"attempt": fsmtest.OrNil(p.Attempt), "updated": fsmtest.OrNil(p.Updated)}}
@@ -226,7 +215,14 @@ var testPackage = fsmtest.Package[Execution]{
 		}
 		return nil, fmt.Errorf("a %T has no transaction for the effects", store)
 	},
-	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}, {Name: "postgres", Open: testPostgres}},
+	Stores: []fsmtest.Store{
+		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
+			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+		}},
+		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
+			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+		}},
+	},
 }
 
 // testPure calls the pure method of an operation.
@@ -237,7 +233,7 @@ func testPure(r *Execution, operation string, c fsmtest.Call) (e any, err error)
 	case "start":
 		return r.Start(c.Actor, c.Now())
 	case "commit":
-		return r.Commit(testCommitInput(c), c.Actor, c.Now())
+		return r.Commit(CommitInput{Output: fsmtest.Opt(c, "output", fsmtest.Call.JSON)}, c.Actor, c.Now())
 	case "finish":
 		return r.Finish(c.Actor, c.Now())
 	case "reconcile":
@@ -260,7 +256,7 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "start":
 		return m.Start(ctx, at, c.Given())
 	case "commit":
-		return m.Commit(ctx, at, testCommitInput(c), c.Given())
+		return m.Commit(ctx, at, CommitInput{Output: fsmtest.Opt(c, "output", fsmtest.Call.JSON)}, c.Given())
 	case "finish":
 		return m.Finish(ctx, at, c.Given())
 	case "reconcile":
@@ -276,35 +272,9 @@ func testLeaseInput(c fsmtest.Call) LeaseInput {
 	return LeaseInput{JobID: c.Text("job_id"), LeaseExpiresAt: c.Time("lease_expires_at")}
 }
 
-func testCommitInput(c fsmtest.Call) CommitInput {
-	return CommitInput{Output: fsmtest.Opt(c, "output", fsmtest.Call.JSON)}
-}
-
 // testEffects notes what is performed.
 type testEffects[T any] struct{ fx *fsmtest.Effects }
 
 func (x testEffects[T]) ApplyResult(ctx context.Context, tx T, r Execution, key string, e fsm.Event) error {
 	return x.fx.Perform("apply_result", r.Ref(), key, e, tx)
-}
-
-// testSQLite opens a store in a file of its own. Its constraints are those that hold for
-// every record, so that made-up records may begin in any state.
-func testSQLite(t *testing.T) fsm.Store {
-	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
-}
-
-// testPostgres opens a store in a schema of its own. Its constraints are those that hold for
-// every record, so that made-up records may begin in any state.
-func testPostgres(t *testing.T) fsm.Store {
-	store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
 }

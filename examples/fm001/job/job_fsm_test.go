@@ -33,34 +33,34 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
-	States:  "submitted (terminal)",
-	Version: 1,
-	Fields:  "payload",
+	Version: 1, States: "submitted (terminal)",
+	Fields: "payload",
 	Moves: map[string]string{
 		"submit": "new -> submitted",
 	},
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Job.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
-	Words:      []fsmtest.Vocabulary{fsmtest.Words("State", States(), "submitted", "")},
-	Pure:       testPure,
-	Can:        Job.Can,
-	Migrate:    Migrate,
+	Cases: testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
+	Words:   []fsmtest.Vocabulary{fsmtest.Words("State", States(), "submitted", "")},
+	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
-	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}, {Name: "postgres", Open: testPostgres}},
+	Stores: []fsmtest.Store{
+		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
+			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+		}},
+		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
+			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+		}},
+	},
 }
 
 // testPure calls the pure method of an operation.
 func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 	switch operation {
 	case "submit":
-		*r, e, err = Submit(c.ID, testSubmitInput(c), c.Now())
+		*r, e, err = Submit(c.ID, SubmitInput{Payload: fsmtest.Opt(c, "payload", fsmtest.Call.JSON)}, c.Now())
 	}
 	return e, err
 }
@@ -73,33 +73,7 @@ var testOpened = fsmtest.Opened((*Machine).Core, testCall)
 func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, c fsmtest.Call) (Outcome, error) {
 	switch operation {
 	case "submit":
-		return m.Submit(ctx, c.ID, testSubmitInput(c), c.Given())
+		return m.Submit(ctx, c.ID, SubmitInput{Payload: fsmtest.Opt(c, "payload", fsmtest.Call.JSON)}, c.Given())
 	}
 	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
-}
-
-func testSubmitInput(c fsmtest.Call) SubmitInput {
-	return SubmitInput{Payload: fsmtest.Opt(c, "payload", fsmtest.Call.JSON)}
-}
-
-// testSQLite opens a store in a file of its own. Its constraints are those that hold for
-// every record, so that made-up records may begin in any state.
-func testSQLite(t *testing.T) fsm.Store {
-	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
-}
-
-// testPostgres opens a store in a schema of its own. Its constraints are those that hold for
-// every record, so that made-up records may begin in any state.
-func testPostgres(t *testing.T) fsm.Store {
-	store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
 }

@@ -285,7 +285,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
-						next, err := j.DependencySucceeded(ctx, testDependencySucceededInput(c))
+						next, err := j.DependencySucceeded(ctx, DependencySucceededInput{Job: c.Text("job")})
 						if err != nil {
 							return out, end, err
 						}
@@ -299,7 +299,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
-						next, err := j.DependencyFailed(ctx, testDependencyFailedInput(c))
+						next, err := j.DependencyFailed(ctx, DependencyFailedInput{StatusReason: c.Text("status_reason")})
 						if err != nil {
 							return out, end, err
 						}
@@ -336,7 +336,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StateStarting:
 						j := StartingJob{handle{h}}
-						next, err := j.Run(ctx, testRunInput(c))
+						next, err := j.Run(ctx, RunInput{TimeoutAt: fsmtest.Opt(c, "timeout_at", fsmtest.Call.Time)})
 						if err != nil {
 							return out, end, err
 						}
@@ -384,7 +384,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
-						next, err := j.LoseHost(ctx, testLoseHostInput(c))
+						next, err := j.LoseHost(ctx, LoseHostInput{StatusReason: c.Text("status_reason")})
 						if err != nil {
 							return out, end, err
 						}
@@ -398,21 +398,21 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StateSubmitted:
 						j := SubmittedJob{handle{h}}
-						next, err := j.Cancel(ctx, testCancelInput(c))
+						next, err := j.Cancel(ctx, CancelInput{StatusReason: c.Text("status_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StatePending:
 						j := PendingJob{handle{h}}
-						next, err := j.Cancel(ctx, testCancelInput(c))
+						next, err := j.Cancel(ctx, CancelInput{StatusReason: c.Text("status_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StateRunnable:
 						j := RunnableJob{handle{h}}
-						next, err := j.Cancel(ctx, testCancelInput(c))
+						next, err := j.Cancel(ctx, CancelInput{StatusReason: c.Text("status_reason")})
 						if err != nil {
 							return out, end, err
 						}
@@ -426,35 +426,35 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StateSubmitted:
 						j := SubmittedJob{handle{h}}
-						next, err := j.Terminate(ctx, testTerminateInput(c))
+						next, err := j.Terminate(ctx, TerminateInput{StatusReason: c.Text("status_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StatePending:
 						j := PendingJob{handle{h}}
-						next, err := j.Terminate(ctx, testTerminateInput(c))
+						next, err := j.Terminate(ctx, TerminateInput{StatusReason: c.Text("status_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StateRunnable:
 						j := RunnableJob{handle{h}}
-						next, err := j.Terminate(ctx, testTerminateInput(c))
+						next, err := j.Terminate(ctx, TerminateInput{StatusReason: c.Text("status_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StateStarting:
 						j := StartingJob{handle{h}}
-						next, err := j.Terminate(ctx, testTerminateInput(c))
+						next, err := j.Terminate(ctx, TerminateInput{StatusReason: c.Text("status_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StateRunning:
 						j := RunningJob{handle{h}}
-						next, err := j.Terminate(ctx, testTerminateInput(c))
+						next, err := j.Terminate(ctx, TerminateInput{StatusReason: c.Text("status_reason")})
 						if err != nil {
 							return out, end, err
 						}

@@ -263,9 +263,8 @@ var testGroups = []fsmtest.Group{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
-	States:  "submitted, pending, runnable, starting, running, succeeded (terminal), failed (terminal)",
-	Version: 1,
-	Fields:  "job_queue, array_job, depends_on, satisfied, attempts, attempt, timeout_at, exit_code, status_reason, started_at, stopped_at",
+	Version: 1, States: "submitted, pending, runnable, starting, running, succeeded (terminal), failed (terminal)",
+	Fields: "job_queue, array_job, depends_on, satisfied, attempts, attempt, timeout_at, exit_code, status_reason, started_at, stopped_at",
 	Moves: map[string]string{
 		"submit":               "new -> submitted",
 		"evaluate":             "submitted -> runnable, submitted -> pending",
@@ -280,22 +279,16 @@ var testPackage = fsmtest.Package[Job]{
 		"cancel":               "submitted -> failed, pending -> failed, runnable -> failed, failed -> recorded",
 		"terminate":            "submitted -> failed, pending -> failed, runnable -> failed, starting -> failed, running -> failed, failed -> recorded",
 	},
-	System:     "evaluate, start, time_out",
-	Cases:      testCases,
-	Checks:     testChecks,
+	System: "evaluate, start, time_out",
+	Cases:  testCases, Checks: testChecks,
 	Groups:     testGroups,
 	Derived:    fsmtest.Derived{Entity: "ArrayJob", Key: "array_job", States: "pending, waiting, failed, succeeded, unknown"},
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Job.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "submitted, pending, runnable, starting, running, succeeded, failed", ""),
 		fsmtest.Words("ArrayJobState", []ArrayJobState{ArrayJobStatePending, ArrayJobStateWaiting, ArrayJobStateFailed, ArrayJobStateSucceeded, ArrayJobStateUnknown}, "pending, waiting, failed, succeeded, unknown", ""),
 	},
-	Pure: testPure,
-	Can:  Job.Can,
 	Project: func(records []Job) fsmtest.Projected {
 		p := Project(records)
 		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"array_job": p.ArrayJob}, Fields: map[string]any{"children": p.Children, "attempt": fsmtest.OrNil(p.Attempt)}}
@@ -303,7 +296,10 @@ var testPackage = fsmtest.Package[Job]{
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
 		return testOpened(Open(ctx, store, Sources{
-			TimeOut: func(Job, time.Time) (TimeOutInput, error) { return testTimeOutInput(fx.Source("time_out")), nil },
+			TimeOut: func(Job, time.Time) (TimeOutInput, error) {
+				c := fx.Source("time_out")
+				return TimeOutInput{StatusReason: c.Text("status_reason")}, nil
+			},
 		}, opts...))
 	},
 }
@@ -316,25 +312,25 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 	case "evaluate":
 		return r.Evaluate(c.Now())
 	case "dependency_succeeded":
-		return r.DependencySucceeded(testDependencySucceededInput(c), c.Now())
+		return r.DependencySucceeded(DependencySucceededInput{Job: c.Text("job")}, c.Now())
 	case "dependency_failed":
-		return r.DependencyFailed(testDependencyFailedInput(c), c.Now())
+		return r.DependencyFailed(DependencyFailedInput{StatusReason: c.Text("status_reason")}, c.Now())
 	case "start":
 		return r.Start(c.Now())
 	case "fail_to_start":
 		return r.FailToStart(testFailToStartInput(c), c.Now())
 	case "run":
-		return r.Run(testRunInput(c), c.Now())
+		return r.Run(RunInput{TimeoutAt: fsmtest.Opt(c, "timeout_at", fsmtest.Call.Time)}, c.Now())
 	case "finish":
 		return r.Finish(testFinishInput(c), c.Now())
 	case "lose_host":
-		return r.LoseHost(testLoseHostInput(c), c.Now())
+		return r.LoseHost(LoseHostInput{StatusReason: c.Text("status_reason")}, c.Now())
 	case "time_out":
-		return r.TimeOut(testTimeOutInput(c), c.Now())
+		return r.TimeOut(TimeOutInput{StatusReason: c.Text("status_reason")}, c.Now())
 	case "cancel":
-		return r.Cancel(testCancelInput(c), c.Now())
+		return r.Cancel(CancelInput{StatusReason: c.Text("status_reason")}, c.Now())
 	case "terminate":
-		return r.Terminate(testTerminateInput(c), c.Now())
+		return r.Terminate(TerminateInput{StatusReason: c.Text("status_reason")}, c.Now())
 	}
 	return e, err
 }
@@ -351,26 +347,26 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "evaluate":
 		return m.Evaluate(ctx, at, c.GivenBySystem())
 	case "dependency_succeeded":
-		return m.DependencySucceeded(ctx, at, testDependencySucceededInput(c), c.Given())
+		return m.DependencySucceeded(ctx, at, DependencySucceededInput{Job: c.Text("job")}, c.Given())
 	case "dependency_failed":
-		return m.DependencyFailed(ctx, at, testDependencyFailedInput(c), c.Given())
+		return m.DependencyFailed(ctx, at, DependencyFailedInput{StatusReason: c.Text("status_reason")}, c.Given())
 	case "start":
 		return m.Start(ctx, at, c.GivenBySystem())
 	case "fail_to_start":
 		return m.FailToStart(ctx, at, testFailToStartInput(c), c.Given())
 	case "run":
-		return m.Run(ctx, at, testRunInput(c), c.Given())
+		return m.Run(ctx, at, RunInput{TimeoutAt: fsmtest.Opt(c, "timeout_at", fsmtest.Call.Time)}, c.Given())
 	case "finish":
 		return m.Finish(ctx, at, testFinishInput(c), c.Given())
 	case "lose_host":
-		return m.LoseHost(ctx, at, testLoseHostInput(c), c.Given())
+		return m.LoseHost(ctx, at, LoseHostInput{StatusReason: c.Text("status_reason")}, c.Given())
 	case "time_out":
 		// Nobody but the engine calls it.
-		return m.core.Apply(ctx, at, timeOutCall(m.opTimeOut, testTimeOutInput(c), c.GivenBySystem()))
+		return m.core.Apply(ctx, at, timeOutCall(m.opTimeOut, TimeOutInput{StatusReason: c.Text("status_reason")}, c.GivenBySystem()))
 	case "cancel":
-		return m.Cancel(ctx, at, testCancelInput(c), c.Given())
+		return m.Cancel(ctx, at, CancelInput{StatusReason: c.Text("status_reason")}, c.Given())
 	case "terminate":
-		return m.Terminate(ctx, at, testTerminateInput(c), c.Given())
+		return m.Terminate(ctx, at, TerminateInput{StatusReason: c.Text("status_reason")}, c.Given())
 	}
 	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
@@ -384,38 +380,10 @@ func testSubmitInput(c fsmtest.Call) SubmitInput {
 	}
 }
 
-func testDependencySucceededInput(c fsmtest.Call) DependencySucceededInput {
-	return DependencySucceededInput{Job: c.Text("job")}
-}
-
-func testDependencyFailedInput(c fsmtest.Call) DependencyFailedInput {
-	return DependencyFailedInput{StatusReason: c.Text("status_reason")}
-}
-
 func testFailToStartInput(c fsmtest.Call) FailToStartInput {
 	return FailToStartInput{Retry: c.Bool("retry"), StatusReason: c.Text("status_reason")}
 }
 
-func testRunInput(c fsmtest.Call) RunInput {
-	return RunInput{TimeoutAt: fsmtest.Opt(c, "timeout_at", fsmtest.Call.Time)}
-}
-
 func testFinishInput(c fsmtest.Call) FinishInput {
 	return FinishInput{Retry: c.Bool("retry"), ExitCode: c.Int("exit_code")}
-}
-
-func testLoseHostInput(c fsmtest.Call) LoseHostInput {
-	return LoseHostInput{StatusReason: c.Text("status_reason")}
-}
-
-func testTimeOutInput(c fsmtest.Call) TimeOutInput {
-	return TimeOutInput{StatusReason: c.Text("status_reason")}
-}
-
-func testCancelInput(c fsmtest.Call) CancelInput {
-	return CancelInput{StatusReason: c.Text("status_reason")}
-}
-
-func testTerminateInput(c fsmtest.Call) TerminateInput {
-	return TerminateInput{StatusReason: c.Text("status_reason")}
 }

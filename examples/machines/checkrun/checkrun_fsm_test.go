@@ -32,8 +32,6 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`m-1 queued {"suite":"suite","app":"app","name":"name","head_sha":"head_sha"}`}, Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused exists"},
 	// queue, checkrun.yaml:72
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "refused guard own_app (not_own_app)"},
-	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "refused guard own_app (not_own_app)"},
-	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "refused guard own_app (not_own_app)"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "queue", By: "b", Want: "queued: requested -> queued"},
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", By: "-", Want: "refused actor_missing"},
 	{In: "waiting", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "queued: waiting -> queued"},
@@ -41,28 +39,20 @@ var testCases = []fsmtest.Case{
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"conclusion":"action_required"}`, Do: "queue", By: "b", Want: "refused invariant", NoStore: true},
 	// wait, checkrun.yaml:79
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "wait", Want: "refused guard own_app (not_own_app)"},
-	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "wait", Want: "refused guard own_app (not_own_app)"},
-	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "wait", Want: "refused guard own_app (not_own_app)"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "wait", By: "b", Want: "refused guard actions_only (actions_only)"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "wait", By: "b", Want: "waiting: requested -> waiting"},
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "wait", By: "-", Want: "refused actor_missing"},
 	{In: "pending", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "wait", Want: "waiting: pending -> waiting"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "wait", By: "b", Want: "waiting: queued -> waiting"},
-	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "wait", By: "b", Want: "refused guard actions_only (actions_only)", NoStore: true},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"conclusion":"action_required"}`, Do: "wait", By: "b", Want: "refused invariant", NoStore: true},
-	{In: "pending", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "wait", Want: "refused guard actions_only (actions_only)", NoStore: true},
 	// hold, checkrun.yaml:86
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "hold", Want: "refused guard own_app (not_own_app)"},
-	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "hold", Want: "refused guard own_app (not_own_app)"},
-	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "hold", Want: "refused guard own_app (not_own_app)"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "hold", By: "b", Want: "refused guard actions_only (actions_only)"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "hold", By: "b", Want: "pending: requested -> pending"},
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "hold", By: "-", Want: "refused actor_missing"},
 	{In: "waiting", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "hold", Want: "pending: waiting -> pending"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "hold", By: "b", Want: "pending: queued -> pending"},
-	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "hold", By: "b", Want: "refused guard actions_only (actions_only)", NoStore: true},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"conclusion":"action_required"}`, Do: "hold", By: "b", Want: "refused invariant", NoStore: true},
-	{In: "waiting", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "hold", Want: "refused guard actions_only (actions_only)", NoStore: true},
 	// start, checkrun.yaml:93
 	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "start", Want: "refused guard own_app (not_own_app)"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "start", By: "b", Want: "started: queued -> in_progress", After: `{"started_at":"now"}`},
@@ -72,8 +62,6 @@ var testCases = []fsmtest.Case{
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required"}`, Do: "start", By: "b", Want: "refused invariant", NoStore: true},
 	// describe, checkrun.yaml:101
 	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "describe", Want: "refused guard own_app (not_own_app)"},
-	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"now+1h7m"}`, Do: "describe", Want: "refused guard own_app (not_own_app)"},
-	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "refused guard own_app (not_own_app)"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"f","head_sha":"c","output":"g"}`, Do: "describe", By: "b", Want: "described: queued -> queued"},
 	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "describe", With: `{"name":""}`, Want: "refused invalid_input name"},
 	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "describe", With: `{"name":"a\u0000"}`, Want: "refused invalid_input name"},
@@ -96,10 +84,6 @@ var testCases = []fsmtest.Case{
 	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"timed_out","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "described: completed -> completed"},
 	// complete, checkrun.yaml:109
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
-	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
-	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
-	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
-	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"now+1h7m"}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"stale"}`, By: "b", Want: "refused guard set_by_github (stale_is_reserved)"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"output":"f"}`, Do: "complete", With: `{"conclusion":"action_required"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"action_required","completed_at":"now"}`, Again: []string{`reused {"conclusion":"cancelled"}`}},
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"no word"}`, Want: "refused invalid_input conclusion"},
@@ -117,10 +101,6 @@ var testCases = []fsmtest.Case{
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"startup_failure"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"startup_failure","completed_at":"now"}`},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"timed_out"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"timed_out","completed_at":"now"}`},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"output":"f"}`, Do: "complete", With: `{"conclusion":"action_required","output":{}}`, By: "b", Want: "completed: requested -> completed", After: `{"output":{},"conclusion":"action_required","completed_at":"now"}`, Again: []string{`reused {"conclusion":"action_required","output":["a",1]}`}},
-	{In: "waiting", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"stale"}`, Want: "refused guard set_by_github (stale_is_reserved)"},
-	{In: "pending", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"stale"}`, Want: "refused guard set_by_github (stale_is_reserved)"},
-	{In: "queued", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "complete", With: `{"conclusion":"stale"}`, Want: "refused guard set_by_github (stale_is_reserved)"},
-	{In: "in_progress", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"now+1h7m"}`, Do: "complete", With: `{"conclusion":"stale"}`, Want: "refused guard set_by_github (stale_is_reserved)"},
 	// conclude_again, checkrun.yaml:117
 	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
 	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"stale"}`, By: "b", Want: "refused guard set_by_github (stale_is_reserved)"},
@@ -223,9 +203,8 @@ var testGroups = []fsmtest.Group{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[CheckRun]{
-	States:  "requested, waiting, pending, queued, in_progress, completed (final)",
-	Version: 1,
-	Fields:  "suite, app, name, head_sha, is_actions, output, conclusion, started_at, completed_at",
+	Version: 1, States: "requested, waiting, pending, queued, in_progress, completed (final)",
+	Fields: "suite, app, name, head_sha, is_actions, output, conclusion, started_at, completed_at",
 	Moves: map[string]string{
 		"create":         "new -> requested, new -> queued",
 		"queue":          "requested -> queued, waiting -> queued, pending -> queued",
@@ -239,16 +218,12 @@ var testPackage = fsmtest.Package[CheckRun]{
 		"rerequest":      "completed -> completed",
 		"reset":          "completed -> queued",
 	},
-	System:     "make_stale",
-	Cases:      testCases,
-	Checks:     testChecks,
+	System: "make_stale",
+	Cases:  testCases, Checks: testChecks,
 	Groups:     testGroups,
 	Derived:    fsmtest.Derived{Entity: "CheckSuite", Key: "suite", States: "in_progress, queued, completed, empty"},
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      CheckRun.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: CheckRun.Equal, Can: CheckRun.Can, Pure: testPure,
 	Errors: map[string]error{
 		"not_own_app":       ErrNotOwnApp,
 		"actions_only":      ErrActionsOnly,
@@ -259,8 +234,6 @@ var testPackage = fsmtest.Package[CheckRun]{
 		fsmtest.Words("Conclusion", []Conclusion{ConclusionActionRequired, ConclusionCancelled, ConclusionFailure, ConclusionNeutral, ConclusionSuccess, ConclusionSkipped, ConclusionStale, ConclusionStartupFailure, ConclusionTimedOut}, "action_required, cancelled, failure, neutral, success, skipped, stale, startup_failure, timed_out", ""),
 		fsmtest.Words("CheckSuiteState", []CheckSuiteState{CheckSuiteStateInProgress, CheckSuiteStateQueued, CheckSuiteStateCompleted, CheckSuiteStateEmpty}, "in_progress, queued, completed, empty", ""),
 	},
-	Pure: testPure,
-	Can:  CheckRun.Can,
 	Project: func(records []CheckRun) fsmtest.Projected {
 		p := Project(records)
 		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"suite": p.Suite}, Fields: map[string]any{"check_runs": p.CheckRuns}}

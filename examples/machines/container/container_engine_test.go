@@ -160,7 +160,7 @@ func engineReach(machine any) *enginetest.Engine[Container] {
 					switch h.Record().State {
 					case StateCreating:
 						j := CreatingContainer{handle{h}}
-						next, err := j.FinishCreate(ctx, testFinishCreateInput(c))
+						next, err := j.FinishCreate(ctx, FinishCreateInput{Pid: c.Int("pid")})
 						if err != nil {
 							return out, end, err
 						}
@@ -216,11 +216,11 @@ func engineReach(machine any) *enginetest.Engine[Container] {
 					switch h.Record().State {
 					case StateCreated:
 						j := CreatedContainer{createdFields{handle{h}}}
-						err = j.Kill(ctx, testKillInput(c))
+						err = j.Kill(ctx, KillInput{Signal: c.Text("signal")})
 						return j.Outcome(), "created", err
 					case StateRunning:
 						j := RunningContainer{createdFields{handle{h}}}
-						err = j.Kill(ctx, testKillInput(c))
+						err = j.Kill(ctx, KillInput{Signal: c.Text("signal")})
 						return j.Outcome(), "running", err
 					}
 					return out, end, err
@@ -231,14 +231,14 @@ func engineReach(machine any) *enginetest.Engine[Container] {
 					switch h.Record().State {
 					case StateCreated:
 						j := CreatedContainer{createdFields{handle{h}}}
-						next, err := j.Exit(ctx, testExitInput(c))
+						next, err := j.Exit(ctx, ExitInput{ExitCode: c.Int("exit_code")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "stopped", nil
 					case StateRunning:
 						j := RunningContainer{createdFields{handle{h}}}
-						next, err := j.Exit(ctx, testExitInput(c))
+						next, err := j.Exit(ctx, ExitInput{ExitCode: c.Int("exit_code")})
 						if err != nil {
 							return out, end, err
 						}

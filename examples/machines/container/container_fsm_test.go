@@ -122,9 +122,8 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Container]{
-	States:  "creating, created, running, stopped, deleted (terminal)",
-	Version: 1,
-	Fields:  "container_id, oci_version, bundle, annotations, pid, exit_code",
+	Version: 1, States: "creating, created, running, stopped, deleted (terminal)",
+	Fields: "container_id, oci_version, bundle, annotations, pid, exit_code",
 	Moves: map[string]string{
 		"create":        "new -> creating",
 		"finish_create": "creating -> created",
@@ -136,22 +135,16 @@ var testPackage = fsmtest.Package[Container]{
 		"exit":          "created -> stopped, running -> stopped",
 		"delete":        "stopped -> deleted",
 	},
-	System:     "destroy",
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Container.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	System: "destroy",
+	Cases:  testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Container.Equal, Can: Container.Can, Pure: testPure,
 	Errors: map[string]error{
 		"id_in_use": ErrIDInUse,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "creating, created, running, stopped, deleted", ""),
 	},
-	Pure:    testPure,
-	Can:     Container.Can,
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Container], error) {
 		return testOpened(Open(ctx, store, testEffects{fx}, opts...))
@@ -164,7 +157,7 @@ func testPure(r *Container, operation string, c fsmtest.Call) (e any, err error)
 	case "create":
 		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
 	case "finish_create":
-		return r.FinishCreate(testFinishCreateInput(c), c.Now())
+		return r.FinishCreate(FinishCreateInput{Pid: c.Int("pid")}, c.Now())
 	case "fail_create":
 		return r.FailCreate(c.Now())
 	case "start":
@@ -174,9 +167,9 @@ func testPure(r *Container, operation string, c fsmtest.Call) (e any, err error)
 	case "destroy":
 		return r.Destroy(c.Now())
 	case "kill":
-		return r.Kill(testKillInput(c), c.Now())
+		return r.Kill(KillInput{Signal: c.Text("signal")}, c.Now())
 	case "exit":
-		return r.Exit(testExitInput(c), c.Now())
+		return r.Exit(ExitInput{ExitCode: c.Int("exit_code")}, c.Now())
 	case "delete":
 		return r.Delete(c.Now())
 	}
@@ -193,7 +186,7 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "create":
 		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
 	case "finish_create":
-		return m.FinishCreate(ctx, at, testFinishCreateInput(c), c.Given())
+		return m.FinishCreate(ctx, at, FinishCreateInput{Pid: c.Int("pid")}, c.Given())
 	case "fail_create":
 		return m.FailCreate(ctx, at, c.Given())
 	case "start":
@@ -203,9 +196,9 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "destroy":
 		return m.Destroy(ctx, at, c.GivenBySystem())
 	case "kill":
-		return m.Kill(ctx, at, testKillInput(c), c.Given())
+		return m.Kill(ctx, at, KillInput{Signal: c.Text("signal")}, c.Given())
 	case "exit":
-		return m.Exit(ctx, at, testExitInput(c), c.Given())
+		return m.Exit(ctx, at, ExitInput{ExitCode: c.Int("exit_code")}, c.Given())
 	case "delete":
 		return m.Delete(ctx, at, c.Given())
 	}
@@ -219,18 +212,6 @@ func testCreateInput(c fsmtest.Call) CreateInput {
 		Bundle:      c.Text("bundle"),
 		Annotations: fsmtest.Opt(c, "annotations", fsmtest.Call.JSON),
 	}
-}
-
-func testFinishCreateInput(c fsmtest.Call) FinishCreateInput {
-	return FinishCreateInput{Pid: c.Int("pid")}
-}
-
-func testKillInput(c fsmtest.Call) KillInput {
-	return KillInput{Signal: c.Text("signal")}
-}
-
-func testExitInput(c fsmtest.Call) ExitInput {
-	return ExitInput{ExitCode: c.Int("exit_code")}
 }
 
 // testEffects notes what is performed.

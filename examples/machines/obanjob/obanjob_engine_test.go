@@ -246,23 +246,23 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 			"fetch": {
 				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
 					if n > 0 {
-						return m.FetchN(ctx, n, testFetchInput(c), c.Given())
+						return m.FetchN(ctx, n, FetchInput{Queue: c.Text("queue")}, c.Given())
 					}
-					out, err := m.Fetch(ctx, testFetchInput(c), c.Given())
+					out, err := m.Fetch(ctx, FetchInput{Queue: c.Text("queue")}, c.Given())
 					return []Outcome{out}, err
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
-						list, err := h.FetchN(ctx, n, testFetchInput(c), c.Given())
+						list, err := h.FetchN(ctx, n, FetchInput{Queue: c.Text("queue")}, c.Given())
 						var outs []Outcome
 						for _, j := range list {
 							outs = append(outs, j.Outcome())
 						}
 						return outs, err
 					}
-					j, err := h.Fetch(ctx, testFetchInput(c), c.Given())
+					j, err := h.Fetch(ctx, FetchInput{Queue: c.Text("queue")}, c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -272,7 +272,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StateAvailable:
 						j := AvailableJob{handle{h}}
-						next, err := j.Fetch(ctx, testFetchInput(c))
+						next, err := j.Fetch(ctx, FetchInput{Queue: c.Text("queue")})
 						if err != nil {
 							return out, end, err
 						}
@@ -323,7 +323,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StateExecuting:
 						j := ExecutingJob{handle{h}}
-						next, err := j.Snooze(ctx, testSnoozeInput(c))
+						next, err := j.Snooze(ctx, SnoozeInput{ScheduledAt: c.Time("scheduled_at")})
 						if err != nil {
 							return out, end, err
 						}
@@ -337,7 +337,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StateExecuting:
 						j := ExecutingJob{handle{h}}
-						next, err := j.CancelWork(ctx, testCancelWorkInput(c))
+						next, err := j.CancelWork(ctx, CancelWorkInput{Error: c.JSON("error")})
 						if err != nil {
 							return out, end, err
 						}
@@ -351,7 +351,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StateExecuting:
 						j := ExecutingJob{handle{h}}
-						next, err := j.Discard(ctx, testDiscardInput(c))
+						next, err := j.Discard(ctx, DiscardInput{Error: c.JSON("error")})
 						if err != nil {
 							return out, end, err
 						}

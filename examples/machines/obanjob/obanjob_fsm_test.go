@@ -120,9 +120,6 @@ var testCases = []fsmtest.Case{
 	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":5,"scheduled_at":"now+1h6m","cancelled_at":"now+1h11m"}`, Do: "retry", Want: "retried: cancelled -> available", After: `{"max_attempts":6,"scheduled_at":"now","cancelled_at":null}`},
 	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":5,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"discarded_at":"now+1h12m"}`, Do: "retry", Want: "retried: discarded -> available", After: `{"max_attempts":6,"scheduled_at":"now","discarded_at":null}`},
 	{In: "scheduled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":9223372036854775807,"attempt":9223372036854775807,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "retry", Want: "refused overflow max_attempts", NoStore: true},
-	{In: "completed", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":9223372036854775807,"attempt":9223372036854775807,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"completed_at":"now+1h10m"}`, Do: "retry", Want: "refused overflow max_attempts"},
-	{In: "cancelled", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":9223372036854775807,"attempt":9223372036854775807,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"cancelled_at":"now+1h11m"}`, Do: "retry", Want: "refused overflow max_attempts"},
-	{In: "discarded", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":9223372036854775807,"attempt":9223372036854775807,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9},"discarded_at":"now+1h12m"}`, Do: "retry", Want: "refused overflow max_attempts"},
 	// rescue, obanjob.yaml:181
 	{In: "executing", Given: `{"worker":"worker","queue":"queue","args":{"args":2},"priority":3,"max_attempts":5,"attempt":1,"scheduled_at":"now+1h6m","attempted_at":"now+1h7m","attempted_by":"attempted_by","error":{"error":9}}`, Do: "rescue", Want: "rescued: executing -> available"},
 	{In: "executing", Given: `{"worker":"b","queue":"c","args":"d","max_attempts":1,"attempt":1,"scheduled_at":"now","attempted_at":"now","attempted_by":"a"}`, Do: "rescue", Want: "rescued: executing -> discarded", After: `{"discarded_at":"now"}`},
@@ -254,9 +251,8 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
-	States:  "scheduled, available, executing, retryable, completed (final), cancelled (final), discarded (final)",
-	Version: 1,
-	Fields:  "worker, queue, args, priority, max_attempts, attempt, scheduled_at, attempted_at, attempted_by, error, completed_at, cancelled_at, discarded_at",
+	Version: 1, States: "scheduled, available, executing, retryable, completed (final), cancelled (final), discarded (final)",
+	Fields: "worker, queue, args, priority, max_attempts, attempt, scheduled_at, attempted_at, attempted_by, error, completed_at, cancelled_at, discarded_at",
 	Moves: map[string]string{
 		"insert":      "new -> scheduled, new -> available",
 		"stage":       "scheduled -> available, retryable -> available",
@@ -270,14 +266,10 @@ var testPackage = fsmtest.Package[Job]{
 		"retry":       "scheduled -> available, retryable -> available, completed -> available, cancelled -> available, discarded -> available, available -> recorded, executing -> recorded",
 		"rescue":      "executing -> discarded, executing -> available",
 	},
-	System:     "stage, rescue",
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Job.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	System: "stage, rescue",
+	Cases:  testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Errors: map[string]error{
 		"no_attempts":     ErrNoAttempts,
 		"out_of_attempts": ErrOutOfAttempts,
@@ -285,8 +277,6 @@ var testPackage = fsmtest.Package[Job]{
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "scheduled, available, executing, retryable, completed, cancelled, discarded", ""),
 	},
-	Pure:    testPure,
-	Can:     Job.Can,
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
 		return testOpened(Open(ctx, store, opts...))
@@ -301,17 +291,17 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 	case "stage":
 		return r.Stage(c.Now())
 	case "fetch":
-		return r.Fetch(testFetchInput(c), c.Actor, c.Now())
+		return r.Fetch(FetchInput{Queue: c.Text("queue")}, c.Actor, c.Now())
 	case "complete":
 		return r.Complete(c.Now())
 	case "fail":
 		return r.Fail(testFailInput(c), c.Now())
 	case "snooze":
-		return r.Snooze(testSnoozeInput(c), c.Now())
+		return r.Snooze(SnoozeInput{ScheduledAt: c.Time("scheduled_at")}, c.Now())
 	case "cancel_work":
-		return r.CancelWork(testCancelWorkInput(c), c.Now())
+		return r.CancelWork(CancelWorkInput{Error: c.JSON("error")}, c.Now())
 	case "discard":
-		return r.Discard(testDiscardInput(c), c.Now())
+		return r.Discard(DiscardInput{Error: c.JSON("error")}, c.Now())
 	case "cancel":
 		return r.Cancel(c.Now())
 	case "retry":
@@ -336,19 +326,19 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		return m.core.Apply(ctx, at, stageCall(opStage, c.GivenBySystem()))
 	case "fetch":
 		if at == nil {
-			return m.Fetch(ctx, testFetchInput(c), c.Given())
+			return m.Fetch(ctx, FetchInput{Queue: c.Text("queue")}, c.Given())
 		}
-		return m.FetchOf(ctx, at, testFetchInput(c), c.Given())
+		return m.FetchOf(ctx, at, FetchInput{Queue: c.Text("queue")}, c.Given())
 	case "complete":
 		return m.Complete(ctx, at, c.Given())
 	case "fail":
 		return m.Fail(ctx, at, testFailInput(c), c.Given())
 	case "snooze":
-		return m.Snooze(ctx, at, testSnoozeInput(c), c.Given())
+		return m.Snooze(ctx, at, SnoozeInput{ScheduledAt: c.Time("scheduled_at")}, c.Given())
 	case "cancel_work":
-		return m.CancelWork(ctx, at, testCancelWorkInput(c), c.Given())
+		return m.CancelWork(ctx, at, CancelWorkInput{Error: c.JSON("error")}, c.Given())
 	case "discard":
-		return m.Discard(ctx, at, testDiscardInput(c), c.Given())
+		return m.Discard(ctx, at, DiscardInput{Error: c.JSON("error")}, c.Given())
 	case "cancel":
 		return m.Cancel(ctx, at, c.Given())
 	case "retry":
@@ -371,22 +361,6 @@ func testInsertInput(c fsmtest.Call) InsertInput {
 	}
 }
 
-func testFetchInput(c fsmtest.Call) FetchInput {
-	return FetchInput{Queue: c.Text("queue")}
-}
-
 func testFailInput(c fsmtest.Call) FailInput {
 	return FailInput{RetryAt: c.Time("retry_at"), Error: c.JSON("error")}
-}
-
-func testSnoozeInput(c fsmtest.Call) SnoozeInput {
-	return SnoozeInput{ScheduledAt: c.Time("scheduled_at")}
-}
-
-func testCancelWorkInput(c fsmtest.Call) CancelWorkInput {
-	return CancelWorkInput{Error: c.JSON("error")}
-}
-
-func testDiscardInput(c fsmtest.Call) DiscardInput {
-	return DiscardInput{Error: c.JSON("error")}
 }

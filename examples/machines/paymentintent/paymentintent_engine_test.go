@@ -320,15 +320,15 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 					switch h.Record().State {
 					case StateRequiresPaymentMethod:
 						j := RequiresPaymentMethodPaymentIntent{handle{h}}
-						err = j.Update(ctx, testUpdateInput(c))
+						err = j.Update(ctx, UpdateInput{Amount: c.Int("amount")})
 						return j.Outcome(), "requires_payment_method", err
 					case StateRequiresConfirmation:
 						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{handle{h}}}
-						err = j.Update(ctx, testUpdateInput(c))
+						err = j.Update(ctx, UpdateInput{Amount: c.Int("amount")})
 						return j.Outcome(), "requires_confirmation", err
 					case StateRequiresAction:
 						j := RequiresActionPaymentIntent{handle{h}}
-						err = j.Update(ctx, testUpdateInput(c))
+						err = j.Update(ctx, UpdateInput{Amount: c.Int("amount")})
 						return j.Outcome(), "requires_action", err
 					}
 					return out, end, err
@@ -339,14 +339,14 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 					switch h.Record().State {
 					case StateRequiresPaymentMethod:
 						j := RequiresPaymentMethodPaymentIntent{handle{h}}
-						next, err := j.Attach(ctx, testAttachInput(c))
+						next, err := j.Attach(ctx, AttachInput{PaymentMethod: c.Text("payment_method")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "requires_confirmation", nil
 					case StateRequiresConfirmation:
 						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{handle{h}}}
-						err = j.Attach(ctx, testAttachInput(c))
+						err = j.Attach(ctx, AttachInput{PaymentMethod: c.Text("payment_method")})
 						return j.Outcome(), "requires_confirmation", err
 					}
 					return out, end, err
@@ -442,7 +442,7 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 					switch h.Record().State {
 					case StateRequiresCapture:
 						j := RequiresCapturePaymentIntent{handle{h}}
-						err = j.IncrementAuthorization(ctx, testIncrementAuthorizationInput(c))
+						err = j.IncrementAuthorization(ctx, IncrementAuthorizationInput{Amount: c.Int("amount")})
 						return j.Outcome(), "requires_capture", err
 					}
 					return out, end, err
@@ -476,35 +476,35 @@ func engineReach(machine any) *enginetest.Engine[PaymentIntent] {
 					switch h.Record().State {
 					case StateRequiresPaymentMethod:
 						j := RequiresPaymentMethodPaymentIntent{handle{h}}
-						next, err := j.Cancel(ctx, testCancelInput(c))
+						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "canceled", nil
 					case StateRequiresConfirmation:
 						j := RequiresConfirmationPaymentIntent{requiresConfirmationFields{handle{h}}}
-						next, err := j.Cancel(ctx, testCancelInput(c))
+						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "canceled", nil
 					case StateRequiresAction:
 						j := RequiresActionPaymentIntent{handle{h}}
-						next, err := j.Cancel(ctx, testCancelInput(c))
+						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "canceled", nil
 					case StateProcessing:
 						j := ProcessingPaymentIntent{requiresConfirmationFields{handle{h}}}
-						next, err := j.Cancel(ctx, testCancelInput(c))
+						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "canceled", nil
 					case StateRequiresCapture:
 						j := RequiresCapturePaymentIntent{handle{h}}
-						next, err := j.Cancel(ctx, testCancelInput(c))
+						next, err := j.Cancel(ctx, CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")})
 						if err != nil {
 							return out, end, err
 						}

@@ -393,9 +393,8 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[PaymentIntent]{
-	States:  "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture, succeeded (terminal), canceled (terminal)",
-	Version: 1,
-	Fields:  "amount, currency, capture_method, confirmation_method, payment_method, next_action, amount_capturable, capture_before, amount_received, last_payment_error, confirmations, canceled_at, cancellation_reason",
+	Version: 1, States: "requires_payment_method, requires_confirmation, requires_action, processing, requires_capture, succeeded (terminal), canceled (terminal)",
+	Fields: "amount, currency, capture_method, confirmation_method, payment_method, next_action, amount_capturable, capture_before, amount_received, last_payment_error, confirmations, canceled_at, cancellation_reason",
 	Moves: map[string]string{
 		"create":                  "new -> requires_confirmation, new -> requires_payment_method",
 		"update":                  "requires_payment_method -> requires_payment_method, requires_confirmation -> requires_confirmation, requires_action -> requires_action",
@@ -408,14 +407,10 @@ var testPackage = fsmtest.Package[PaymentIntent]{
 		"expire_authorization":    "requires_capture -> canceled",
 		"cancel":                  "requires_payment_method -> canceled, requires_confirmation -> canceled, requires_action -> canceled, processing -> canceled, requires_capture -> canceled",
 	},
-	System:     "expire_authorization",
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      PaymentIntent.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	System: "expire_authorization",
+	Cases:  testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: PaymentIntent.Equal, Can: PaymentIntent.Can, Pure: testPure,
 	Errors: map[string]error{
 		"not_more":           ErrNotMore,
 		"amount_too_large":   ErrAmountTooLarge,
@@ -431,8 +426,6 @@ var testPackage = fsmtest.Package[PaymentIntent]{
 		fsmtest.Words("SettleActionOutcome", []SettleActionOutcome{SettleActionOutcomeProcessing, SettleActionOutcomeApproved, SettleActionOutcomeDeclined}, "processing, approved, declined", ""),
 		fsmtest.Words("SettleOutcome", []SettleOutcome{SettleOutcomeApproved, SettleOutcomeDeclined}, "approved, declined", ""),
 	},
-	Pure:    testPure,
-	Can:     PaymentIntent.Can,
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[PaymentIntent], error) {
 		return testOpened(Open(ctx, store, opts...))
@@ -445,9 +438,9 @@ func testPure(r *PaymentIntent, operation string, c fsmtest.Call) (e any, err er
 	case "create":
 		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
 	case "update":
-		return r.Update(testUpdateInput(c), c.Now())
+		return r.Update(UpdateInput{Amount: c.Int("amount")}, c.Now())
 	case "attach":
-		return r.Attach(testAttachInput(c), c.Now())
+		return r.Attach(AttachInput{PaymentMethod: c.Text("payment_method")}, c.Now())
 	case "confirm":
 		return r.Confirm(testConfirmInput(c), c.Now())
 	case "settle_action":
@@ -455,13 +448,13 @@ func testPure(r *PaymentIntent, operation string, c fsmtest.Call) (e any, err er
 	case "settle":
 		return r.Settle(testSettleInput(c), c.Now())
 	case "increment_authorization":
-		return r.IncrementAuthorization(testIncrementAuthorizationInput(c), c.Now())
+		return r.IncrementAuthorization(IncrementAuthorizationInput{Amount: c.Int("amount")}, c.Now())
 	case "capture":
 		return r.Capture(testCaptureInput(c), c.Now())
 	case "expire_authorization":
 		return r.ExpireAuthorization(c.Now())
 	case "cancel":
-		return r.Cancel(testCancelInput(c), c.Now())
+		return r.Cancel(CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")}, c.Now())
 	}
 	return e, err
 }
@@ -476,9 +469,9 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "create":
 		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
 	case "update":
-		return m.Update(ctx, at, testUpdateInput(c), c.Given())
+		return m.Update(ctx, at, UpdateInput{Amount: c.Int("amount")}, c.Given())
 	case "attach":
-		return m.Attach(ctx, at, testAttachInput(c), c.Given())
+		return m.Attach(ctx, at, AttachInput{PaymentMethod: c.Text("payment_method")}, c.Given())
 	case "confirm":
 		return m.Confirm(ctx, at, testConfirmInput(c), c.Given())
 	case "settle_action":
@@ -486,14 +479,14 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "settle":
 		return m.Settle(ctx, at, testSettleInput(c), c.Given())
 	case "increment_authorization":
-		return m.IncrementAuthorization(ctx, at, testIncrementAuthorizationInput(c), c.Given())
+		return m.IncrementAuthorization(ctx, at, IncrementAuthorizationInput{Amount: c.Int("amount")}, c.Given())
 	case "capture":
 		return m.Capture(ctx, at, testCaptureInput(c), c.Given())
 	case "expire_authorization":
 		// Nobody but the engine calls it.
 		return m.core.Apply(ctx, at, expireAuthorizationCall(opExpireAuthorization, c.GivenBySystem()))
 	case "cancel":
-		return m.Cancel(ctx, at, testCancelInput(c), c.Given())
+		return m.Cancel(ctx, at, CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")}, c.Given())
 	}
 	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
@@ -506,14 +499,6 @@ func testCreateInput(c fsmtest.Call) CreateInput {
 		ConfirmationMethod: fsmtest.Word[ConfirmationMethod](c, "confirmation_method"),
 		PaymentMethod:      fsmtest.Opt(c, "payment_method", fsmtest.Call.Text),
 	}
-}
-
-func testUpdateInput(c fsmtest.Call) UpdateInput {
-	return UpdateInput{Amount: c.Int("amount")}
-}
-
-func testAttachInput(c fsmtest.Call) AttachInput {
-	return AttachInput{PaymentMethod: c.Text("payment_method")}
 }
 
 func testConfirmInput(c fsmtest.Call) ConfirmInput {
@@ -541,14 +526,6 @@ func testSettleInput(c fsmtest.Call) SettleInput {
 	}
 }
 
-func testIncrementAuthorizationInput(c fsmtest.Call) IncrementAuthorizationInput {
-	return IncrementAuthorizationInput{Amount: c.Int("amount")}
-}
-
 func testCaptureInput(c fsmtest.Call) CaptureInput {
 	return CaptureInput{Amount: c.Int("amount"), AtOnce: c.Bool("at_once")}
-}
-
-func testCancelInput(c fsmtest.Call) CancelInput {
-	return CancelInput{CancellationReason: fsmtest.Word[CancellationReason](c, "cancellation_reason")}
 }

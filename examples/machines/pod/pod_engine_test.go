@@ -203,7 +203,7 @@ func engineReach(machine any) *enginetest.Engine[Pod] {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
-						err = j.Bind(ctx, testBindInput(c))
+						err = j.Bind(ctx, BindInput{Node: c.Text("node")})
 						return j.Outcome(), "pending", err
 					}
 					return out, end, err
@@ -255,14 +255,14 @@ func engineReach(machine any) *enginetest.Engine[Pod] {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
-						next, err := j.Evict(ctx, testEvictInput(c))
+						next, err := j.Evict(ctx, EvictInput{StatusReason: c.Text("status_reason")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "failed", nil
 					case StateRunning:
 						j := RunningPod{handle{h}}
-						next, err := j.Evict(ctx, testEvictInput(c))
+						next, err := j.Evict(ctx, EvictInput{StatusReason: c.Text("status_reason")})
 						if err != nil {
 							return out, end, err
 						}
@@ -276,15 +276,15 @@ func engineReach(machine any) *enginetest.Engine[Pod] {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
-						err = j.Delete(ctx, testDeleteInput(c))
+						err = j.Delete(ctx, DeleteInput{DeletionAt: c.Time("deletion_at")})
 						return j.Outcome(), "pending", err
 					case StateRunning:
 						j := RunningPod{handle{h}}
-						err = j.Delete(ctx, testDeleteInput(c))
+						err = j.Delete(ctx, DeleteInput{DeletionAt: c.Time("deletion_at")})
 						return j.Outcome(), "running", err
 					case StateUnknown:
 						j := UnknownPod{handle{h}}
-						err = j.Delete(ctx, testDeleteInput(c))
+						err = j.Delete(ctx, DeleteInput{DeletionAt: c.Time("deletion_at")})
 						return j.Outcome(), "unknown", err
 					}
 					return out, end, err
@@ -295,15 +295,15 @@ func engineReach(machine any) *enginetest.Engine[Pod] {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
-						err = j.Hasten(ctx, testHastenInput(c))
+						err = j.Hasten(ctx, HastenInput{DeletionAt: c.Time("deletion_at")})
 						return j.Outcome(), "pending", err
 					case StateRunning:
 						j := RunningPod{handle{h}}
-						err = j.Hasten(ctx, testHastenInput(c))
+						err = j.Hasten(ctx, HastenInput{DeletionAt: c.Time("deletion_at")})
 						return j.Outcome(), "running", err
 					case StateUnknown:
 						j := UnknownPod{handle{h}}
-						err = j.Hasten(ctx, testHastenInput(c))
+						err = j.Hasten(ctx, HastenInput{DeletionAt: c.Time("deletion_at")})
 						return j.Outcome(), "unknown", err
 					}
 					return out, end, err

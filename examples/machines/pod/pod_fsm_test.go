@@ -39,8 +39,6 @@ var testCases = []fsmtest.Case{
 	// report, pod.yaml:71
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard own_kubelet (not_its_node)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard own_kubelet (not_its_node)"},
-	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard own_kubelet (not_its_node)"},
-	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard own_kubelet (not_its_node)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":2,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "refused guard all_counted (too_many_containers)"},
 	{In: "running", Given: `{"restart_policy":"always","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":1,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "refused guard ran_already (ran_already)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> running", Again: []string{`reused {"waiting":7,"restarting":0,"running":0,"failed":0}`, `reused {"waiting":0,"restarting":7,"running":0,"failed":0}`, `reused {"waiting":0,"restarting":0,"running":7,"failed":0}`, `reused {"waiting":0,"restarting":0,"running":0,"failed":7}`}},
@@ -51,8 +49,6 @@ var testCases = []fsmtest.Case{
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":-1,"failed":9}`, Want: "refused invalid_input running"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":-1}`, Want: "refused invalid_input failed"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, By: "-", Want: "refused actor_missing"},
-	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"ann","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard all_counted (too_many_containers)"},
-	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"ann","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard all_counted (too_many_containers)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":7,"node":"a"}`, Do: "report", With: `{"waiting":2,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> pending"},
 	{In: "pending", Given: `{"restart_policy":"on_failure","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":1,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> pending"},
 	{In: "pending", Given: `{"restart_policy":"never","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":1,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "reported: pending -> pending"},
@@ -113,9 +109,7 @@ var testCases = []fsmtest.Case{
 	// delete, pod.yaml:116
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard never_deleted (deleted_already)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "deletion_requested: pending -> pending", After: `{"deletion_at":"now+1h6m"}`, Again: []string{`replayed {"deletion_at":"now+1h"}`}},
-	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard never_deleted (deleted_already)"},
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "deletion_requested: running -> running", After: `{"deletion_at":"now+1h6m"}`},
-	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard never_deleted (deleted_already)"},
 	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "deletion_requested: unknown -> unknown", After: `{"deletion_at":"now+1h6m"}`},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"now+1h6m"}`, Want: "deletion_requested: pending -> pending", After: `{"deletion_at":"now+1h6m"}`},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input deletion_at"},
@@ -125,8 +119,6 @@ var testCases = []fsmtest.Case{
 	// hasten, pod.yaml:124
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
-	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
-	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":1,"deletion_at":"now+1µs"}`, Do: "hasten", With: `{"deletion_at":"now"}`, By: "c", Want: "deletion_hastened: pending -> pending", After: `{"deletion_at":"now"}`, Again: []string{`replayed {"deletion_at":"now+1h"}`}},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h5m59.999999s","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h6m","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
@@ -186,9 +178,8 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Pod]{
-	States:  "pending, running, succeeded (terminal), failed (terminal), unknown",
-	Version: 1,
-	Fields:  "restart_policy, containers, node, deadline, deletion_at, status_reason",
+	Version: 1, States: "pending, running, succeeded (terminal), failed (terminal), unknown",
+	Fields: "restart_policy, containers, node, deadline, deletion_at, status_reason",
 	Moves: map[string]string{
 		"create":          "new -> pending",
 		"bind":            "pending -> pending",
@@ -200,14 +191,10 @@ var testPackage = fsmtest.Package[Pod]{
 		"hasten":          "pending -> pending, running -> running, unknown -> unknown",
 		"collect":         "pending -> failed, running -> failed, unknown -> failed",
 	},
-	System:     "lose_contact, exceed_deadline, collect",
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Pod.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	System: "lose_contact, exceed_deadline, collect",
+	Cases:  testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Pod.Equal, Can: Pod.Can, Pure: testPure,
 	Errors: map[string]error{
 		"already_bound":       ErrAlreadyBound,
 		"not_its_node":        ErrNotItsNode,
@@ -220,15 +207,17 @@ var testPackage = fsmtest.Package[Pod]{
 		fsmtest.Words("State", States(), "pending, running, succeeded, failed, unknown", ""),
 		fsmtest.Words("RestartPolicy", []RestartPolicy{RestartPolicyAlways, RestartPolicyOnFailure, RestartPolicyNever}, "always, on_failure, never", ""),
 	},
-	Pure:    testPure,
-	Can:     Pod.Can,
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Pod], error) {
 		return testOpened(Open(ctx, store, Sources{
 			ExceedDeadline: func(Pod, time.Time) (ExceedDeadlineInput, error) {
-				return testExceedDeadlineInput(fx.Source("exceed_deadline")), nil
+				c := fx.Source("exceed_deadline")
+				return ExceedDeadlineInput{StatusReason: c.Text("status_reason")}, nil
 			},
-			Collect: func(Pod, time.Time) (CollectInput, error) { return testCollectInput(fx.Source("collect")), nil },
+			Collect: func(Pod, time.Time) (CollectInput, error) {
+				c := fx.Source("collect")
+				return CollectInput{StatusReason: c.Text("status_reason")}, nil
+			},
 		}, opts...))
 	},
 }
@@ -239,21 +228,21 @@ func testPure(r *Pod, operation string, c fsmtest.Call) (e any, err error) {
 	case "create":
 		*r, e, err = Create(c.ID, testCreateInput(c), c.Now())
 	case "bind":
-		return r.Bind(testBindInput(c), c.Now())
+		return r.Bind(BindInput{Node: c.Text("node")}, c.Now())
 	case "report":
 		return r.Report(testReportInput(c), c.Actor, c.Now())
 	case "lose_contact":
-		return r.LoseContact(testLoseContactInput(c), c.Now())
+		return r.LoseContact(LoseContactInput{StatusReason: c.Text("status_reason")}, c.Now())
 	case "exceed_deadline":
-		return r.ExceedDeadline(testExceedDeadlineInput(c), c.Now())
+		return r.ExceedDeadline(ExceedDeadlineInput{StatusReason: c.Text("status_reason")}, c.Now())
 	case "evict":
-		return r.Evict(testEvictInput(c), c.Now())
+		return r.Evict(EvictInput{StatusReason: c.Text("status_reason")}, c.Now())
 	case "delete":
-		return r.Delete(testDeleteInput(c), c.Now())
+		return r.Delete(DeleteInput{DeletionAt: c.Time("deletion_at")}, c.Now())
 	case "hasten":
-		return r.Hasten(testHastenInput(c), c.Now())
+		return r.Hasten(HastenInput{DeletionAt: c.Time("deletion_at")}, c.Now())
 	case "collect":
-		return r.Collect(testCollectInput(c), c.Now())
+		return r.Collect(CollectInput{StatusReason: c.Text("status_reason")}, c.Now())
 	}
 	return e, err
 }
@@ -268,23 +257,23 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "create":
 		return m.Create(ctx, c.ID, testCreateInput(c), c.Given())
 	case "bind":
-		return m.Bind(ctx, at, testBindInput(c), c.Given())
+		return m.Bind(ctx, at, BindInput{Node: c.Text("node")}, c.Given())
 	case "report":
 		return m.Report(ctx, at, testReportInput(c), c.Given())
 	case "lose_contact":
-		return m.LoseContact(ctx, at, testLoseContactInput(c), c.GivenBySystem())
+		return m.LoseContact(ctx, at, LoseContactInput{StatusReason: c.Text("status_reason")}, c.GivenBySystem())
 	case "exceed_deadline":
 		// Nobody but the engine calls it.
-		return m.core.Apply(ctx, at, exceedDeadlineCall(m.opExceedDeadline, testExceedDeadlineInput(c), c.GivenBySystem()))
+		return m.core.Apply(ctx, at, exceedDeadlineCall(m.opExceedDeadline, ExceedDeadlineInput{StatusReason: c.Text("status_reason")}, c.GivenBySystem()))
 	case "evict":
-		return m.Evict(ctx, at, testEvictInput(c), c.Given())
+		return m.Evict(ctx, at, EvictInput{StatusReason: c.Text("status_reason")}, c.Given())
 	case "delete":
-		return m.Delete(ctx, at, testDeleteInput(c), c.Given())
+		return m.Delete(ctx, at, DeleteInput{DeletionAt: c.Time("deletion_at")}, c.Given())
 	case "hasten":
-		return m.Hasten(ctx, at, testHastenInput(c), c.Given())
+		return m.Hasten(ctx, at, HastenInput{DeletionAt: c.Time("deletion_at")}, c.Given())
 	case "collect":
 		// Nobody but the engine calls it.
-		return m.core.Apply(ctx, at, collectCall(m.opCollect, testCollectInput(c), c.GivenBySystem()))
+		return m.core.Apply(ctx, at, collectCall(m.opCollect, CollectInput{StatusReason: c.Text("status_reason")}, c.GivenBySystem()))
 	}
 	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
 }
@@ -297,10 +286,6 @@ func testCreateInput(c fsmtest.Call) CreateInput {
 	}
 }
 
-func testBindInput(c fsmtest.Call) BindInput {
-	return BindInput{Node: c.Text("node")}
-}
-
 func testReportInput(c fsmtest.Call) ReportInput {
 	return ReportInput{
 		Waiting:    c.Int("waiting"),
@@ -308,28 +293,4 @@ func testReportInput(c fsmtest.Call) ReportInput {
 		Running:    c.Int("running"),
 		Failed:     c.Int("failed"),
 	}
-}
-
-func testLoseContactInput(c fsmtest.Call) LoseContactInput {
-	return LoseContactInput{StatusReason: c.Text("status_reason")}
-}
-
-func testExceedDeadlineInput(c fsmtest.Call) ExceedDeadlineInput {
-	return ExceedDeadlineInput{StatusReason: c.Text("status_reason")}
-}
-
-func testEvictInput(c fsmtest.Call) EvictInput {
-	return EvictInput{StatusReason: c.Text("status_reason")}
-}
-
-func testDeleteInput(c fsmtest.Call) DeleteInput {
-	return DeleteInput{DeletionAt: c.Time("deletion_at")}
-}
-
-func testHastenInput(c fsmtest.Call) HastenInput {
-	return HastenInput{DeletionAt: c.Time("deletion_at")}
-}
-
-func testCollectInput(c fsmtest.Call) CollectInput {
-	return CollectInput{StatusReason: c.Text("status_reason")}
 }

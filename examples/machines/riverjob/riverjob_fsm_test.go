@@ -186,10 +186,6 @@ var testCases = []fsmtest.Case{
 	{In: "cancelled", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"max_attempts":6,"attempt":6,"scheduled_at":"now+1h9m","finalized_at":"now+1h12m"}`, Do: "retry", Want: "retried: cancelled -> available", After: `{"max_attempts":7,"scheduled_at":"now","finalized_at":null}`},
 	{In: "discarded", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempt":6,"attempted_at":"now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"now+1h9m","cancel_attempted_at":"now+1h10m","error":{"error":11},"finalized_at":"now+1h12m"}`, Do: "retry", Want: "retried: discarded -> available", After: `{"max_attempts":7,"scheduled_at":"now","cancel_attempted_at":null,"finalized_at":null}`},
 	{In: "pending", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":9223372036854775807,"attempt":9223372036854775807,"attempted_at":"now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"now+1h9m","error":{"error":11}}`, Do: "retry", Want: "refused overflow max_attempts", NoStore: true},
-	{In: "scheduled", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":9223372036854775807,"attempt":9223372036854775807,"attempted_at":"now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"now+1h9m","error":{"error":11}}`, Do: "retry", Want: "refused overflow max_attempts", NoStore: true},
-	{In: "available", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":9223372036854775807,"attempt":9223372036854775807,"attempted_at":"now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"now+1h9m","error":{"error":11}}`, Do: "retry", Want: "refused overflow max_attempts", NoStore: true},
-	{In: "completed", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":9223372036854775807,"attempt":9223372036854775807,"attempted_at":"now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"now+1h9m","cancel_attempted_at":"now+1h10m","error":{"error":11},"finalized_at":"now+1h12m"}`, Do: "retry", Want: "refused overflow max_attempts"},
-	{In: "cancelled", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":9223372036854775807,"attempt":9223372036854775807,"attempted_at":"now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"now+1h9m","cancel_attempted_at":"now+1h10m","error":{"error":11},"finalized_at":"now+1h12m"}`, Do: "retry", Want: "refused overflow max_attempts"},
 	{In: "scheduled", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempted_at":"now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"now+1h9m","error":{"error":11}}`, Beside: []string{`a-1 cancelled {"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"scheduled_at":"now+1h9m","finalized_at":"now+1h12m"}`}, Do: "retry", Want: "retried: scheduled -> available", After: `{"scheduled_at":"now"}`},
 	{In: "scheduled", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempted_at":"now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"now+1h9m","error":{"error":11}}`, Beside: []string{`a-1 discarded {"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"scheduled_at":"now+1h9m","error":{"error":11},"finalized_at":"now+1h12m"}`}, Do: "retry", Want: "retried: scheduled -> available", After: `{"scheduled_at":"now"}`},
 	{In: "scheduled", Given: `{"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"unique_key":"unique_key","max_attempts":6,"attempted_at":"now+1h7m","attempted_by":["attempted_by"],"scheduled_at":"now+1h9m","error":{"error":11}}`, Beside: []string{`a-1 pending {"kind":"kind","queue":"queue","args":{"args":2},"priority":4,"max_attempts":6,"scheduled_at":"now+1h9m"}`}, Do: "retry", Want: "retried: scheduled -> available", After: `{"scheduled_at":"now"}`},
@@ -375,9 +371,8 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
-	States:  "pending, scheduled, available, running, retryable, completed (final), cancelled (final), discarded (final)",
-	Version: 1,
-	Fields:  "kind, queue, args, priority, unique_key, max_attempts, attempt, attempted_at, attempted_by, scheduled_at, cancel_attempted_at, error, finalized_at",
+	Version: 1, States: "pending, scheduled, available, running, retryable, completed (final), cancelled (final), discarded (final)",
+	Fields: "kind, queue, args, priority, unique_key, max_attempts, attempt, attempted_at, attempted_by, scheduled_at, cancel_attempted_at, error, finalized_at",
 	Moves: map[string]string{
 		"insert":      "new -> pending, new -> scheduled, new -> available",
 		"promote":     "pending -> scheduled, pending -> available",
@@ -391,14 +386,10 @@ var testPackage = fsmtest.Package[Job]{
 		"retry":       "pending -> available, scheduled -> available, available -> available, retryable -> available, completed -> available, cancelled -> available, discarded -> available",
 		"rescue":      "running -> cancelled, running -> discarded, running -> retryable",
 	},
-	System:     "schedule, rescue",
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Job.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	System: "schedule, rescue",
+	Cases:  testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Errors: map[string]error{
 		"no_attempts":   ErrNoAttempts,
 		"duplicate_job": ErrDuplicateJob,
@@ -406,12 +397,13 @@ var testPackage = fsmtest.Package[Job]{
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "pending, scheduled, available, running, retryable, completed, cancelled, discarded", ""),
 	},
-	Pure:    testPure,
-	Can:     Job.Can,
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
 		return testOpened(Open(ctx, store, Sources{
-			Rescue: func(Job, time.Time) (RescueInput, error) { return testRescueInput(fx.Source("rescue")), nil },
+			Rescue: func(Job, time.Time) (RescueInput, error) {
+				c := fx.Source("rescue")
+				return testRescueInput(c), nil
+			},
 		}, opts...))
 	},
 }
@@ -426,13 +418,13 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 	case "schedule":
 		return r.Schedule(c.Now())
 	case "fetch":
-		return r.Fetch(testFetchInput(c), c.Actor, c.Now())
+		return r.Fetch(FetchInput{Queue: c.Text("queue")}, c.Actor, c.Now())
 	case "complete":
 		return r.Complete(c.Now())
 	case "fail":
 		return r.Fail(testFailInput(c), c.Now())
 	case "snooze":
-		return r.Snooze(testSnoozeInput(c), c.Now())
+		return r.Snooze(SnoozeInput{Until: c.Time("until")}, c.Now())
 	case "cancel_work":
 		return r.CancelWork(c.Now())
 	case "cancel":
@@ -461,15 +453,15 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		return m.core.Apply(ctx, at, scheduleCall(opSchedule, c.GivenBySystem()))
 	case "fetch":
 		if at == nil {
-			return m.Fetch(ctx, testFetchInput(c), c.Given())
+			return m.Fetch(ctx, FetchInput{Queue: c.Text("queue")}, c.Given())
 		}
-		return m.FetchOf(ctx, at, testFetchInput(c), c.Given())
+		return m.FetchOf(ctx, at, FetchInput{Queue: c.Text("queue")}, c.Given())
 	case "complete":
 		return m.Complete(ctx, at, c.Given())
 	case "fail":
 		return m.Fail(ctx, at, testFailInput(c), c.Given())
 	case "snooze":
-		return m.Snooze(ctx, at, testSnoozeInput(c), c.Given())
+		return m.Snooze(ctx, at, SnoozeInput{Until: c.Time("until")}, c.Given())
 	case "cancel_work":
 		return m.CancelWork(ctx, at, c.Given())
 	case "cancel":
@@ -496,16 +488,8 @@ func testInsertInput(c fsmtest.Call) InsertInput {
 	}
 }
 
-func testFetchInput(c fsmtest.Call) FetchInput {
-	return FetchInput{Queue: c.Text("queue")}
-}
-
 func testFailInput(c fsmtest.Call) FailInput {
 	return FailInput{RetryAt: c.Time("retry_at"), Error: c.JSON("error")}
-}
-
-func testSnoozeInput(c fsmtest.Call) SnoozeInput {
-	return SnoozeInput{Until: c.Time("until")}
 }
 
 func testRescueInput(c fsmtest.Call) RescueInput {

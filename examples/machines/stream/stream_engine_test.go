@@ -270,28 +270,28 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
-						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
+						next, err := j.SendHeaders(ctx, SendHeadersInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
-						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
+						next, err := j.SendHeaders(ctx, SendHeadersInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateOpen:
 						j := OpenStream{handle{h}}
-						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
+						next, err := j.SendHeaders(ctx, SendHeadersInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
-						next, err := j.SendHeaders(ctx, testSendHeadersInput(c))
+						next, err := j.SendHeaders(ctx, SendHeadersInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
@@ -318,49 +318,49 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
+						next, err := j.RecvHeaders(ctx, RecvHeadersInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
+						next, err := j.RecvHeaders(ctx, RecvHeadersInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateReservedRemote:
 						j := ReservedRemoteStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
+						next, err := j.RecvHeaders(ctx, RecvHeadersInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateOpen:
 						j := OpenStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
+						next, err := j.RecvHeaders(ctx, RecvHeadersInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateHalfClosedLocal:
 						j := HalfClosedLocalStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
+						next, err := j.RecvHeaders(ctx, RecvHeadersInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
+						next, err := j.RecvHeaders(ctx, RecvHeadersInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateClosed:
 						j := ClosedStream{handle{h}}
-						next, err := j.RecvHeaders(ctx, testRecvHeadersInput(c))
+						next, err := j.RecvHeaders(ctx, RecvHeadersInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
@@ -387,14 +387,14 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 					switch h.Record().State {
 					case StateOpen:
 						j := OpenStream{handle{h}}
-						next, err := j.SendData(ctx, testSendDataInput(c))
+						next, err := j.SendData(ctx, SendDataInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
-						next, err := j.SendData(ctx, testSendDataInput(c))
+						next, err := j.SendData(ctx, SendDataInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
@@ -421,49 +421,49 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
+						next, err := j.RecvData(ctx, RecvDataInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
+						next, err := j.RecvData(ctx, RecvDataInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateReservedRemote:
 						j := ReservedRemoteStream{handle{h}}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
+						next, err := j.RecvData(ctx, RecvDataInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateOpen:
 						j := OpenStream{handle{h}}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
+						next, err := j.RecvData(ctx, RecvDataInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateHalfClosedLocal:
 						j := HalfClosedLocalStream{handle{h}}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
+						next, err := j.RecvData(ctx, RecvDataInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
+						next, err := j.RecvData(ctx, RecvDataInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), told(next), nil
 					case StateClosed:
 						j := ClosedStream{handle{h}}
-						next, err := j.RecvData(ctx, testRecvDataInput(c))
+						next, err := j.RecvData(ctx, RecvDataInput{EndStream: c.Bool("end_stream")})
 						if err != nil {
 							return out, end, err
 						}
@@ -529,35 +529,35 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 					switch h.Record().State {
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
-						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
+						next, err := j.SendRstStream(ctx, SendRstStreamInput{ErrorCode: c.Int("error_code")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateReservedRemote:
 						j := ReservedRemoteStream{handle{h}}
-						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
+						next, err := j.SendRstStream(ctx, SendRstStreamInput{ErrorCode: c.Int("error_code")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateOpen:
 						j := OpenStream{handle{h}}
-						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
+						next, err := j.SendRstStream(ctx, SendRstStreamInput{ErrorCode: c.Int("error_code")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateHalfClosedLocal:
 						j := HalfClosedLocalStream{handle{h}}
-						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
+						next, err := j.SendRstStream(ctx, SendRstStreamInput{ErrorCode: c.Int("error_code")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
-						next, err := j.SendRstStream(ctx, testSendRstStreamInput(c))
+						next, err := j.SendRstStream(ctx, SendRstStreamInput{ErrorCode: c.Int("error_code")})
 						if err != nil {
 							return out, end, err
 						}
@@ -571,39 +571,39 @@ func engineReach(machine any) *enginetest.Engine[Stream] {
 					switch h.Record().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
-						err = j.RecvRstStream(ctx, testRecvRstStreamInput(c))
+						err = j.RecvRstStream(ctx, RecvRstStreamInput{ErrorCode: c.Int("error_code")})
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
-						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
+						next, err := j.RecvRstStream(ctx, RecvRstStreamInput{ErrorCode: c.Int("error_code")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateReservedRemote:
 						j := ReservedRemoteStream{handle{h}}
-						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
+						next, err := j.RecvRstStream(ctx, RecvRstStreamInput{ErrorCode: c.Int("error_code")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateOpen:
 						j := OpenStream{handle{h}}
-						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
+						next, err := j.RecvRstStream(ctx, RecvRstStreamInput{ErrorCode: c.Int("error_code")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateHalfClosedLocal:
 						j := HalfClosedLocalStream{handle{h}}
-						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
+						next, err := j.RecvRstStream(ctx, RecvRstStreamInput{ErrorCode: c.Int("error_code")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "closed", nil
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
-						next, err := j.RecvRstStream(ctx, testRecvRstStreamInput(c))
+						next, err := j.RecvRstStream(ctx, RecvRstStreamInput{ErrorCode: c.Int("error_code")})
 						if err != nil {
 							return out, end, err
 						}

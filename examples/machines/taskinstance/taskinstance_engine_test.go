@@ -410,7 +410,7 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
-						next, err := j.Reschedule(ctx, testRescheduleInput(c))
+						next, err := j.Reschedule(ctx, RescheduleInput{NextTryAt: c.Time("next_try_at")})
 						if err != nil {
 							return out, end, err
 						}
@@ -508,56 +508,56 @@ func engineReach(machine any) *enginetest.Engine[TaskInstance] {
 					switch h.Record().State {
 					case StateSuccess:
 						j := SuccessTaskInstance{successFields{handle{h}}}
-						next, err := j.Clear(ctx, testClearInput(c))
+						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateFailed:
 						j := FailedTaskInstance{successFields{handle{h}}}
-						next, err := j.Clear(ctx, testClearInput(c))
+						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateSkipped:
 						j := SkippedTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, testClearInput(c))
+						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateUpstreamFailed:
 						j := UpstreamFailedTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, testClearInput(c))
+						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateUpForRetry:
 						j := UpForRetryTaskInstance{upForRetryFields{handle{h}}}
-						next, err := j.Clear(ctx, testClearInput(c))
+						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateUpForReschedule:
 						j := UpForRescheduleTaskInstance{upForRetryFields{handle{h}}}
-						next, err := j.Clear(ctx, testClearInput(c))
+						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateDeferred:
 						j := DeferredTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, testClearInput(c))
+						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "none", nil
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
-						next, err := j.Clear(ctx, testClearInput(c))
+						next, err := j.Clear(ctx, ClearInput{MaxTries: c.Int("max_tries")})
 						if err != nil {
 							return out, end, err
 						}

@@ -631,9 +631,8 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[TaskInstance]{
-	States:  "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success (final), failed (final), skipped (final), upstream_failed (final), removed (final)",
-	Version: 1,
-	Fields:  "dag_id, run_id, task_id, map_index, try_number, max_tries, hostname, queued_at, heartbeat_at, next_try_at, trigger_ends_at, next_method, started_at, ended_at, note",
+	Version: 1, States: "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success (final), failed (final), skipped (final), upstream_failed (final), removed (final)",
+	Fields: "dag_id, run_id, task_id, map_index, try_number, max_tries, hostname, queued_at, heartbeat_at, next_try_at, trigger_ends_at, next_method, started_at, ended_at, note",
 	Moves: map[string]string{
 		"create":          "new -> none",
 		"schedule":        "none -> scheduled",
@@ -659,14 +658,10 @@ var testPackage = fsmtest.Package[TaskInstance]{
 		"remove":          "none -> removed, scheduled -> removed, queued -> removed, up_for_retry -> removed, up_for_reschedule -> removed, deferred -> removed, success -> removed, failed -> removed, skipped -> removed, upstream_failed -> removed",
 		"restore":         "removed -> none",
 	},
-	System:     "schedule_again, timeout_queued, reset_orphan, lose, give_up_trigger",
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      TaskInstance.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	System: "schedule_again, timeout_queued, reset_orphan, lose, give_up_trigger",
+	Cases:  testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: TaskInstance.Equal, Can: TaskInstance.Can, Pure: testPure,
 	Errors: map[string]error{
 		"exists_in_run": ErrExistsInRun,
 	},
@@ -674,15 +669,17 @@ var testPackage = fsmtest.Package[TaskInstance]{
 		fsmtest.Words("State", States(), "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed, removed", ""),
 		fsmtest.Words("MarkAs", []MarkAs{MarkAsSuccess, MarkAsFailed, MarkAsSkipped}, "success, failed, skipped", ""),
 	},
-	Pure:    testPure,
-	Can:     TaskInstance.Can,
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[TaskInstance], error) {
 		return testOpened(Open(ctx, store, Sources{
 			TimeoutQueued: func(TaskInstance, time.Time) (TimeoutQueuedInput, error) {
-				return testTimeoutQueuedInput(fx.Source("timeout_queued")), nil
+				c := fx.Source("timeout_queued")
+				return TimeoutQueuedInput{Requeue: c.Bool("requeue")}, nil
 			},
-			Lose: func(TaskInstance, time.Time) (LoseInput, error) { return testLoseInput(fx.Source("lose")), nil },
+			Lose: func(TaskInstance, time.Time) (LoseInput, error) {
+				c := fx.Source("lose")
+				return LoseInput{NextTryAt: c.Time("next_try_at")}, nil
+			},
 		}, opts...))
 	},
 }
@@ -699,7 +696,7 @@ func testPure(r *TaskInstance, operation string, c fsmtest.Call) (e any, err err
 	case "queue":
 		return r.Queue(c.Now())
 	case "timeout_queued":
-		return r.TimeoutQueued(testTimeoutQueuedInput(c), c.Now())
+		return r.TimeoutQueued(TimeoutQueuedInput{Requeue: c.Bool("requeue")}, c.Now())
 	case "reset_orphan":
 		return r.ResetOrphan(c.Now())
 	case "start":
@@ -711,11 +708,11 @@ func testPure(r *TaskInstance, operation string, c fsmtest.Call) (e any, err err
 	case "fail":
 		return r.Fail(testFailInput(c), c.Now())
 	case "lose":
-		return r.Lose(testLoseInput(c), c.Now())
+		return r.Lose(LoseInput{NextTryAt: c.Time("next_try_at")}, c.Now())
 	case "skip_work":
 		return r.SkipWork(c.Now())
 	case "reschedule":
-		return r.Reschedule(testRescheduleInput(c), c.Now())
+		return r.Reschedule(RescheduleInput{NextTryAt: c.Time("next_try_at")}, c.Now())
 	case "defer":
 		return r.Defer(testDeferInput(c), c.Now())
 	case "resume":
@@ -727,7 +724,7 @@ func testPure(r *TaskInstance, operation string, c fsmtest.Call) (e any, err err
 	case "skip":
 		return r.Skip(c.Now())
 	case "clear":
-		return r.Clear(testClearInput(c), c.Now())
+		return r.Clear(ClearInput{MaxTries: c.Int("max_tries")}, c.Now())
 	case "kill":
 		return r.Kill(c.Now())
 	case "mark":
@@ -761,7 +758,7 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		return m.QueueOf(ctx, at, c.Given())
 	case "timeout_queued":
 		// Nobody but the engine calls it.
-		return m.core.Apply(ctx, at, timeoutQueuedCall(m.opTimeoutQueued, testTimeoutQueuedInput(c), c.GivenBySystem()))
+		return m.core.Apply(ctx, at, timeoutQueuedCall(m.opTimeoutQueued, TimeoutQueuedInput{Requeue: c.Bool("requeue")}, c.GivenBySystem()))
 	case "reset_orphan":
 		return m.ResetOrphan(ctx, at, c.GivenBySystem())
 	case "start":
@@ -774,11 +771,11 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		return m.Fail(ctx, at, testFailInput(c), c.Given())
 	case "lose":
 		// Nobody but the engine calls it.
-		return m.core.Apply(ctx, at, loseCall(m.opLose, testLoseInput(c), c.GivenBySystem()))
+		return m.core.Apply(ctx, at, loseCall(m.opLose, LoseInput{NextTryAt: c.Time("next_try_at")}, c.GivenBySystem()))
 	case "skip_work":
 		return m.SkipWork(ctx, at, c.Given())
 	case "reschedule":
-		return m.Reschedule(ctx, at, testRescheduleInput(c), c.Given())
+		return m.Reschedule(ctx, at, RescheduleInput{NextTryAt: c.Time("next_try_at")}, c.Given())
 	case "defer":
 		return m.Defer(ctx, at, testDeferInput(c), c.Given())
 	case "resume":
@@ -791,7 +788,7 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "skip":
 		return m.Skip(ctx, at, c.Given())
 	case "clear":
-		return m.Clear(ctx, at, testClearInput(c), c.Given())
+		return m.Clear(ctx, at, ClearInput{MaxTries: c.Int("max_tries")}, c.Given())
 	case "kill":
 		return m.Kill(ctx, at, c.Given())
 	case "mark":
@@ -814,20 +811,8 @@ func testCreateInput(c fsmtest.Call) CreateInput {
 	}
 }
 
-func testTimeoutQueuedInput(c fsmtest.Call) TimeoutQueuedInput {
-	return TimeoutQueuedInput{Requeue: c.Bool("requeue")}
-}
-
 func testFailInput(c fsmtest.Call) FailInput {
 	return FailInput{Final: c.Bool("final"), NextTryAt: c.Time("next_try_at")}
-}
-
-func testLoseInput(c fsmtest.Call) LoseInput {
-	return LoseInput{NextTryAt: c.Time("next_try_at")}
-}
-
-func testRescheduleInput(c fsmtest.Call) RescheduleInput {
-	return RescheduleInput{NextTryAt: c.Time("next_try_at")}
 }
 
 func testDeferInput(c fsmtest.Call) DeferInput {
@@ -835,10 +820,6 @@ func testDeferInput(c fsmtest.Call) DeferInput {
 		NextMethod:    c.Text("next_method"),
 		TriggerEndsAt: fsmtest.Opt(c, "trigger_ends_at", fsmtest.Call.Time),
 	}
-}
-
-func testClearInput(c fsmtest.Call) ClearInput {
-	return ClearInput{MaxTries: c.Int("max_tries")}
 }
 
 func testMarkInput(c fsmtest.Call) MarkInput {

@@ -196,11 +196,11 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
-						err = j.Reschedule(ctx, testRescheduleInput(c))
+						err = j.Reschedule(ctx, RescheduleInput{RunAfter: c.Time("run_after")})
 						return j.Outcome(), "pending", err
 					case StateFailed:
 						j := FailedJob{handle{h}}
-						next, err := j.Reschedule(ctx, testRescheduleInput(c))
+						next, err := j.Reschedule(ctx, RescheduleInput{RunAfter: c.Time("run_after")})
 						if err != nil {
 							return out, end, err
 						}

@@ -106,9 +106,8 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
-	States:  "pending, running, succeeded (terminal), failed, quarantined",
-	Version: 1,
-	Fields:  "attempts, run_after, active_at",
+	Version: 1, States: "pending, running, succeeded (terminal), failed, quarantined",
+	Fields: "attempts, run_after, active_at",
 	Moves: map[string]string{
 		"enqueue":       "new -> pending",
 		"start":         "pending -> running, running -> recorded",
@@ -121,14 +120,10 @@ var testPackage = fsmtest.Package[Job]{
 		"fail_stalled":  "running -> failed",
 		"retry_stalled": "failed -> pending",
 	},
-	System:     "fail_stalled, retry_stalled",
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Job.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	System: "fail_stalled, retry_stalled",
+	Cases:  testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Job.Equal, Can: Job.Can, Pure: testPure,
 	Errors: map[string]error{
 		"not_due":     ErrNotDue,
 		"not_stalled": ErrNotStalled,
@@ -136,13 +131,18 @@ var testPackage = fsmtest.Package[Job]{
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "pending, running, succeeded, failed, quarantined", ""),
 	},
-	Pure:    testPure,
-	Can:     Job.Can,
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Job], error) {
 		return testOpened(Open(ctx, store, opts...))
 	},
-	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}, {Name: "postgres", Open: testPostgres}},
+	Stores: []fsmtest.Store{
+		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
+			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+		}},
+		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
+			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+		}},
+	},
 }
 
 // testPure calls the pure method of an operation.
@@ -153,7 +153,7 @@ func testPure(r *Job, operation string, c fsmtest.Call) (e any, err error) {
 	case "start":
 		return r.Start(c.Now())
 	case "reschedule":
-		return r.Reschedule(testRescheduleInput(c), c.Now())
+		return r.Reschedule(RescheduleInput{RunAfter: c.Time("run_after")}, c.Now())
 	case "progress":
 		return r.Progress(c.Now())
 	case "succeed":
@@ -187,7 +187,7 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		}
 		return m.StartOf(ctx, at, c.Given())
 	case "reschedule":
-		return m.Reschedule(ctx, at, testRescheduleInput(c), c.Given())
+		return m.Reschedule(ctx, at, RescheduleInput{RunAfter: c.Time("run_after")}, c.Given())
 	case "progress":
 		return m.Progress(ctx, at, c.Given())
 	case "succeed":
@@ -205,30 +205,4 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 		return m.RetryStalled(ctx, at, c.GivenBySystem())
 	}
 	return Outcome{}, &fsmtest.NotOfferedError{Operation: operation}
-}
-
-func testRescheduleInput(c fsmtest.Call) RescheduleInput {
-	return RescheduleInput{RunAfter: c.Time("run_after")}
-}
-
-// testSQLite opens a store in a file of its own. Its constraints are those that hold for
-// every record, so that made-up records may begin in any state.
-func testSQLite(t *testing.T) fsm.Store {
-	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
-}
-
-// testPostgres opens a store in a schema of its own. Its constraints are those that hold for
-// every record, so that made-up records may begin in any state.
-func testPostgres(t *testing.T) fsm.Store {
-	store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
 }

@@ -195,23 +195,23 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 			"claim_next": {
 				Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
 					if n > 0 {
-						return m.ClaimNextN(ctx, n, testClaimNextInput(c), c.Given())
+						return m.ClaimNextN(ctx, n, ClaimNextInput{Lease: c.Time("lease")}, c.Given())
 					}
-					out, err := m.ClaimNext(ctx, testClaimNextInput(c), c.Given())
+					out, err := m.ClaimNext(ctx, ClaimNextInput{Lease: c.Time("lease")}, c.Given())
 					return []Outcome{out}, err
 				},
 				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]Outcome, error) {
 					h := m.As(c.Actor)
 					c.Actor = ""
 					if n > 0 {
-						list, err := h.ClaimNextN(ctx, n, testClaimNextInput(c), c.Given())
+						list, err := h.ClaimNextN(ctx, n, ClaimNextInput{Lease: c.Time("lease")}, c.Given())
 						var outs []Outcome
 						for _, j := range list {
 							outs = append(outs, j.Outcome())
 						}
 						return outs, err
 					}
-					j, err := h.ClaimNext(ctx, testClaimNextInput(c), c.Given())
+					j, err := h.ClaimNext(ctx, ClaimNextInput{Lease: c.Time("lease")}, c.Given())
 					if err != nil {
 						return nil, err
 					}
@@ -221,14 +221,14 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StateQueued:
 						j := QueuedJob{handle{h}}
-						next, err := j.ClaimNext(ctx, testClaimNextInput(c))
+						next, err := j.ClaimNext(ctx, ClaimNextInput{Lease: c.Time("lease")})
 						if err != nil {
 							return out, end, err
 						}
 						return next.Outcome(), "claimed", nil
 					case StateStalled:
 						j := StalledJob{handle{h}}
-						next, err := j.ClaimNext(ctx, testClaimNextInput(c))
+						next, err := j.ClaimNext(ctx, ClaimNextInput{Lease: c.Time("lease")})
 						if err != nil {
 							return out, end, err
 						}
@@ -256,11 +256,11 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StateClaimed:
 						j := ClaimedJob{claimedFields{handle{h}}}
-						err = j.Heartbeat(ctx, testHeartbeatInput(c))
+						err = j.Heartbeat(ctx, HeartbeatInput{Lease: c.Time("lease")})
 						return j.Outcome(), "claimed", err
 					case StateRunning:
 						j := RunningJob{claimedFields{handle{h}}}
-						err = j.Heartbeat(ctx, testHeartbeatInput(c))
+						err = j.Heartbeat(ctx, HeartbeatInput{Lease: c.Time("lease")})
 						return j.Outcome(), "running", err
 					}
 					return out, end, err
@@ -271,7 +271,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{claimedFields{handle{h}}}
-						next, err := j.Complete(ctx, testCompleteInput(c))
+						next, err := j.Complete(ctx, CompleteInput{Result: c.JSON("result")})
 						if err != nil {
 							return out, end, err
 						}
@@ -285,7 +285,7 @@ func engineReach(machine any) *enginetest.Engine[Job] {
 					switch h.Record().State {
 					case StateRunning:
 						j := RunningJob{claimedFields{handle{h}}}
-						next, err := j.Fail(ctx, testFailInput(c))
+						next, err := j.Fail(ctx, FailInput{Error: c.JSON("error")})
 						if err != nil {
 							return out, end, err
 						}

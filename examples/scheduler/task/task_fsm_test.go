@@ -45,30 +45,30 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Task]{
-	States:  "pending, running, completed (terminal)",
-	Version: 1,
+	Version: 1, States: "pending, running, completed (terminal)",
 	Moves: map[string]string{
 		"submit":   "new -> pending",
 		"start":    "pending -> running",
 		"complete": "running -> completed",
 		"recover":  "running -> pending",
 	},
-	System:     "start, complete, recover",
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Task.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
-	Words:      []fsmtest.Vocabulary{fsmtest.Words("State", States(), "pending, running, completed", "")},
-	Pure:       testPure,
-	Can:        Task.Can,
-	Migrate:    Migrate,
+	System: "start, complete, recover",
+	Cases:  testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Task.Equal, Can: Task.Can, Pure: testPure,
+	Words:   []fsmtest.Vocabulary{fsmtest.Words("State", States(), "pending, running, completed", "")},
+	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Task], error) {
 		return testOpened(Open(ctx, store, testEffects{fx}, opts...))
 	},
-	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}, {Name: "postgres", Open: testPostgres}},
+	Stores: []fsmtest.Store{
+		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
+			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+		}},
+		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
+			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+		}},
+	},
 }
 
 // testPure calls the pure method of an operation.
@@ -112,26 +112,4 @@ type testEffects struct{ fx *fsmtest.Effects }
 
 func (x testEffects) ExecuteTask(ctx context.Context, r Task, key string, e fsm.Event) error {
 	return x.fx.Perform("execute_task", r.Ref(), key, e, nil)
-}
-
-// testSQLite opens a store in a file of its own. Its constraints are those that hold for
-// every record, so that made-up records may begin in any state.
-func testSQLite(t *testing.T) fsm.Store {
-	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
-}
-
-// testPostgres opens a store in a schema of its own. Its constraints are those that hold for
-// every record, so that made-up records may begin in any state.
-func testPostgres(t *testing.T) fsm.Store {
-	store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
 }

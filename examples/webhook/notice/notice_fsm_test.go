@@ -62,9 +62,8 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Notice]{
-	States:  "due, delivered (terminal), dead, dropped (terminal)",
-	Version: 1,
-	Fields:  "topic, number, body, give_up_at",
+	Version: 1, States: "due, delivered (terminal), dead, dropped (terminal)",
+	Fields: "topic, number, body, give_up_at",
 	Moves: map[string]string{
 		"publish": "new -> due",
 		"confirm": "due -> delivered",
@@ -72,22 +71,23 @@ var testPackage = fsmtest.Package[Notice]{
 		"retry":   "dead -> due",
 		"drop":    "dead -> dropped",
 	},
-	System:     "confirm, give_up",
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Notice.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
-	Words:      []fsmtest.Vocabulary{fsmtest.Words("State", States(), "due, delivered, dead, dropped", "")},
-	Pure:       testPure,
-	Can:        Notice.Can,
-	Migrate:    Migrate,
+	System: "confirm, give_up",
+	Cases:  testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Notice.Equal, Can: Notice.Can, Pure: testPure,
+	Words:   []fsmtest.Vocabulary{fsmtest.Words("State", States(), "due, delivered, dead, dropped", "")},
+	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Notice], error) {
 		return testOpened(Open(ctx, store, testEffects{fx}, opts...))
 	},
-	Stores: []fsmtest.Store{{Name: "sqlite", Open: testSQLite}, {Name: "postgres", Open: testPostgres}},
+	Stores: []fsmtest.Store{
+		{Name: "sqlite", Open: func(t *testing.T) fsm.Store {
+			return fsmtest.UseStore(t)(sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks")))
+		}},
+		{Name: "postgres", Open: func(t *testing.T) fsm.Store {
+			return fsmtest.UseStore(t)(postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks")))
+		}},
+	},
 }
 
 // testPure calls the pure method of an operation.
@@ -136,26 +136,4 @@ type testEffects struct{ fx *fsmtest.Effects }
 
 func (x testEffects) Post(ctx context.Context, r Notice, key string, e fsm.Event) error {
 	return x.fx.Perform("post", r.Ref(), key, e, nil)
-}
-
-// testSQLite opens a store in a file of its own. Its constraints are those that hold for
-// every record, so that made-up records may begin in any state.
-func testSQLite(t *testing.T) fsm.Store {
-	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
-}
-
-// testPostgres opens a store in a schema of its own. Its constraints are those that hold for
-// every record, so that made-up records may begin in any state.
-func testPostgres(t *testing.T) fsm.Store {
-	store, err := postgres.Open(t.Context(), fsmtest.PostgresSchema(t), postgres.WithEnforce("checks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
 }

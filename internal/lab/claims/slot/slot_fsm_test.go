@@ -200,9 +200,8 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Slot]{
-	States:  "queued, running, done (final)",
-	Version: 1,
-	Fields:  "lane, key, rank, floor, ready_at, blocked, owner",
+	Version: 1, States: "queued, running, done (final)",
+	Fields: "lane, key, rank, floor, ready_at, blocked, owner",
 	Moves: map[string]string{
 		"submit": "new -> queued",
 		"edit":   "queued -> queued",
@@ -213,13 +212,9 @@ var testPackage = fsmtest.Package[Slot]{
 		"finish": "running -> done",
 		"drop":   "queued -> done",
 	},
-	Cases:      testCases,
-	Checks:     testChecks,
-	Descriptor: &descriptor,
-	Check:      Check,
-	Equal:      Slot.Equal,
-	Fold:       Fold,
-	Ends:       fsmtest.Ends(States()),
+	Cases: testCases, Checks: testChecks,
+	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),
+	Equal: Slot.Equal, Can: Slot.Can, Pure: testPure,
 	Errors: map[string]error{
 		"lane_full":  ErrLaneFull,
 		"too_low":    ErrTooLow,
@@ -227,8 +222,6 @@ var testPackage = fsmtest.Package[Slot]{
 		"key_taken":  ErrKeyTaken,
 	},
 	Words:   []fsmtest.Vocabulary{fsmtest.Words("State", States(), "queued, running, done", "")},
-	Pure:    testPure,
-	Can:     Slot.Can,
 	Migrate: Migrate,
 	Open: func(ctx context.Context, store fsm.Store, _ *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Slot], error) {
 		return testOpened(Open(ctx, store, opts...))
@@ -247,7 +240,7 @@ func testPure(r *Slot, operation string, c fsmtest.Call) (e any, err error) {
 	case "rush":
 		return r.Rush(c.Actor, c.Reason, c.Now())
 	case "shift":
-		return r.Shift(testShiftInput(c), c.Now())
+		return r.Shift(ShiftInput{Lane: fsmtest.Opt(c, "lane", fsmtest.Call.Text)}, c.Now())
 	case "back":
 		return r.Back(c.Now())
 	case "finish":
@@ -277,7 +270,7 @@ func testCall(ctx context.Context, m *Machine, operation string, at fsm.Target, 
 	case "rush":
 		return m.Rush(ctx, at, c.Given())
 	case "shift":
-		return m.Shift(ctx, at, testShiftInput(c), c.Given())
+		return m.Shift(ctx, at, ShiftInput{Lane: fsmtest.Opt(c, "lane", fsmtest.Call.Text)}, c.Given())
 	case "back":
 		return m.Back(ctx, at, c.Given())
 	case "finish":
@@ -308,8 +301,4 @@ func testEditInput(c fsmtest.Call) EditInput {
 		ReadyAt: fsmtest.Opt(c, "ready_at", fsmtest.Call.Time),
 		Blocked: c.Bool("blocked"),
 	}
-}
-
-func testShiftInput(c fsmtest.Call) ShiftInput {
-	return ShiftInput{Lane: fsmtest.Opt(c, "lane", fsmtest.Call.Text)}
 }
