@@ -594,7 +594,7 @@ func (s search) fired(o *spec.Operation, bases []tried, add adder) {
 	for _, t := range o.Triggers {
 		for _, x := range bases {
 			if t.Startup {
-				if !s.due(x.before, x.call.At) {
+				if !s.due(x.before, x.call.At) && s.recovers(o, x) {
 					add(x, nil, "ByStartup", "startup from %s", x.before.State.Name)
 				}
 				continue
@@ -612,14 +612,50 @@ func (s search) fired(o *spec.Operation, bases []tried, add adder) {
 				if due := interp.Due(m, o, y.before, y.call.At); due != (d == 0) || !due && s.due(y.before, y.call.At) || due && !s.dueAlone(o, y.before, y.call.At) {
 					continue
 				}
-				if d == 0 {
+				if d == 0 && s.rests(y) {
 					add(y, nil, "BySweep", "sweep from %s after %s", x.before.State.Name, t.After.Name)
-				} else if sound(m, y.before) {
+				} else if d > 0 && sound(m, y.before) {
 					add(y, nil, idle, "not yet from %s after %s", x.before.State.Name, t.After.Name)
 				}
 			}
 		}
 	}
+}
+
+// rests reports whether no trigger asks for more when a call was made.
+func (s search) rests(x tried) bool {
+	p, ok := s.play(x, nil, "BySweep")
+	if !ok || p.want != nil {
+		return true
+	}
+	r := p.of(s.m)
+	for _, e := range p.events {
+		if r = after(s.m, r, e); s.due(r, x.call.At) {
+			return false
+		}
+	}
+	return true
+}
+
+// recovers reports whether recovery makes this call and no other one.
+func (s search) recovers(o *spec.Operation, x tried) bool {
+	p, ok := s.play(x, nil, "ByStartup")
+	if !ok || p.want != nil {
+		return ok
+	}
+	seen := []*spec.State{x.before.State}
+	for _, e := range p.events {
+		seen = append(seen, e.To)
+	}
+	for _, other := range s.m.Operations {
+		asks := slices.ContainsFunc(other.Triggers, func(t spec.Trigger) bool { return t.Startup })
+		for i, st := range seen {
+			if asks && (other != o || i > 0) && s.m.Class(st, other) == spec.Transition {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // due reports whether some trigger asks for an operation.

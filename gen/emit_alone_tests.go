@@ -85,12 +85,12 @@ func (e *aloneTests) cells(o *spec.Operation) []string {
 		case refusal != nil:
 			return "refused as " + refusal.Guard
 		case d.RecordOnly:
-			return "recorded"
+			return "(recorded)"
 		}
 		return d.To.Name
 	}
 	if creates(o) {
-		return []string{"new -> " + lead(nil)}
+		return []string{"(new) -> " + lead(nil)}
 	}
 	var list []string
 	for i, class := range e.m.Row(o) {
@@ -98,7 +98,7 @@ func (e *aloneTests) cells(o *spec.Operation) []string {
 		case spec.Transition:
 			list = append(list, s.Name+" -> "+lead(s))
 		case spec.RecordOnly:
-			to := "recorded"
+			to := "(recorded)"
 			if len(strangerGuards(o, []*spec.State{s})) > 0 {
 				to = "?"
 			}
@@ -221,7 +221,7 @@ func (e *aloneTests) outcome(x tried) string {
 	if r := x.refusal; r != nil {
 		return e.refused(o, r, x.before.State)
 	}
-	from := "new"
+	from := "(new)"
 	if x.done.From != nil {
 		from = x.done.From.Name
 	}
@@ -230,9 +230,9 @@ func (e *aloneTests) outcome(x tried) string {
 	case !x.done.RecordOnly:
 		return text + x.done.To.Name
 	case x.done.Guard != "":
-		return text + "recorded for " + x.done.Guard
+		return text + "(recorded) for " + x.done.Guard
 	}
-	return text + "recorded"
+	return text + "(recorded)"
 }
 
 // refused writes the text of a refusal.
@@ -313,7 +313,7 @@ func testTold(e Event, err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	from, to := "new", e.To.String()
+	from, to := "(new)", e.To.String()
 	if e.From != 0 {
 		from = e.From.String()
 	}
@@ -322,10 +322,10 @@ RECORDED	return e.Name + ": " + from + " -> " + to
 `
 	recorded := ""
 	if recordsOnly(e.m) {
-		recorded = "if e.RecordOnly && e.To == e.From {\nto = \"recorded\"\n}\n"
+		recorded = "if e.RecordOnly && e.To == e.From {\nto = \"(recorded)\"\n}\n"
 	}
 	if notesGuards(e.m) {
-		recorded = "if e.RecordOnly && e.To == e.From {\nto = \"recorded\"\n}\nif e.Guard != \"\" {\nto += \" for \" + e.Guard\n}\n"
+		recorded = "if e.RecordOnly && e.To == e.From {\nto = \"(recorded)\"\n}\nif e.Guard != \"\" {\nto += \" for \" + e.Guard\n}\n"
 	}
 	told = strings.Replace(told, "RECORDED", recorded, 1)
 	e.line("// testTold tells what came of a call in one line.%s", told)
@@ -342,9 +342,9 @@ RECORDED	return e.Name + ": " + from + " -> " + to
 			from, to, _ := strings.Cut(cell, " -> ")
 			leads[from] = to
 		}
-		if to, made := leads["new"]; made {
+		if to, made := leads["(new)"]; made {
 			var x %[1]s
-			if got := testTold(call(&x)); to != "?" && (got != %[3]s+": new -> "+to || x.State.String() != to) {
+			if got := testTold(call(&x)); to != "?" && (got != %[3]s+": (new) -> "+to || x.State.String() != to) {
 				t.Errorf("%%s: %%s, then %%+v; want %%s", op, got, x, to)
 			}
 			continue
@@ -391,7 +391,7 @@ RECORDED	return e.Name + ": " + from + " -> " + to
 	}
 	e.line(`			default:
 				want := to
-				if to == "recorded" {
+				if to == "(recorded)" {
 					want = s.String()
 				}
 				before.State = x.State

@@ -214,17 +214,17 @@ func (w *caseWriter) moved(e interp.Event) string {
 }
 
 func (w *caseWriter) move(o *spec.Operation, from, to *spec.State, recorded bool, guard string) string {
-	text := o.Event + ": new -> "
+	text := o.StoredEvent() + ": (new) -> "
 	if from != nil {
-		text = o.Event + ": " + from.Name + " -> "
+		text = o.StoredEvent() + ": " + from.Name + " -> "
 	}
 	switch {
 	case !recorded:
 		return text + to.Name
 	case guard != "":
-		return text + "recorded for " + guard
+		return text + "(recorded) for " + guard
 	}
-	return text + "recorded"
+	return text + "(recorded)"
 }
 
 // refused writes a refusal as the tests tell it.
@@ -397,7 +397,7 @@ func (e *testEmitter) moves() {
 		}
 		var list []string
 		for _, mv := range movesOf(o) {
-			from := "new"
+			from := "(new)"
 			if mv.from != nil {
 				from = mv.from.Name
 			}
@@ -409,9 +409,9 @@ func (e *testEmitter) moves() {
 			switch {
 			case creates(o):
 			case class == spec.RecordOnly:
-				list = append(list, s.Name+" -> recorded")
+				list = append(list, s.Name+" -> (recorded)")
 			case class == spec.Transition && !slices.ContainsFunc(movesOf(o), moves):
-				list = append(list, s.Name+" -> nothing")
+				list = append(list, s.Name+" -> (nothing)")
 			}
 		}
 		e.line("%q: %q,", o.Name, strings.Join(list, ", "))
@@ -422,9 +422,6 @@ func (e *testEmitter) moves() {
 	}
 	renamed := map[string]string{}
 	for _, o := range e.m.Operations {
-		if o.StoredEvent() != o.Event {
-			renamed["event "+o.Event] = o.StoredEvent()
-		}
 		if o.Stored() != o.Name {
 			renamed[o.Name] = o.Stored()
 		}

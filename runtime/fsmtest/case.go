@@ -227,7 +227,7 @@ func (c *Case) steps() []step {
 func stepOf(text, changes string) step {
 	event, move, _ := strings.Cut(text, ": ")
 	from, to, _ := strings.Cut(move, " -> ")
-	if from == "new" {
+	if from == "(new)" {
 		from = ""
 	}
 	return step{event, from, to, changes}
@@ -235,7 +235,7 @@ func stepOf(text, changes string) step {
 
 // recorded reports whether the step changes nothing.
 func (s step) recorded() bool {
-	return s.to == "recorded" || strings.HasPrefix(s.to, "recorded for ")
+	return s.to == "(recorded)" || strings.HasPrefix(s.to, "(recorded) for ")
 }
 
 // rows are the records that follow, one for each step.

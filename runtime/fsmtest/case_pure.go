@@ -75,7 +75,7 @@ func (p *Package[R]) moves(t *testing.T) {
 				}
 				before = r
 			}
-			can := p.Can(r, o)
+			can := p.Can(r, cmp.Or(p.Stored[o], o))
 			_, err := p.Pure(&r, o, call.call(call.With))
 			switch allowed := p.allows(o, s); {
 			case allowed && can != nil:
@@ -95,7 +95,7 @@ func (p *Package[R]) moves(t *testing.T) {
 
 // creates reports whether an operation makes records.
 func (p *Package[R]) creates(operation string) bool {
-	return strings.HasPrefix(p.Moves[operation], "new -> ")
+	return strings.HasPrefix(p.Moves[operation], "(new) -> ")
 }
 
 // leads lists the moves of an operation out of a state.
@@ -113,7 +113,7 @@ func (p *Package[R]) allows(operation, state string) bool { return p.leads(opera
 
 // onlyRecords reports whether a call in the state changes nothing.
 func (p *Package[R]) onlyRecords(operation, state string) bool {
-	return slices.Contains(p.leads(operation, state), "recorded")
+	return slices.Contains(p.leads(operation, state), "(recorded)")
 }
 
 // described compares what the package says of an operation to the engine, and to audits.
@@ -125,7 +125,7 @@ func (p *Package[R]) described(t *testing.T, operation string) {
 	}
 	o := p.Descriptor.Operations[i]
 	word := func(state string) string {
-		if state == "new" {
+		if state == "(new)" {
 			return ""
 		}
 		return p.state(state)
@@ -135,8 +135,8 @@ func (p *Package[R]) described(t *testing.T, operation string) {
 	for _, move := range list(p.Moves[operation]) {
 		from, to, _ := strings.Cut(move, " -> ")
 		switch to {
-		case "nothing":
-		case "recorded":
+		case "(nothing)":
+		case "(recorded)":
 			recorded = append(recorded, word(from))
 		default:
 			moves = append(moves, fsmimpl.Move{From: word(from), To: word(to)})
@@ -292,7 +292,7 @@ func (p *Package[R]) told(event any, err error) string {
 		return refused(err)
 	}
 	v := reflect.ValueOf(event)
-	from, to := "new", fmt.Sprint(v.FieldByName("To").Interface())
+	from, to := "(new)", fmt.Sprint(v.FieldByName("To").Interface())
 	if f := v.FieldByName("From"); !f.IsZero() {
 		from = fmt.Sprint(f.Interface())
 	}
@@ -300,7 +300,7 @@ func (p *Package[R]) told(event any, err error) string {
 		if to != from {
 			return fmt.Sprintf("recorded only, and moved from %s to %s", from, to)
 		}
-		to = "recorded"
+		to = "(recorded)"
 	}
 	if guard := v.FieldByName("Guard").String(); guard != "" {
 		to += " for " + guard

@@ -323,7 +323,7 @@ func (x *played[R]) stored(steps []step, rows []driver.Row, actor string) string
 func (x *played[R]) logged(e fsm.Event, s step, from string, row driver.Row, i int, actor string) string {
 	guard := ""
 	if s.recorded() {
-		guard = strings.TrimPrefix(strings.TrimPrefix(s.to, "recorded"), " for ")
+		guard = strings.TrimPrefix(strings.TrimPrefix(s.to, "(recorded)"), " for ")
 	}
 	type entry struct {
 		name, from, to, actor, guard string
@@ -333,14 +333,10 @@ func (x *played[R]) logged(e fsm.Event, s step, from string, row driver.Row, i i
 		at                           time.Time
 	}
 	got := entry{e.Name, e.From, e.To, e.Actor, e.Guard, e.Rev, e.RecordOnly(), e.Version, driver.Time(e.At)}
-	name := s.event
-	if stored := x.p.Stored["event "+name]; stored != "" {
-		name = stored
-	}
 	if stored := cmp.Or(x.p.Stored[x.c.Do], x.c.Do); i == 0 && e.Operation != stored {
 		return fmt.Sprintf("its operation is %q, want %q", e.Operation, stored)
 	}
-	want := entry{name, from, row.State, actor, guard, row.Rev, s.recorded(), x.p.Descriptor.Schema.Version, driver.Time(x.call.At)}
+	want := entry{s.event, from, row.State, actor, guard, row.Rev, s.recorded(), x.p.Descriptor.Schema.Version, driver.Time(x.call.At)}
 	if i > 0 {
 		want.actor = driver.SystemActor
 	}

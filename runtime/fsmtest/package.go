@@ -16,11 +16,11 @@ type Package[R any] struct {
 	Version int    // of the specification
 	Fields  string // in their order; one that was renamed as "owner (worker)"
 	// Moves says for each operation where it leads: "queued -> claimed, stalled -> claimed", for
-	// a creation "new -> queued". In "done -> recorded" a call is recorded and changes nothing; in
-	// "lost -> nothing" the operation itself decides to change nothing. In all other states it is refused.
+	// a creation "(new) -> queued". In "done -> (recorded)" a call is recorded and changes nothing; in
+	// "lost -> (nothing)" the operation itself decides to change nothing. In all other states it is refused.
 	Moves   map[string]string
 	System  string            // the operations of the system
-	Stored  map[string]string // the words in the log of operations, and of "event " and events, that have others
+	Stored  map[string]string // by operation: its word in the log, where that is another one
 	Cases   []Case
 	Checks  []Check
 	Groups  []Group

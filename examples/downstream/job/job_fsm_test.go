@@ -17,7 +17,7 @@ func TestJob(t *testing.T) { testPackage.Run(t) }
 // package was generated. "now" is the time of the call.
 var testCases = []fsmtest.Case{
 	// submit, job.yaml:40
-	{Do: "submit", With: `{"address":"address"}`, Want: "submitted: new -> queued", After: `{"address":"address"}`, Again: []string{`reused {"address":"a"}`}},
+	{Do: "submit", With: `{"address":"address"}`, Want: "submitted: (new) -> queued", After: `{"address":"address"}`, Again: []string{`reused {"address":"a"}`}},
 	{Do: "submit", With: `{"address":""}`, Want: "refused invalid_input address"},
 	{Do: "submit", With: `{"address":"a\u0000"}`, Want: "refused invalid_input address"},
 	{Beside: []string{`m-1 queued {"address":"address","attempts":5}`}, Do: "submit", With: `{"address":"address"}`, Want: "refused exists"},
@@ -88,7 +88,7 @@ var testPackage = fsmtest.Package[Job]{
 	Version: 1, States: "queued, running, done (terminal), failed (terminal)",
 	Fields: "address, owner, lease, problem, attempts",
 	Moves: map[string]string{
-		"submit":    "new -> queued",
+		"submit":    "(new) -> queued",
 		"claim":     "queued -> running",
 		"heartbeat": "running -> running",
 		"finish":    "running -> done",

@@ -20,8 +20,8 @@ func TestJob(t *testing.T) { testPackage.Run(t) }
 // package was generated. "now" is the time of the call.
 var testCases = []fsmtest.Case{
 	// submit, job.yaml:28
-	{Do: "submit", With: `{"payload":{"payload":1}}`, Want: "submitted: new -> submitted", After: `{"payload":{"payload":1}}`, Again: []string{`reused {"payload":{}}`}},
-	{Do: "submit", Want: "submitted: new -> submitted"},
+	{Do: "submit", With: `{"payload":{"payload":1}}`, Want: "submitted: (new) -> submitted", After: `{"payload":{"payload":1}}`, Again: []string{`reused {"payload":{}}`}},
+	{Do: "submit", Want: "submitted: (new) -> submitted"},
 	{Do: "submit", With: `{"payload":{"a":"\u0000"}}`, Want: "refused invalid_input payload"},
 	{Beside: []string{`m-1 submitted`}, Do: "submit", With: `{"payload":{"payload":1}}`, Want: "refused exists"},
 }
@@ -36,7 +36,7 @@ var testPackage = fsmtest.Package[Job]{
 	Version: 1, States: "submitted (terminal)",
 	Fields: "payload",
 	Moves: map[string]string{
-		"submit": "new -> submitted",
+		"submit": "(new) -> submitted",
 	},
 	Cases: testCases, Checks: testChecks,
 	Descriptor: &descriptor, Check: Check, Fold: Fold, Ends: fsmtest.Ends(States()),

@@ -23,15 +23,15 @@ func TestNaive(t *testing.T) { testPackage.Run(t) }
 // package was generated. "now" is the time of the call.
 var testCases = []fsmtest.Case{
 	// lease, naive.yaml:43
-	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "leased: new -> leased", After: `{"job_id":"job_id","attempt":1,"lease_owner":"ann","lease_expires_at":"now+1h7m"}`, Again: []string{`reused {"job_id":"a","lease_expires_at":"now+1h7m"}`, `replayed {"job_id":"job_id","lease_expires_at":"now+1h"}`}},
+	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "leased: (new) -> leased", After: `{"job_id":"job_id","attempt":1,"lease_owner":"ann","lease_expires_at":"now+1h7m"}`, Again: []string{`reused {"job_id":"a","lease_expires_at":"now+1h7m"}`, `replayed {"job_id":"job_id","lease_expires_at":"now+1h"}`}},
 	{Do: "lease", With: `{"job_id":"","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "refused invalid_input job_id"},
 	{Do: "lease", With: `{"job_id":"a\u0000","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "refused invalid_input job_id"},
 	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"0000-12-31T23:00:00Z"}`, Others: map[string]int64{"attempt": 1}, Want: "refused invalid_input lease_expires_at"},
 	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, By: "-", Others: map[string]int64{"attempt": 1}, Want: "refused actor_missing"},
 	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 0}, Want: "refused overflow attempt", NoStore: true},
 	{Beside: []string{`m-1 leased {"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`}, Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Want: "refused exists"},
-	{Beside: []string{`a-1 leased {"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`}, Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 4}, Want: "leased: new -> leased", After: `{"job_id":"job_id","attempt":4,"lease_owner":"ann","lease_expires_at":"now+1h7m"}`},
-	{Beside: []string{`a-1 leased {"job_id":"a","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`}, Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "leased: new -> leased", After: `{"job_id":"job_id","attempt":1,"lease_owner":"ann","lease_expires_at":"now+1h7m"}`},
+	{Beside: []string{`a-1 leased {"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`}, Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 4}, Want: "leased: (new) -> leased", After: `{"job_id":"job_id","attempt":4,"lease_owner":"ann","lease_expires_at":"now+1h7m"}`},
+	{Beside: []string{`a-1 leased {"job_id":"a","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`}, Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "leased: (new) -> leased", After: `{"job_id":"job_id","attempt":1,"lease_owner":"ann","lease_expires_at":"now+1h7m"}`},
 	// start, naive.yaml:48
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m"}`, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"now"}`},
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"now+1h3m","finished_at":"now+1h"}`, Do: "start", Want: "refused invariant", NoStore: true},
@@ -84,7 +84,7 @@ var testPackage = fsmtest.Package[Execution]{
 	Version: 1, States: "leased, in_progress, committed, done (terminal), aborted (terminal)",
 	Fields: "job_id, attempt, lease_owner, lease_expires_at, started_at, finished_at",
 	Moves: map[string]string{
-		"lease":  "new -> leased",
+		"lease":  "(new) -> leased",
 		"start":  "leased -> in_progress",
 		"commit": "in_progress -> committed",
 		"finish": "committed -> done",

@@ -17,16 +17,16 @@ func TestCheckrun(t *testing.T) { testPackage.Run(t) }
 // package was generated. "now" is the time of the call.
 var testCases = []fsmtest.Case{
 	// create, checkrun.yaml:63
-	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "created: new -> queued", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Again: []string{`reused {"suite":"a","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"a","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"a","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{}}`}},
-	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false}`, Want: "created: new -> queued", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":false}`},
-	{Do: "create", With: `{"suite":"a","name":"b","head_sha":"c","is_actions":true}`, By: "e", Want: "created: new -> requested", After: `{"suite":"a","app":"e","name":"b","head_sha":"c","is_actions":true}`},
+	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "created: (new) -> queued", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Again: []string{`reused {"suite":"a","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"a","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"a","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{}}`}},
+	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false}`, Want: "created: (new) -> queued", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":false}`},
+	{Do: "create", With: `{"suite":"a","name":"b","head_sha":"c","is_actions":true}`, By: "e", Want: "created: (new) -> requested", After: `{"suite":"a","app":"e","name":"b","head_sha":"c","is_actions":true}`},
 	{Do: "create", With: `{"suite":"","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused invalid_input suite"},
 	{Do: "create", With: `{"suite":"a\u0000","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused invalid_input suite"},
 	{Do: "create", With: `{"suite":"suite","name":"","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused invalid_input name"},
 	{Do: "create", With: `{"suite":"suite","name":"a\u0000","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused invalid_input name"},
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"","is_actions":false,"output":{"output":13}}`, Want: "refused invalid_input head_sha"},
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"a\u0000","is_actions":false,"output":{"output":13}}`, Want: "refused invalid_input head_sha"},
-	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`, Want: "created: new -> requested", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`},
+	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`, Want: "created: (new) -> requested", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`},
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"a":"\u0000"}}`, Want: "refused invalid_input output"},
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, By: "-", Want: "refused actor_missing"},
 	{Beside: []string{`m-1 queued {"suite":"suite","app":"app","name":"name","head_sha":"head_sha"}`}, Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused exists"},
@@ -206,7 +206,7 @@ var testPackage = fsmtest.Package[CheckRun]{
 	Version: 1, States: "requested, waiting, pending, queued, in_progress, completed (final)",
 	Fields: "suite, app, name, head_sha, is_actions, output, conclusion, started_at, completed_at",
 	Moves: map[string]string{
-		"create":         "new -> requested, new -> queued",
+		"create":         "(new) -> requested, (new) -> queued",
 		"queue":          "requested -> queued, waiting -> queued, pending -> queued",
 		"wait":           "requested -> waiting, queued -> waiting, pending -> waiting",
 		"hold":           "requested -> pending, queued -> pending, waiting -> pending",

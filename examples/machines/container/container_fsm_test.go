@@ -17,8 +17,8 @@ func TestContainer(t *testing.T) { testPackage.Run(t) }
 // package was generated. "now" is the time of the call.
 var testCases = []fsmtest.Case{
 	// create, container.yaml:52
-	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: new -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
-	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Want: "create: new -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Effects: []string{"make_environment container/m-1/1"}},
+	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: (new) -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
+	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Want: "create: (new) -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Effects: []string{"make_environment container/m-1/1"}},
 	{Do: "create", With: `{"container_id":"","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused invalid_input container_id"},
 	{Do: "create", With: `{"container_id":"a\u0000","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused invalid_input container_id"},
 	{Do: "create", With: `{"container_id":"container_id","oci_version":"","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused invalid_input oci_version"},
@@ -30,8 +30,8 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`a-1 created {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":5}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused not_unique one_per_id (id_in_use)"},
 	{Beside: []string{`a-1 running {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","pid":5}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused not_unique one_per_id (id_in_use)"},
 	{Beside: []string{`a-1 stopped {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused not_unique one_per_id (id_in_use)"},
-	{Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: new -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
-	{Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version","bundle":"bundle"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: new -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
+	{Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: (new) -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
+	{Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version","bundle":"bundle"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: (new) -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
 	{Beside: []string{`m-1 creating {"container_id":"container_id-a","oci_version":"oci_version","bundle":"bundle"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused exists"},
 	// finish_create, container.yaml:59
 	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Do: "finish_create", With: `{"pid":7}`, Want: "created: creating -> created", After: `{"pid":7}`},
@@ -125,7 +125,7 @@ var testPackage = fsmtest.Package[Container]{
 	Version: 1, States: "creating, created, running, stopped, deleted (terminal)",
 	Fields: "container_id, oci_version, bundle, annotations, pid, exit_code",
 	Moves: map[string]string{
-		"create":        "new -> creating",
+		"create":        "(new) -> creating",
 		"finish_create": "creating -> created",
 		"fail_create":   "creating -> deleted",
 		"start":         "created -> running",

@@ -18,13 +18,13 @@ func TestPod(t *testing.T) { testPackage.Run(t) }
 // package was generated. "now" is the time of the call.
 var testCases = []fsmtest.Case{
 	// create, pod.yaml:57
-	{Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"now+1h8m"}`, Want: "created: new -> pending", After: `{"restart_policy":"always","containers":8,"deadline":"now+1h8m"}`, Again: []string{`reused {"restart_policy":"on_failure","containers":8,"deadline":"now+1h8m"}`, `reused {"restart_policy":"always","containers":7,"deadline":"now+1h8m"}`, `replayed {"restart_policy":"always","containers":8,"deadline":"zero"}`}},
-	{Do: "create", With: `{"restart_policy":"always","containers":1}`, By: "a", Want: "created: new -> pending", After: `{"restart_policy":"always","containers":1}`},
-	{Do: "create", With: `{"restart_policy":"on_failure","containers":8,"deadline":"now+1h8m"}`, Want: "created: new -> pending", After: `{"restart_policy":"on_failure","containers":8,"deadline":"now+1h8m"}`},
-	{Do: "create", With: `{"restart_policy":"never","containers":8,"deadline":"now+1h8m"}`, Want: "created: new -> pending", After: `{"restart_policy":"never","containers":8,"deadline":"now+1h8m"}`},
+	{Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"now+1h8m"}`, Want: "created: (new) -> pending", After: `{"restart_policy":"always","containers":8,"deadline":"now+1h8m"}`, Again: []string{`reused {"restart_policy":"on_failure","containers":8,"deadline":"now+1h8m"}`, `reused {"restart_policy":"always","containers":7,"deadline":"now+1h8m"}`, `replayed {"restart_policy":"always","containers":8,"deadline":"zero"}`}},
+	{Do: "create", With: `{"restart_policy":"always","containers":1}`, By: "a", Want: "created: (new) -> pending", After: `{"restart_policy":"always","containers":1}`},
+	{Do: "create", With: `{"restart_policy":"on_failure","containers":8,"deadline":"now+1h8m"}`, Want: "created: (new) -> pending", After: `{"restart_policy":"on_failure","containers":8,"deadline":"now+1h8m"}`},
+	{Do: "create", With: `{"restart_policy":"never","containers":8,"deadline":"now+1h8m"}`, Want: "created: (new) -> pending", After: `{"restart_policy":"never","containers":8,"deadline":"now+1h8m"}`},
 	{Do: "create", With: `{"restart_policy":"no word","containers":8,"deadline":"now+1h8m"}`, Want: "refused invalid_input restart_policy"},
 	{Do: "create", With: `{"restart_policy":"always","containers":0,"deadline":"now+1h8m"}`, Want: "refused invalid_input containers"},
-	{Do: "create", With: `{"restart_policy":"always","containers":2,"deadline":"now+1h8m"}`, Want: "created: new -> pending", After: `{"restart_policy":"always","containers":2,"deadline":"now+1h8m"}`},
+	{Do: "create", With: `{"restart_policy":"always","containers":2,"deadline":"now+1h8m"}`, Want: "created: (new) -> pending", After: `{"restart_policy":"always","containers":2,"deadline":"now+1h8m"}`},
 	{Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input deadline"},
 	{Beside: []string{`m-1 pending {"restart_policy":"always","containers":2}`}, Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"now+1h8m"}`, Want: "refused exists"},
 	// bind, pod.yaml:63
@@ -181,7 +181,7 @@ var testPackage = fsmtest.Package[Pod]{
 	Version: 1, States: "pending, running, succeeded (terminal), failed (terminal), unknown",
 	Fields: "restart_policy, containers, node, deadline, deletion_at, status_reason",
 	Moves: map[string]string{
-		"create":          "new -> pending",
+		"create":          "(new) -> pending",
 		"bind":            "pending -> pending",
 		"report":          "pending -> pending, pending -> running, pending -> succeeded, pending -> failed, running -> running, running -> succeeded, running -> failed, unknown -> running, unknown -> succeeded, unknown -> failed",
 		"lose_contact":    "running -> unknown",

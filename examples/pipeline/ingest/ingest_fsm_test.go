@@ -20,11 +20,11 @@ func TestIngest(t *testing.T) { testPackage.Run(t) }
 // package was generated. "now" is the time of the call.
 var testCases = []fsmtest.Case{
 	// enqueue, ingest.yaml:69
-	{Do: "enqueue", Want: "enqueue: new -> pending", After: `{"run_after":"now"}`},
+	{Do: "enqueue", Want: "enqueue: (new) -> pending", After: `{"run_after":"now"}`},
 	{Beside: []string{`m-1 pending {"attempts":1,"run_after":"now+1h1m"}`}, Do: "enqueue", Want: "refused exists"},
 	// start, ingest.yaml:74
 	{In: "pending", Given: `{"attempts":1,"run_after":"now+1h1m"}`, Do: "start", Want: "refused guard due (not_due)"},
-	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "start", Want: "start: running -> recorded"},
+	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "start", Want: "start: running -> (recorded)"},
 	{In: "pending", Given: `{"run_after":"now+1µs"}`, Do: "start", By: "a", Want: "refused guard due (not_due)"},
 	{In: "pending", Given: `{"run_after":"now"}`, Do: "start", By: "a", Want: "start: pending -> running", After: `{"attempts":1,"active_at":"now"}`},
 	{In: "pending", Given: `{"attempts":1,"run_after":"now-1µs"}`, Do: "start", Want: "start: pending -> running", After: `{"attempts":2,"active_at":"now"}`},
@@ -52,16 +52,16 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"attempts":-1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "progress", Want: "refused invariant", NoStore: true},
 	// succeed, ingest.yaml:97
 	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "succeed", Want: "succeed: running -> succeeded", After: `{"active_at":null}`},
-	{In: "succeeded", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "succeed", Want: "succeed: succeeded -> recorded"},
+	{In: "succeeded", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "succeed", Want: "succeed: succeeded -> (recorded)"},
 	{In: "running", Given: `{"attempts":-1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "succeed", Want: "refused invariant", NoStore: true},
 	// fail, ingest.yaml:104
 	{In: "running", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "fail", Want: "fail: running -> failed", After: `{"active_at":null}`},
-	{In: "failed", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "fail", Want: "fail: failed -> recorded"},
+	{In: "failed", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "fail", Want: "fail: failed -> (recorded)"},
 	{In: "running", Given: `{"attempts":-1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "fail", Want: "refused invariant", NoStore: true},
 	// quarantine, ingest.yaml:111
 	{In: "failed", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "quarantine", Want: "quarantine: failed -> quarantined"},
 	{In: "failed", Given: `{"attempts":1,"run_after":"now+1h1m"}`, Do: "quarantine", Want: "quarantine: failed -> quarantined"},
-	{In: "quarantined", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "quarantine", Want: "quarantine: quarantined -> recorded"},
+	{In: "quarantined", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "quarantine", Want: "quarantine: quarantined -> (recorded)"},
 	{In: "failed", Given: `{"attempts":-1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "quarantine", Want: "refused invariant", NoStore: true},
 	// release, ingest.yaml:117
 	{In: "quarantined", Given: `{"attempts":1,"run_after":"now+1h1m","active_at":"now+1h2m"}`, Do: "release", Want: "release: quarantined -> pending", After: `{"run_after":"now","active_at":null}`},
@@ -109,13 +109,13 @@ var testPackage = fsmtest.Package[Job]{
 	Version: 1, States: "pending, running, succeeded (terminal), failed, quarantined",
 	Fields: "attempts, run_after, active_at",
 	Moves: map[string]string{
-		"enqueue":       "new -> pending",
-		"start":         "pending -> running, running -> recorded",
+		"enqueue":       "(new) -> pending",
+		"start":         "pending -> running, running -> (recorded)",
 		"reschedule":    "pending -> pending, failed -> pending",
 		"progress":      "running -> running",
-		"succeed":       "running -> succeeded, succeeded -> recorded",
-		"fail":          "running -> failed, failed -> recorded",
-		"quarantine":    "failed -> quarantined, quarantined -> recorded",
+		"succeed":       "running -> succeeded, succeeded -> (recorded)",
+		"fail":          "running -> failed, failed -> (recorded)",
+		"quarantine":    "failed -> quarantined, quarantined -> (recorded)",
 		"release":       "quarantined -> pending",
 		"fail_stalled":  "running -> failed",
 		"retry_stalled": "failed -> pending",

@@ -14,7 +14,7 @@ import (
 // one is made. From a state that is not listed it is refused. Where more than the state
 // decides there is a question mark, and testCases say what happens.
 var testMoves = map[string]string{
-	"new":             "new -> closed",
+	"new":             "(new) -> closed",
 	"passive_open":    "closed -> listen",
 	"active_open":     "closed -> syn_sent",
 	"send":            "listen -> syn_sent",
@@ -50,7 +50,7 @@ func testTold(e Event, err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	from, to := "new", e.To.String()
+	from, to := "(new)", e.To.String()
 	if e.From != 0 {
 		from = e.From.String()
 	}
@@ -65,9 +65,9 @@ func TestTCPMoves(t *testing.T) {
 			from, to, _ := strings.Cut(cell, " -> ")
 			leads[from] = to
 		}
-		if to, made := leads["new"]; made {
+		if to, made := leads["(new)"]; made {
 			var x Connection
-			if got := testTold(call(&x)); to != "?" && (got != op+": new -> "+to || x.State.String() != to) {
+			if got := testTold(call(&x)); to != "?" && (got != op+": (new) -> "+to || x.State.String() != to) {
 				t.Errorf("%s: %s, then %+v; want %s", op, got, x, to)
 			}
 			continue
@@ -96,7 +96,7 @@ func TestTCPMoves(t *testing.T) {
 				}
 			default:
 				want := to
-				if to == "recorded" {
+				if to == "(recorded)" {
 					want = s.String()
 				}
 				before.State = x.State

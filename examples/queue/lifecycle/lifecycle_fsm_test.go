@@ -20,14 +20,14 @@ func TestLifecycle(t *testing.T) { testPackage.Run(t) }
 // package was generated. "now" is the time of the call.
 var testCases = []fsmtest.Case{
 	// enqueue, lifecycle.yaml:96
-	{Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: new -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"now"}`, Again: []string{`reused {"dedupe_key":"a","payload":{"payload":9}}`, `reused {"dedupe_key":"dedupe_key","payload":{}}`}},
-	{Do: "enqueue", Want: "enqueued: new -> queued", After: `{"queued_at":"now"}`},
+	{Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: (new) -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"now"}`, Again: []string{`reused {"dedupe_key":"a","payload":{"payload":9}}`, `reused {"dedupe_key":"dedupe_key","payload":{}}`}},
+	{Do: "enqueue", Want: "enqueued: (new) -> queued", After: `{"queued_at":"now"}`},
 	{Do: "enqueue", With: `{"dedupe_key":"","payload":{"payload":9}}`, Want: "refused invalid_input dedupe_key"},
 	{Do: "enqueue", With: `{"dedupe_key":"a\u0000","payload":{"payload":9}}`, Want: "refused invalid_input dedupe_key"},
 	{Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"a":"\u0000"}}`, Want: "refused invalid_input payload"},
 	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key","attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Picks: "a-1", Want: "existing"},
-	{Beside: []string{`a-1 queued {"attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: new -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"now"}`},
-	{Beside: []string{`a-1 queued {"dedupe_key":"a","attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: new -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"now"}`},
+	{Beside: []string{`a-1 queued {"attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: (new) -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"now"}`},
+	{Beside: []string{`a-1 queued {"dedupe_key":"a","attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: (new) -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"now"}`},
 	{Beside: []string{`m-1 queued {"attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "refused exists"},
 	// claim_next, lifecycle.yaml:103
 	{In: "queued", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"queued_at":"now+1h6m","attempt":8}`, Do: "claim_next", With: `{"lease":"now+1h8m"}`, Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"now+1h8m","queued_at":null,"attempt":9}`, Again: []string{`replayed {"lease":"now+1h"}`}},
@@ -157,7 +157,7 @@ var testPackage = fsmtest.Package[Job]{
 	Version: 1, States: "queued, claimed, running, succeeded (terminal), failed (terminal), stalled",
 	Fields: "dedupe_key, payload, owner, lease, result, error, queued_at, attempt",
 	Moves: map[string]string{
-		"enqueue":         "new -> queued",
+		"enqueue":         "(new) -> queued",
 		"claim_next":      "queued -> claimed, stalled -> claimed",
 		"start":           "claimed -> running",
 		"heartbeat":       "claimed -> claimed, running -> running",

@@ -20,7 +20,7 @@ func TestTask(t *testing.T) { testPackage.Run(t) }
 // package was generated. "now" is the time of the call.
 var testCases = []fsmtest.Case{
 	// submit, task.yaml:27
-	{Do: "submit", Want: "submit: new -> pending"},
+	{Do: "submit", Want: "submit: (new) -> pending"},
 	{Beside: []string{`m-1 pending`}, Do: "submit", Want: "refused exists"},
 	// start, task.yaml:31
 	{In: "pending", Do: "start", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task m-1"}},
@@ -47,7 +47,7 @@ var testChecks = []fsmtest.Check{
 var testPackage = fsmtest.Package[Task]{
 	Version: 1, States: "pending, running, completed (terminal)",
 	Moves: map[string]string{
-		"submit":   "new -> pending",
+		"submit":   "(new) -> pending",
 		"start":    "pending -> running",
 		"complete": "running -> completed",
 		"recover":  "running -> pending",

@@ -17,10 +17,10 @@ func TestAccount(t *testing.T) { testPackage.Run(t) }
 // package was generated. "now" is the time of the call.
 var testCases = []fsmtest.Case{
 	// open_account, account.yaml:29
-	{Do: "open_account", With: `{"owner":"owner","currency":"eur"}`, Want: "open_account: new -> opened", After: `{"owner":"owner","currency":"eur","balance":0,"available":0,"overdraft":0}`, Again: []string{`reused {"owner":"a","currency":"eur"}`, `reused {"owner":"owner","currency":"chf"}`}},
+	{Do: "open_account", With: `{"owner":"owner","currency":"eur"}`, Want: "open_account: (new) -> opened", After: `{"owner":"owner","currency":"eur","balance":0,"available":0,"overdraft":0}`, Again: []string{`reused {"owner":"a","currency":"eur"}`, `reused {"owner":"owner","currency":"chf"}`}},
 	{Do: "open_account", With: `{"owner":"","currency":"eur"}`, Want: "refused invalid_input owner"},
 	{Do: "open_account", With: `{"owner":"a\u0000","currency":"eur"}`, Want: "refused invalid_input owner"},
-	{Do: "open_account", With: `{"owner":"owner","currency":"chf"}`, Want: "open_account: new -> opened", After: `{"owner":"owner","currency":"chf","balance":0,"available":0,"overdraft":0}`},
+	{Do: "open_account", With: `{"owner":"owner","currency":"chf"}`, Want: "open_account: (new) -> opened", After: `{"owner":"owner","currency":"chf","balance":0,"available":0,"overdraft":0}`},
 	{Do: "open_account", With: `{"owner":"owner","currency":"no word"}`, Want: "refused invalid_input currency"},
 	{Beside: []string{`m-1 opened {"owner":"owner","currency":"eur","balance":2,"overdraft":4}`}, Do: "open_account", With: `{"owner":"owner","currency":"eur"}`, Want: "refused exists"},
 	// credit, account.yaml:32
@@ -137,7 +137,7 @@ var testPackage = fsmtest.Package[Account]{
 	Version: 1, States: "opened, frozen, closed (terminal)",
 	Fields: "owner, currency, balance, available, overdraft, closed_at",
 	Moves: map[string]string{
-		"open_account": "new -> opened",
+		"open_account": "(new) -> opened",
 		"credit":       "opened -> opened",
 		"reserve":      "opened -> opened",
 		"post":         "opened -> opened, frozen -> frozen",
