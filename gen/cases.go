@@ -563,10 +563,22 @@ func (x tried) features(m *spec.Machine, store bool) []string {
 		}
 		return failing == 0
 	}
-	for _, q := range o.Require {
-		if !facts("guard "+q.Guard.Name, q.When, x.before) {
-			return list
+	fails := func(q *spec.Requirement) bool {
+		if p := q.Guard.Peers; p != nil {
+			return x.others.Count[q.Guard.Name] >= p.Than
 		}
+		return slices.ContainsFunc(q.When, func(f *spec.Fact) bool { return !interp.Holds(m, f, x.before, accepted) })
+	}
+	for i, q := range o.Require {
+		if facts("guard "+q.Guard.Name, q.When, x.before); !fails(q) {
+			continue
+		}
+		for _, later := range o.Require[i+1:] {
+			if store && fails(later) {
+				add("guard %s before %s", q.Guard.Name, later.Guard.Name)
+			}
+		}
+		return list
 	}
 	if len(o.Choose) > 0 {
 		after := interp.Effects(m, &o.Effects, x.before, accepted)

@@ -316,7 +316,7 @@ func holds(r interp.Record) (n int) {
 // other makes the n-th other record: in a state, with the values of like in some fields,
 // and values of its own in all that must not be shared.
 func (s search) other(n int, st *spec.State, like interp.Record, fields []spec.FieldRef) interp.Record {
-	r := s.own(s.soundRecord(st), n)
+	r := s.own(s.soundRecord(st), n, func(*spec.Field) bool { return true })
 	for _, f := range fields {
 		if f.Field.Builtin {
 			continue
@@ -326,11 +326,11 @@ func (s search) other(n int, st *spec.State, like interp.Record, fields []spec.F
 	return r
 }
 
-// own gives the n-th record an id, and values of its own where no two may have the same.
-func (s search) own(r interp.Record, n int) interp.Record {
+// own gives the n-th record an id, and values of its own in some fields.
+func (s search) own(r interp.Record, n int, in func(*spec.Field) bool) interp.Record {
 	r.ID = fmt.Sprintf("%c-1", 'a'+n)
 	for i, f := range s.m.Fields {
-		if !r.Fields[i].IsPresent() || !s.shared(f) {
+		if !r.Fields[i].IsPresent() || !in(f) {
 			continue
 		}
 		var v interp.Value
@@ -494,9 +494,12 @@ func (s search) queue(o *spec.Operation, bases []tried, add adder) {
 	none := interp.NewRecord(m, "")
 	pick := func(call interp.Call, shows string, records ...interp.Record) {
 		for i := range records {
-			records[i] = s.own(records[i], i)
+			records[i] = s.own(records[i], i, s.shared)
 		}
 		add(tried{before: none, call: call, others: interp.Others{}}, records, "", "%s", shows)
+	}
+	for i := range bases {
+		bases[i] = s.fitting(bases[i])
 	}
 	for _, x := range bases {
 		from := x.before.State.Name
@@ -545,6 +548,32 @@ func (s search) queue(o *spec.Operation, bases []tried, add adder) {
 			}
 		}
 	}
+}
+
+// fitting is a call that picks the record when it is alone, where one near to x does.
+func (s search) fitting(x tried) tried {
+	fits := func(y tried) bool {
+		y.before.ID = "a-1"
+		p, ok := s.play(tried{before: interp.NewRecord(s.m, ""), call: y.call}, []interp.Record{y.before}, "")
+		return ok && p.want == nil
+	}
+	near := []tried{x}
+	for i := 0; i < len(near) && i < mostBases; i++ {
+		if fits(near[i]) {
+			return near[i]
+		}
+		for _, y := range s.edits(x.call.Op, near[i]) {
+			if y.before.State == x.before.State && sound(s.m, y.before) {
+				near = append(near, y)
+			}
+		}
+	}
+	for _, y := range near[min(len(near), mostBases):] {
+		if fits(y) {
+			return y
+		}
+	}
+	return x
 }
 
 // ordered are records that differ in a field by which the machine orders.

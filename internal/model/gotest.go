@@ -34,7 +34,7 @@ func (v *Violation) GoTest(m *spec.Machine) ([]byte, error) {
 	}
 	b.WriteString("//\n// It fails as long as the generated package lets it happen.\nfunc TestModelTrace(t *testing.T) {\n")
 	b.WriteString("at := func(offset time.Duration) time.Time {\nreturn time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(offset)\n}\n")
-	fmt.Fprintf(&b, "fsmtest.Retell(t, testDriver, fsmtest.Story{\nEnds: fsmtest.%s,\n", ends[v.kind])
+	fmt.Fprintf(&b, "fsmtest.Retell(t, testPackage, fsmtest.Story{\nEnds: fsmtest.%s,\n", ends[v.kind])
 	if v.op != nil {
 		fmt.Fprintf(&b, "Effect: %q,\n", v.op.Effect.Name)
 	}

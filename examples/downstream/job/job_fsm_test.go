@@ -20,7 +20,7 @@ var testCases = []fsmtest.Case{
 	{Do: "submit", With: `{"address":"address"}`, Want: "submitted: (new) -> queued", After: `{"address":"address"}`, Again: []string{`reused {"address":"a"}`}},
 	{Do: "submit", With: `{"address":""}`, Want: "refused invalid_input address"},
 	{Do: "submit", With: `{"address":"a\u0000"}`, Want: "refused invalid_input address"},
-	{Beside: []string{`m-1 queued {"address":"address","attempts":5}`}, Do: "submit", With: `{"address":"address"}`, Want: "refused exists"},
+	{Beside: []string{`m-1 queued {"address":"address-a","attempts":5}`}, Do: "submit", With: `{"address":"address"}`, Want: "refused exists"},
 	// claim, job.yaml:44
 	{In: "queued", Given: `{"address":"address","attempts":5}`, Do: "claim", With: `{"lease":"now+1h5m"}`, Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"now+1h5m","attempts":6}`, Again: []string{`replayed {"lease":"now+1h"}`}},
 	{In: "queued", Given: `{"address":"address","problem":"a","attempts":5}`, Do: "claim", With: `{"lease":"now+1h5m"}`, Want: "refused invariant", NoStore: true},

@@ -32,7 +32,7 @@ var testCases = []fsmtest.Case{
 	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":9}`, Want: "submitted: (new) -> submitted", After: `{"job_queue":"job_queue","array_job":"array_job","attempts":9}`},
 	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":10}`, Want: "submitted: (new) -> submitted", After: `{"job_queue":"job_queue","array_job":"array_job","attempts":10}`},
 	{Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":[],"attempts":11}`, Want: "refused invalid_input attempts"},
-	{Beside: []string{`m-1 submitted {"job_queue":"job_queue","array_job":"array_job","attempts":5}`}, Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["a"],"attempts":1}`, Want: "refused exists"},
+	{Beside: []string{`m-1 submitted {"job_queue":"job_queue-a","array_job":"array_job-a","attempts":6}`}, Do: "submit", With: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["a"],"attempts":1}`, Want: "refused exists"},
 	// evaluate, batchjob.yaml:86
 	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","depends_on":["depends_on"],"attempts":5,"exit_code":7,"status_reason":"status_reason","started_at":"now+1h9m"}`, Do: "evaluate", Want: "evaluated: submitted -> pending"},
 	{In: "submitted", Given: `{"job_queue":"job_queue","array_job":"array_job","attempts":5}`, Do: "evaluate", Want: "evaluated: submitted -> runnable"},

@@ -29,7 +29,7 @@ var testCases = []fsmtest.Case{
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`, Want: "created: (new) -> requested", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`},
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"a":"\u0000"}}`, Want: "refused invalid_input output"},
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, By: "-", Want: "refused actor_missing"},
-	{Beside: []string{`m-1 queued {"suite":"suite","app":"app","name":"name","head_sha":"head_sha"}`}, Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused exists"},
+	{Beside: []string{`m-1 queued {"suite":"suite-a","app":"app-a","name":"name-a","head_sha":"head_sha-a"}`}, Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused exists"},
 	// queue, checkrun.yaml:72
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "refused guard own_app (not_own_app)"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "queue", By: "b", Want: "queued: requested -> queued"},
@@ -38,7 +38,7 @@ var testCases = []fsmtest.Case{
 	{In: "pending", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "queued: pending -> queued"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"conclusion":"action_required"}`, Do: "queue", By: "b", Want: "refused invariant", NoStore: true},
 	// wait, checkrun.yaml:79
-	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "wait", Want: "refused guard own_app (not_own_app)"},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "wait", Want: "refused guard own_app (not_own_app)"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "wait", By: "b", Want: "refused guard actions_only (actions_only)"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "wait", By: "b", Want: "waiting: requested -> waiting"},
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "wait", By: "-", Want: "refused actor_missing"},
@@ -46,7 +46,7 @@ var testCases = []fsmtest.Case{
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "wait", By: "b", Want: "waiting: queued -> waiting"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"conclusion":"action_required"}`, Do: "wait", By: "b", Want: "refused invariant", NoStore: true},
 	// hold, checkrun.yaml:86
-	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "hold", Want: "refused guard own_app (not_own_app)"},
+	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "hold", Want: "refused guard own_app (not_own_app)"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "hold", By: "b", Want: "refused guard actions_only (actions_only)"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "hold", By: "b", Want: "pending: requested -> pending"},
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "hold", By: "-", Want: "refused actor_missing"},
@@ -83,9 +83,9 @@ var testCases = []fsmtest.Case{
 	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"startup_failure","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "described: completed -> completed"},
 	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"timed_out","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "describe", Want: "described: completed -> completed"},
 	// complete, checkrun.yaml:109
-	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"stale"}`, By: "b", Want: "refused guard set_by_github (stale_is_reserved)"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"output":"f"}`, Do: "complete", With: `{"conclusion":"action_required"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"action_required","completed_at":"now"}`, Again: []string{`reused {"conclusion":"cancelled"}`}},
+	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"stale"}`, Want: "refused guard own_app (not_own_app)"},
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"no word"}`, Want: "refused invalid_input conclusion"},
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required","output":{"a":"\u0000"}}`, Want: "refused invalid_input output"},
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, By: "-", Want: "refused actor_missing"},
@@ -102,10 +102,10 @@ var testCases = []fsmtest.Case{
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"timed_out"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"timed_out","completed_at":"now"}`},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"output":"f"}`, Do: "complete", With: `{"conclusion":"action_required","output":{}}`, By: "b", Want: "completed: requested -> completed", After: `{"output":{},"conclusion":"action_required","completed_at":"now"}`, Again: []string{`reused {"conclusion":"action_required","output":["a",1]}`}},
 	// conclude_again, checkrun.yaml:117
-	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"action_required"}`, Want: "refused guard own_app (not_own_app)"},
 	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"stale"}`, By: "b", Want: "refused guard set_by_github (stale_is_reserved)"},
 	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","output":"f","conclusion":"action_required","completed_at":"now"}`, Do: "conclude_again", With: `{"conclusion":"action_required"}`, By: "b", Want: "concluded_again: completed -> completed", Again: []string{`reused {"conclusion":"cancelled"}`}},
 	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"action_required"}`, Want: "concluded_again: completed -> completed", After: `{"completed_at":"now"}`},
+	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"stale"}`, Want: "refused guard own_app (not_own_app)"},
 	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"no word"}`, Want: "refused invalid_input conclusion"},
 	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"action_required","output":{"a":"\u0000"}}`, Want: "refused invalid_input output"},
 	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"now+1h7m","completed_at":"now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"action_required"}`, By: "-", Want: "refused actor_missing"},

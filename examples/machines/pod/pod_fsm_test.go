@@ -26,7 +26,7 @@ var testCases = []fsmtest.Case{
 	{Do: "create", With: `{"restart_policy":"always","containers":0,"deadline":"now+1h8m"}`, Want: "refused invalid_input containers"},
 	{Do: "create", With: `{"restart_policy":"always","containers":2,"deadline":"now+1h8m"}`, Want: "created: (new) -> pending", After: `{"restart_policy":"always","containers":2,"deadline":"now+1h8m"}`},
 	{Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input deadline"},
-	{Beside: []string{`m-1 pending {"restart_policy":"always","containers":2}`}, Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"now+1h8m"}`, Want: "refused exists"},
+	{Beside: []string{`m-1 pending {"restart_policy":"always","containers":3}`}, Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"now+1h8m"}`, Want: "refused exists"},
 	// bind, pod.yaml:63
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"now+1h3m","deletion_at":"now+1h4m","status_reason":"status_reason"}`, Do: "bind", With: `{"node":"node"}`, Want: "refused guard unbound (already_bound)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "bind", With: `{"node":"node"}`, Want: "bound: pending -> pending", After: `{"node":"node"}`, Again: []string{`reused {"node":"a"}`}},

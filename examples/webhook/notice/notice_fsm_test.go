@@ -25,7 +25,7 @@ var testCases = []fsmtest.Case{
 	{Do: "publish", With: `{"topic":"a\u0000","body":{"body":5}}`, Others: map[string]int64{"number": 1}, Want: "refused invalid_input topic"},
 	{Do: "publish", With: `{"topic":"topic","body":{"a":"\u0000"}}`, Others: map[string]int64{"number": 1}, Want: "refused invalid_input body"},
 	{Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Others: map[string]int64{"number": 0}, Want: "refused overflow number", NoStore: true},
-	{Beside: []string{`m-1 due {"topic":"topic","number":3,"body":{"body":2},"give_up_at":"now+1h3m"}`}, Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Want: "refused exists"},
+	{Beside: []string{`m-1 due {"topic":"topic-a","number":3,"body":{"body":2},"give_up_at":"now+1h3m"}`}, Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Want: "refused exists"},
 	{Beside: []string{`a-1 due {"topic":"topic","number":3,"body":{"body":2},"give_up_at":"now+1h3m"}`}, Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Others: map[string]int64{"number": 4}, Want: "publish: (new) -> due", After: `{"topic":"topic","number":4,"body":{"body":5},"give_up_at":"now+1h"}`, Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/4`}},
 	{Beside: []string{`a-1 due {"topic":"a","number":3,"body":{"body":2},"give_up_at":"now+1h3m"}`}, Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Others: map[string]int64{"number": 1}, Want: "publish: (new) -> due", After: `{"topic":"topic","number":1,"body":{"body":5},"give_up_at":"now+1h"}`, Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/1`}},
 	// confirm, notice.yaml:49

@@ -22,7 +22,7 @@ var testCases = []fsmtest.Case{
 	{Do: "open_account", With: `{"owner":"a\u0000","currency":"eur"}`, Want: "refused invalid_input owner"},
 	{Do: "open_account", With: `{"owner":"owner","currency":"chf"}`, Want: "open_account: (new) -> opened", After: `{"owner":"owner","currency":"chf","balance":0,"available":0,"overdraft":0}`},
 	{Do: "open_account", With: `{"owner":"owner","currency":"no word"}`, Want: "refused invalid_input currency"},
-	{Beside: []string{`m-1 opened {"owner":"owner","currency":"eur","balance":2,"overdraft":4}`}, Do: "open_account", With: `{"owner":"owner","currency":"eur"}`, Want: "refused exists"},
+	{Beside: []string{`m-1 opened {"owner":"owner-a","currency":"eur","balance":3,"available":1,"overdraft":5}`}, Do: "open_account", With: `{"owner":"owner","currency":"eur"}`, Want: "refused exists"},
 	// credit, account.yaml:32
 	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "credit", With: `{"amount":1,"balance_after":1,"available_after":1}`, By: "b", Want: "credit: opened -> opened", After: `{"balance":1,"available":1}`, Again: []string{`reused {"amount":7,"balance_after":1,"available_after":1}`, `reused {"amount":1,"balance_after":0,"available_after":1}`, `reused {"amount":1,"balance_after":1,"available_after":0}`}},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":7,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":7,"available_after":8}`, Want: "refused guard credit_rises (bad_arithmetic)"},
@@ -40,6 +40,7 @@ var testCases = []fsmtest.Case{
 	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "credit", With: `{"amount":2,"balance_after":1,"available_after":1}`, By: "b", Want: "credit: opened -> opened", After: `{"balance":1,"available":1}`},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":-2,"available_after":-1}`, Want: "refused invalid_input balance_after"},
 	// reserve, account.yaml:38
+	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "reserve", With: `{"amount":7,"available_after":7}`, Want: "refused guard enough (insufficient_funds)"},
 	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "reserve", With: `{"amount":1,"available_after":0}`, By: "b", Want: "refused guard enough (insufficient_funds)"},
 	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"available":1}`, Do: "reserve", With: `{"amount":1,"available_after":1}`, By: "b", Want: "refused guard available_falls (bad_arithmetic_of_hold)"},
 	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"available":1}`, Do: "reserve", With: `{"amount":1,"available_after":0}`, By: "b", Want: "reserve: opened -> opened", After: `{"available":0}`, Again: []string{`reused {"amount":7,"available_after":0}`, `reused {"amount":1,"available_after":7}`}},
