@@ -359,7 +359,7 @@ func (s search) edits(o *spec.Operation, x tried) []tried {
 	return list
 }
 
-// poolOf lists the values that are tried in one place: those at the edges of its type,
+// pool lists the values that are tried in one place: those at the edges of its type,
 // and of each comparison that it stands in.
 func (s search) pool(x tried, t spec.Type, in *spec.Input, is func(spec.Term) bool) []interp.Value {
 	m := s.m
