@@ -294,7 +294,9 @@ func (s search) edits(o *spec.Operation, x tried) []tried {
 			for _, v := range s.pool(x, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
 				if next := x; v.Kind == interp.KindTime && v != interp.Time(time.Time{}) { // one of them is there in every record
 					if i == 0 {
-						next.before.CreatedAt = v.AsTime()
+						if next.before.CreatedAt = v.AsTime(); s.store && next.before.UpdatedAt.Before(v.AsTime()) {
+							next.before.UpdatedAt = v.AsTime()
+						}
 					} else {
 						next.before.UpdatedAt = v.AsTime()
 					}
@@ -530,7 +532,7 @@ func (x tried) features(m *spec.Machine, store bool) []string {
 		switch {
 		case x.refusal.Code == interp.CodeInvariant: // one function looks at the rules of all states
 			in, out = "any", interp.CodeInvariant
-		case x.refusal.Code != interp.CodeGuard || guard: // the state does not matter
+		case x.refusal.Code != interp.CodeGuard || guard && m.Class(x.before.State, o) != spec.RecordOnly: // the state does not matter
 			in = "any"
 		}
 	}
@@ -603,7 +605,7 @@ func (x tried) features(m *spec.Machine, store bool) []string {
 	for i, f := range m.Fields {
 		was, is := x.before.Fields[i], x.done.Record.Fields[i]
 		add("branch %d: %s %t %t %t", branch, f.Name, was == is, is.IsPresent(), is.Num == 0 && is.Text == "")
-		if f.Type.Kind == spec.KindEnum || f.Type.Kind == spec.KindBool {
+		if (f.Type.Kind == spec.KindEnum || f.Type.Kind == spec.KindBool) && (!store || was != is) {
 			add("branch %d: %s is %s", branch, f.Name, is)
 		}
 	}
@@ -665,10 +667,19 @@ type checked struct {
 // checks returns the records that show the rules of the states.
 func (s search) checks() []checked {
 	var list []checked
+	several := false
 	for _, st := range s.m.States {
-		list = append(list, s.records(st)...)
+		for _, x := range essential(s.records(st), func(x checked) []string { return x.shows }) {
+			if len(x.shows) == 1 && x.shows[0] == "several" {
+				if several {
+					continue
+				}
+				several = true
+			}
+			list = append(list, x)
+		}
 	}
-	return essential(list, func(x checked) []string { return x.shows })
+	return list
 }
 
 // records are those among which checks chooses, in one state.

@@ -95,7 +95,7 @@ func (s search) play(x tried, beside []interp.Record, trigger string) (played, b
 			return p, false
 		}
 	}
-	if w.Clash(m) {
+	if w.Clash(m) || interp.Internal(m, c.Op) && len(c.Op.Triggers) == 0 { // nobody can call it
 		return p, false
 	}
 	if !p.picks() {
@@ -126,7 +126,7 @@ func (s search) play(x tried, beside []interp.Record, trigger string) (played, b
 		return p, true
 	}
 	p.events, p.first = slices.Clone(p.out.Events), len(p.out.Events)
-	p.performed(m, p.out.Events, true)
+	p.performed(m, p.out.Events)
 	for len(next.Outbox) > 0 {
 		d := next.Outbox[0]
 		p.effects = append(p.effects, d.Op.Effect.Name+" "+d.Key)
@@ -135,16 +135,16 @@ func (s search) play(x tried, beside []interp.Record, trigger string) (played, b
 			return p, false
 		}
 		p.events = append(p.events, out.Events...)
-		p.performed(m, out.Events, true)
+		p.performed(m, out.Events)
 		next = then
 	}
 	return p, true
 }
 
 // performed notes the effects that are a part of a transaction.
-func (p *played) performed(m *spec.Machine, events []interp.Event, atomic bool) {
+func (p *played) performed(m *spec.Machine, events []interp.Event) {
 	for _, e := range events {
-		if x := e.Op.Effect; x != nil && x.Atomic == atomic && e.N == 0 {
+		if x := e.Op.Effect; x != nil && x.Atomic && e.N == 0 {
 			r := p.recordAfter(m, e)
 			p.effects = append(p.effects, x.Name+" in the transaction: "+interp.EffectKey(m, x, r))
 		}
@@ -191,7 +191,12 @@ func after(m *spec.Machine, r interp.Record, e interp.Event) interp.Record {
 		}
 		r = r.With(m, c.Field.Name, v)
 	}
-	r.State, r.Rev = e.To, e.Rev
+	if r.State, r.Rev = e.To, e.Rev; e.From == nil {
+		r.CreatedAt, r.UpdatedAt = e.At, e.At
+	}
+	if e.At.After(r.UpdatedAt) {
+		r.UpdatedAt = e.At
+	}
 	return r
 }
 
@@ -251,9 +256,9 @@ func (s search) crowd(o *spec.Operation) []played {
 		list = append(list, p)
 	}
 	bases := s.bases(o)
-	for _, x := range bases {
-		s.peers(x, add)
-		s.places(x, add)
+	for i, x := range bases {
+		s.peers(x, i == 0, add)
+		s.places(x, i == 0, add)
 	}
 	if o.Next != nil {
 		s.queue(o, bases, add)
@@ -361,6 +366,9 @@ func (s search) shared(f *spec.Field) bool {
 
 // apart returns a record with another value in a field.
 func (s search) apart(r interp.Record, f *spec.Field) []interp.Record {
+	if f.Builtin {
+		return s.ordered(r, f)[:1]
+	}
 	var list []interp.Record
 	for _, v := range s.pool(tried{before: r}, f.Type, nil, func(spec.Term) bool { return false }) {
 		if v != r.Value(s.m, f) && v != interp.String("") && v != interp.Word("") && (v.Kind != interp.KindTime || v.Num > 0) && v != interp.Int(math.MaxInt64) &&
@@ -374,7 +382,7 @@ func (s search) apart(r interp.Record, f *spec.Field) []interp.Record {
 }
 
 // peers fills the groups that guards count.
-func (s search) peers(x tried, add adder) {
+func (s search) peers(x tried, first bool, add adder) {
 	m := s.m
 	for _, g := range peerGuards(x.call.Op) {
 		p := g.Peers
@@ -408,6 +416,9 @@ func (s search) peers(x tried, add adder) {
 		call(fill(p.Than-1, cycle), "one fewer")
 		call(fill(p.Than, cycle), "as many")
 		for _, st := range m.States {
+			if !first { // the other states are shown from one
+				break
+			}
 			call(fill(p.Than, func(i int) *spec.State {
 				if i == 0 {
 					return st
@@ -433,13 +444,13 @@ func (s search) peers(x tried, add adder) {
 }
 
 // places takes the places that constraints give to one record, and the ids and keys of creations.
-func (s search) places(x tried, add adder) {
+func (s search) places(x tried, first bool, add adder) {
 	m, o := s.m, x.call.Op
 	d, _ := interp.Decide(m, x.before, x.call, x.others)
 	made := d.Record
 	rule := func(name string, fields []spec.FieldRef, in []spec.StateRef) {
 		for _, st := range m.States {
-			if in == nil && st != d.To {
+			if st != d.To && (in == nil || !first) {
 				continue
 			}
 			r := s.other(0, st, made, fields)
@@ -521,11 +532,10 @@ func (s search) queue(o *spec.Operation, bases []tried, add adder) {
 	if len(bases) == 0 {
 		return
 	}
-	for i, x := range bases {
-		for _, y := range bases[i+1:] {
-			pick(x.call, fmt.Sprint("pick of states ", i), x.before, y.before)
-			pick(x.call, fmt.Sprint("pick of states back ", i), y.before, x.before)
-		}
+	for i, x := range bases[1:] {
+		y := bases[i]
+		pick(x.call, fmt.Sprint("pick of states ", i), x.before, y.before)
+		pick(x.call, fmt.Sprint("pick of states back ", i), y.before, x.before)
 	}
 	base := bases[0]
 	pick(base.call, "pick the first id", base.before, base.before)
@@ -637,6 +647,9 @@ func (s search) fired(o *spec.Operation, bases []tried, add adder) {
 					}
 				} else {
 					y.before = x.before.With(m, t.After.Name, interp.Time(at))
+					if !s.dueAlone(o, y.before, y.call.At) { // no other deadline has come
+						y.before.CreatedAt, y.before.UpdatedAt = y.call.At, y.call.At
+					}
 				}
 				if due := interp.Due(m, o, y.before, y.call.At); due != (d == 0) || !due && s.due(y.before, y.call.At) || due && !s.dueAlone(o, y.before, y.call.At) {
 					continue

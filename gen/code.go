@@ -53,6 +53,20 @@ var runtimePackages = []struct{ name, path string }{
 
 // runtimeImports returns a line for each package of the runtime that code uses.
 func runtimeImports(code []byte) (lines []string) {
+	used := selected(code)
+	for _, p := range runtimePackages {
+		switch {
+		case used[p.name] && p.name == "fsm":
+			lines = append(lines, fmt.Sprintf("fsm %q", p.path))
+		case used[p.name]:
+			lines = append(lines, strconv.Quote(p.path))
+		}
+	}
+	return lines
+}
+
+// selected returns the names behind which code selects an exported one.
+func selected(code []byte) map[string]bool {
 	used := map[string]bool{}
 	var s scanner.Scanner
 	s.Init(token.NewFileSet().AddFile("", -1, len(code)), code, nil, 0)
@@ -60,15 +74,7 @@ func runtimeImports(code []byte) (lines []string) {
 		_, tok, text := s.Scan()
 		switch {
 		case tok == token.EOF:
-			for _, p := range runtimePackages {
-				switch {
-				case used[p.name] && p.name == "fsm":
-					lines = append(lines, fmt.Sprintf("fsm %q", p.path))
-				case used[p.name]:
-					lines = append(lines, strconv.Quote(p.path))
-				}
-			}
-			return lines
+			return used
 		case tok == token.PERIOD:
 			selected = true
 		case tok == token.IDENT && selected:

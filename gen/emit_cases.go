@@ -25,7 +25,7 @@ type caseWriter struct {
 func (e *testEmitter) cases() {
 	w := &caseWriter{m: e.m, n: e.n}
 	e.line("// testCases are calls and what must come of each, found in the specification when this")
-	e.line("// package was generated. \"now\" is the time of the call.")
+	e.line("// package was generated. A time begins with @: \"@now\" is noon of the first of January 2026.")
 	e.line("var testCases = []fsmtest.Case{")
 	search := search{m: e.m, store: true}
 	for _, o := range e.m.Operations {
@@ -185,6 +185,9 @@ func (w *caseWriter) others(o *spec.Operation, others interp.Others) string {
 		list = append(list, fmt.Sprintf("%q: %d", g.Name, others.Count[g.Name]))
 	}
 	for _, f := range sequences(w.m, o) {
+		if slices.ContainsFunc(peerGuards(o), func(g *spec.Guard) bool { return g.Name == f.Name }) {
+			continue // one name for both
+		}
 		list = append(list, fmt.Sprintf("%q: %d", f.Name, others.Next[f.Name]))
 	}
 	return strings.Join(list, ", ")
@@ -230,7 +233,7 @@ func (w *caseWriter) move(o *spec.Operation, from, to *spec.State, recorded bool
 // refused writes a refusal as the tests tell it.
 func (w *caseWriter) refused(r *interp.Refusal) string {
 	text, message := "refused "+r.Code, ""
-	if i := slices.IndexFunc(w.m.Guards, func(g *spec.Guard) bool { return g.Name == r.Guard }); i >= 0 && r.Code == interp.CodeGuard {
+	if i := slices.IndexFunc(w.m.Guards, func(g *spec.Guard) bool { return g.Name == r.Guard && g.Error == r.Sentinel }); i >= 0 && r.Code == interp.CodeGuard {
 		message = w.n.ownMessage(w.m.Guards[i])
 	}
 	if message != "" {
@@ -327,7 +330,11 @@ func (w *caseWriter) value(v interp.Value, t spec.Type) string {
 		}
 		return `"no word"`
 	}
-	b, _ := json.Marshal(v.Text) // a text is JSON
+	text := v.Text
+	if strings.HasPrefix(text, "@") { // what begins so is a time
+		text = "@" + text
+	}
+	b, _ := json.Marshal(text) // a text is JSON
 	return string(b)
 }
 
@@ -337,19 +344,16 @@ const mostApart = 100 * 365 * 24 * time.Hour
 // instant writes a time as it stands to that of most calls.
 func (w *caseWriter) instant(t time.Time) string {
 	switch d := t.Sub(noon); {
-	case t.Year() <= 1:
-		if t.Equal(time.Time{}) {
-			return "zero"
-		}
-		return t.Format(time.RFC3339Nano)
+	case t.Equal(time.Time{}):
+		return "@zero"
+	case t.Year() <= 1 || d > mostApart || d < -mostApart:
+		return "@" + t.Format(time.RFC3339Nano)
 	case d == 0:
-		return "now"
-	case d > mostApart || d < -mostApart:
-		return t.Format(time.RFC3339Nano)
+		return "@now"
 	case d > 0:
-		return "now+" + short(d)
+		return "@now+" + short(d)
 	default:
-		return "now-" + short(-d)
+		return "@now-" + short(-d)
 	}
 }
 
@@ -377,6 +381,9 @@ func (e *testEmitter) moves() {
 		default:
 			names = append(names, s.Name)
 		}
+	}
+	if e.opt.Spec != "" {
+		e.line("Spec: %q,", e.opt.Spec)
 	}
 	e.line("Version: %d, States: %q,", e.m.Version, strings.Join(names, ", "))
 	var fields []string

@@ -57,11 +57,12 @@ type testEmitter struct {
 
 // imports writes the imports that the body uses.
 func (e *testEmitter) imports(body string) {
+	used := selected([]byte(body)) // a text or a comment may hold anything
 	e.line("import (")
 	for _, x := range []struct{ use, path string }{
-		{"context.", "context"}, {"sql.", "database/sql"}, {"fmt.", "fmt"}, {"iter.", "iter"}, {"filepath.", "path/filepath"}, {"testing.", "testing"}, {"time.", "time"},
+		{"context", "context"}, {"sql", "database/sql"}, {"fmt", "fmt"}, {"iter", "iter"}, {"filepath", "path/filepath"}, {"testing", "testing"}, {"time", "time"},
 	} {
-		if uses(body, x.use) {
+		if used[x.use] {
 			e.line("%q", x.path)
 		}
 	}
@@ -69,14 +70,14 @@ func (e *testEmitter) imports(body string) {
 	for _, line := range runtimeImports([]byte(body)) {
 		e.line("%s", line)
 	}
-	if uses(body, "enginetest.") {
+	if used["enginetest"] {
 		e.line("%q", enginePath)
 	}
-	if uses(body, "fsmtest.") {
+	if used["fsmtest"] {
 		e.line("%q", testsPath)
 	}
 	for _, pkg := range []string{"memstore", "postgres", "sqlite"} {
-		if uses(body, pkg+".") {
+		if used[pkg] {
 			e.line("%q", runtimePath+"/"+pkg)
 		}
 	}

@@ -116,7 +116,7 @@ func textOf(v any) (string, bool) {
 	case raw:
 		var s string
 		v.into(&s)
-		return s, true
+		return strings.TrimPrefix(s, "@"), true // "@@" is an @
 	case string:
 		return v, true
 	}
@@ -133,16 +133,16 @@ func (r raw) into(v any) {
 	}
 }
 
-// time reads "now", "now+1h" and "now-1µs"; "zero" is the zero time.
+// time reads "@now", "@now+1h" and "@now-1µs"; "@zero" is the zero time.
 func (r raw) time() time.Time {
 	var s string
 	r.into(&s)
-	if s == "zero" {
+	if s == "@zero" {
 		return time.Time{}
 	}
-	from, ok := strings.CutPrefix(s, "now")
+	from, ok := strings.CutPrefix(s, "@now")
 	if !ok {
-		at, err := time.Parse(time.RFC3339Nano, s)
+		at, err := time.Parse(time.RFC3339Nano, strings.TrimPrefix(s, "@"))
 		if err != nil {
 			panic(fmt.Sprintf("fsmtest: the time %s in a case: %v", r, err))
 		}

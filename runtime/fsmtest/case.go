@@ -16,7 +16,7 @@ import (
 )
 
 // Case is one call and what must come of it. Records, inputs and changes are JSON
-// objects; a time is "now", "now+1h" or "now-1µs".
+// objects; a time is "@now", "@now+1h" or "@now-1µs".
 type Case struct {
 	In     string   // the state of the record; empty: there is none yet, or the machine picks one
 	Given  string   // what the record holds besides
@@ -25,7 +25,7 @@ type Case struct {
 	With   string   // its inputs
 	By     string   // the actor; empty: ann; "-": nobody; BySweep and ByStartup: a trigger
 	Why    string   // the reason; empty: "asked"; "-": none
-	At     string   // the time; empty: now
+	At     string   // the time; empty: "@now"
 
 	Want    string           // the event, or the refusal
 	After   string           // what it changes
@@ -180,8 +180,7 @@ func (r raw) value(c driver.Column) any {
 		r.into(&members)
 		return setOf(members...)
 	}
-	var s string
-	r.into(&s)
+	s, _ := textOf(r)
 	return s
 }
 

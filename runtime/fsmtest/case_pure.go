@@ -50,16 +50,28 @@ func (p *Package[R]) words(t *testing.T) {
 }
 
 // moves calls every operation in every state, and in none.
-func (p *Package[R]) moves(t *testing.T) {
+func (p *Package[R]) moves(test *testing.T) {
+	t := &report{T: test}
+	defer t.done()
 	var states []string
+	terminal := map[string]bool{}
 	for _, e := range p.Ends {
 		states = append(states, e.State)
+		terminal[e.State] = e.Terminal
 	}
 	for _, o := range slices.Sorted(maps.Keys(p.Moves)) {
 		p.described(t, o)
 		if p.creates(o) {
 			continue
 		}
+		leads := p.table(o)
+		var from []string
+		for _, s := range states {
+			if leads[s] != nil && !slices.Contains(leads[s], "(recorded)") {
+				from = append(from, s)
+			}
+		}
+		possible := strings.Join(from, ", ")
 		i := slices.IndexFunc(p.Cases, func(c Case) bool { return c.Do == o })
 		call := Case{}
 		if i >= 0 {
@@ -77,15 +89,20 @@ func (p *Package[R]) moves(t *testing.T) {
 			}
 			can := p.Can(r, cmp.Or(p.Stored[o], o))
 			_, err := p.Pure(&r, o, call.call(call.With))
-			switch allowed := p.allows(o, s); {
+			outside := func(err error) bool { return errors.Is(err, fsm.ErrWrongState) || errors.Is(err, fsm.ErrTerminal) }
+			want := fmt.Sprintf("refused %s (%s)", string(fsm.ErrWrongState), possible)
+			if terminal[s] {
+				want = fmt.Sprintf("refused %s (%s)", string(fsm.ErrTerminal), possible)
+			}
+			switch allowed := leads[s] != nil; {
 			case allowed && can != nil:
-				t.Errorf("%s in %s: Can says %v", o, s, can)
+				t.Errorf("%s in %s: Can says %v%s", o, s, can, p.where("operations", o))
 			case allowed && outside(err):
-				t.Errorf("%s in %s: %v", o, s, err)
-			case !allowed && (!outside(can) || p.aside(can, o, s) != "" || refused(can) != p.outside(o, s)):
-				t.Errorf("%s in %s: Can says %v %s, want %s", o, s, can, p.aside(can, o, s), p.outside(o, s))
-			case !allowed && (!outside(err) || p.aside(err, o, s) != "" || refused(err) != p.outside(o, s)):
-				t.Errorf("%s in %s: %v %s, want %s", o, s, err, p.aside(err, o, s), p.outside(o, s))
+				t.Errorf("%s in %s: %v%s", o, s, err, p.where("operations", o))
+			case !allowed && (!outside(can) || p.aside(can, o, s) != "" || refused(can) != want):
+				t.Errorf("%s in %s: Can says %v %s, want %s", o, s, can, p.aside(can, o, s), want)
+			case !allowed && (!outside(err) || p.aside(err, o, s) != "" || refused(err) != want):
+				t.Errorf("%s in %s: %v %s, want %s", o, s, err, p.aside(err, o, s), want)
 			case !allowed && !p.Equal(r, before):
 				t.Errorf("%s in %s was refused, and changed the record", o, s)
 			}
@@ -98,26 +115,23 @@ func (p *Package[R]) creates(operation string) bool {
 	return strings.HasPrefix(p.Moves[operation], "(new) -> ")
 }
 
-// leads lists the moves of an operation out of a state.
-func (p *Package[R]) leads(operation, state string) (to []string) {
+// table lists where an operation leads, by the state that it leads out of.
+func (p *Package[R]) table(operation string) map[string][]string {
+	table := map[string][]string{}
 	for _, move := range list(p.Moves[operation]) {
-		if before, after, _ := strings.Cut(move, " -> "); before == state {
-			to = append(to, after)
-		}
+		from, to, _ := strings.Cut(move, " -> ")
+		table[from] = append(table[from], to)
 	}
-	return to
+	return table
 }
-
-// allows reports whether an operation can be called in a state.
-func (p *Package[R]) allows(operation, state string) bool { return p.leads(operation, state) != nil }
 
 // onlyRecords reports whether a call in the state changes nothing.
 func (p *Package[R]) onlyRecords(operation, state string) bool {
-	return slices.Contains(p.leads(operation, state), "(recorded)")
+	return slices.Contains(p.table(operation)[state], "(recorded)")
 }
 
 // described compares what the package says of an operation to the engine, and to audits.
-func (p *Package[R]) described(t *testing.T, operation string) {
+func (p *Package[R]) described(t *report, operation string) {
 	i := slices.IndexFunc(p.Descriptor.Operations, func(o *fsmimpl.Operation[R]) bool { return o.Name == operation })
 	if i < 0 {
 		t.Errorf("the engine knows no operation %s", operation)
@@ -160,26 +174,6 @@ func (p *Package[R]) described(t *testing.T, operation string) {
 	}
 }
 
-// outside is the refusal of an operation in a state that it does not lead out of.
-func (p *Package[R]) outside(operation, state string) string {
-	var from []string
-	code := fsm.ErrWrongState
-	for _, e := range p.Ends {
-		if p.allows(operation, e.State) && !p.onlyRecords(operation, e.State) {
-			from = append(from, e.State)
-		}
-		if e.State == state && e.Terminal {
-			code = fsm.ErrTerminal
-		}
-	}
-	return fmt.Sprintf("refused %s (%s)", string(code), strings.Join(from, ", "))
-}
-
-// outside reports whether an error says that the state does not allow an operation.
-func outside(err error) bool {
-	return errors.Is(err, fsm.ErrWrongState) || errors.Is(err, fsm.ErrTerminal)
-}
-
 // decoded makes a record of a row.
 func (p *Package[R]) decoded(row driver.Row) (R, error) {
 	for i, c := range p.Descriptor.Schema.Columns {
@@ -205,7 +199,9 @@ func anyValue(c driver.Column) any {
 }
 
 // pure makes the calls of the cases by the pure methods.
-func (p *Package[R]) pure(t *testing.T) {
+func (p *Package[R]) pure(test *testing.T) {
+	t := &report{T: test}
+	defer t.done()
 	for i := range p.Cases {
 		c := &p.Cases[i]
 		if c.Do == "" || c.By == BySweep || c.By == ByStartup || c.storesOnly() || !p.creates(c.Do) && c.In == "" {
@@ -228,12 +224,12 @@ func (p *Package[R]) pure(t *testing.T) {
 		event, err := p.Pure(&r, c.Do, call)
 		got := p.told(event, err)
 		if got != c.Want {
-			t.Errorf("case %d: %s:\n\t%s\nwant\t%s", i, c, got, c.Want)
+			t.Errorf("case %d: %s:\n\t%s\nwant\t%s%s", i, c, got, c.Want, p.see(c, got))
 			continue
 		}
 		if err != nil {
 			if d := p.aside(err, c.Do, c.In); d != "" {
-				t.Errorf("case %d: %s: %s: %s", i, c, got, d)
+				t.Errorf("case %d: %s: %s: %s%s", i, c, got, d, p.see(c, got))
 			}
 			if !p.Equal(r, was) {
 				t.Errorf("case %d: %s: was refused, and changed the record to %+v", i, c, r)
@@ -243,7 +239,7 @@ func (p *Package[R]) pure(t *testing.T) {
 		want := p.rows(before, call.At, c.steps()[:1])[0]
 		after := p.Descriptor.Encode(&r)
 		if d := p.differ(want, after); d != "" {
-			t.Errorf("case %d: %s: %s: %s", i, c, got, d)
+			t.Errorf("case %d: %s: %s: %s%s", i, c, got, d, p.see(c, got))
 		}
 		if same := c.In != "" && p.differ(before, after) == ""; p.Equal(r, was) != same || !p.Equal(r, r) {
 			t.Errorf("case %d: %s: Equal says that before and after are the same: %t", i, c, !same)
@@ -252,7 +248,9 @@ func (p *Package[R]) pure(t *testing.T) {
 }
 
 // limits makes calls with ids and actors that no call can have.
-func (p *Package[R]) limits(t *testing.T) {
+func (p *Package[R]) limits(test *testing.T) {
+	t := &report{T: test}
+	defer t.done()
 	long := strings.Repeat("a", driver.MaxID+1)
 	seen := map[string]bool{}
 	for i := range p.Cases {
@@ -309,7 +307,9 @@ func (p *Package[R]) told(event any, err error) string {
 }
 
 // checks looks at records that break rules, and at some that do not.
-func (p *Package[R]) checks(t *testing.T) {
+func (p *Package[R]) checks(test *testing.T) {
+	t := &report{T: test}
+	defer t.done()
 	for _, c := range p.Checks {
 		r, err := p.Descriptor.Decode(p.row(caseID, c.In, c.Given))
 		if err != nil {
@@ -318,7 +318,7 @@ func (p *Package[R]) checks(t *testing.T) {
 		}
 		for name, found := range map[string][]fsm.Violation{"Check": p.Check(r), "Descriptor.Check": p.Descriptor.Check(&r)} {
 			if got := broken(found, c.Broken); got != c.Broken {
-				t.Errorf("in %s, given %s: %s says %q, want %q", c.In, c.Given, name, got, c.Broken)
+				t.Errorf("in %s, given %s: %s says %q, want %q%s", c.In, c.Given, name, got, c.Broken, p.where("states", c.In))
 			}
 		}
 	}
@@ -347,7 +347,9 @@ func broken(found []fsm.Violation, want string) string {
 }
 
 // groups looks at what the projection makes of groups of records.
-func (p *Package[R]) groups(t *testing.T) {
+func (p *Package[R]) groups(test *testing.T) {
+	t := &report{T: test}
+	defer t.done()
 	for i, g := range p.Groups {
 		var records []R
 		counts := map[string]int64{}
@@ -413,7 +415,7 @@ func (r raw) plain() any {
 	switch {
 	case r == "null":
 		return nil
-	case strings.HasPrefix(string(r), `"now`):
+	case strings.HasPrefix(string(r), `"@`) && !strings.HasPrefix(string(r), `"@@`):
 		return r.time()
 	case r == "true" || r == "false":
 		return r == "true"

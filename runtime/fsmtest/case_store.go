@@ -29,7 +29,9 @@ type stage[R any] struct {
 }
 
 // over makes the calls of the cases over a store, which is emptied behind each.
-func (p *Package[R]) over(t *testing.T, st Store) {
+func (p *Package[R]) over(test *testing.T, st Store) {
+	t := &report{T: test}
+	defer t.done()
 	var s *stage[R]
 	for i := range p.Cases {
 		c := &p.Cases[i]
@@ -38,10 +40,10 @@ func (p *Package[R]) over(t *testing.T, st Store) {
 		}
 		// Recovery runs once for each process, and what a sequence has given is never given again.
 		if s == nil || c.By == ByStartup || p.creates(c.Do) && p.numbered() {
-			s = p.stage(t, st)
+			s = p.stage(test, st)
 		}
 		if wrong := s.play(c); wrong != "" {
-			t.Errorf("case %d: %s:\n\t%s", i, c, wrong)
+			t.Errorf("case %d: %s:\n\t%s%s", i, c, wrong, p.see(c, wrong))
 			s = nil
 		} else if err := s.clear(); err != nil {
 			t.Fatalf("case %d: %s: to empty the store: %v", i, c, err)
@@ -153,10 +155,6 @@ func (s *stage[R]) play(c *Case) string {
 		return x.triggered()
 	}
 	out, err := s.m.Do(s.ctx, c.Do, x.at, x.call)
-	var missing *NotOfferedError
-	if errors.As(err, &missing) {
-		return ""
-	}
 	if err != nil {
 		return x.refused(err)
 	}
@@ -180,17 +178,41 @@ func (x *played[R]) refused(err error) string {
 			return fmt.Sprintf("%v: %s", err, d)
 		}
 	}
-	if x.c.In == "" {
-		if _, err := x.m.Record(x.ctx, x.id); x.c.Beside == nil && !errors.Is(err, fsm.ErrNotFound) {
-			return fmt.Sprintf("it was refused, and there is a record (%v)", err)
+	return x.unchanged()
+}
+
+// unchanged looks whether all is as it was: every record, its log, and no effect.
+func (x *played[R]) unchanged() string {
+	if wrong := x.performed(nil); wrong != "" {
+		return wrong
+	}
+	seeds := slices.Clone(x.beside)
+	if x.c.In != "" {
+		seeds = append(seeds, x.before)
+	}
+	for _, seed := range seeds {
+		r, err := x.m.Record(x.ctx, seed.ID)
+		if err != nil {
+			return fmt.Sprintf("read %q: %v", seed.ID, err)
 		}
-		return ""
+		if d := x.p.differ(seed, x.p.Descriptor.Encode(&r)); d != "" {
+			return fmt.Sprintf("it changed %q: %s", seed.ID, d)
+		}
+		events := 0
+		for _, err := range x.m.Core.History(x.ctx, seed.ID) {
+			if events++; err != nil {
+				return fmt.Sprintf("read the log: %v", err)
+			}
+		}
+		if events != 1 { // how it came about
+			return fmt.Sprintf("the log of %q has %d new events", seed.ID, events-1)
+		}
 	}
-	r, err := x.m.Record(x.ctx, x.id)
-	if err != nil {
-		return fmt.Sprintf("after a refusal: %v", err)
+	made := func(row driver.Row) bool { return row.ID == caseID }
+	if _, err := x.m.Record(x.ctx, caseID); !slices.ContainsFunc(seeds, made) && !errors.Is(err, fsm.ErrNotFound) {
+		return fmt.Sprintf("it was refused, and there is a record (%v)", err)
 	}
-	return x.p.differ(x.before, x.p.Descriptor.Encode(&r))
+	return ""
 }
 
 // existing looks at a creation that found a record.
@@ -199,7 +221,10 @@ func (x *played[R]) existing(out fsm.Outcome[R]) string {
 	if !out.Existing || out.Replayed || out.RecordOnly || len(out.Events) > 0 {
 		return fmt.Sprintf("it made %d events of %q, and existing is %t", len(out.Events), row.ID, out.Existing)
 	}
-	return x.p.differ(x.before, row)
+	if d := x.p.differ(x.before, row); d != "" {
+		return d
+	}
+	return x.unchanged()
 }
 
 // accepted looks at what a call has done, and then at what follows it.
@@ -242,7 +267,12 @@ func (x *played[R]) accepted(out fsm.Outcome[R]) string {
 
 // delivered looks at the effects in the transaction, and then at those that wait.
 func (x *played[R]) delivered() string {
-	if wrong := x.performed(func(text string) bool { return strings.Contains(text, inTransaction) }); wrong != "" {
+	waits := func(text string) bool { return !strings.Contains(text, inTransaction) }
+	now := slices.IndexFunc(x.c.Effects, waits)
+	if now < 0 {
+		now = len(x.c.Effects)
+	}
+	if wrong := x.performed(x.c.Effects[:now]); wrong != "" {
 		return wrong
 	}
 	for range len(x.c.Effects) {
@@ -250,7 +280,7 @@ func (x *played[R]) delivered() string {
 			return fmt.Sprintf("Deliver: %v", err)
 		}
 	}
-	if wrong := x.performed(func(string) bool { return true }); wrong != "" {
+	if wrong := x.performed(x.c.Effects); wrong != "" {
 		return "after Deliver, " + wrong
 	}
 	return ""
@@ -260,13 +290,8 @@ func (x *played[R]) delivered() string {
 const inTransaction = " in the transaction: "
 
 // performed compares the effects that ran with some of those of the case.
-func (x *played[R]) performed(which func(string) bool) string {
-	var want, got []string
-	for _, text := range x.c.Effects {
-		if which(text) {
-			want = append(want, text)
-		}
-	}
+func (x *played[R]) performed(want []string) string {
+	var got []string
 	for _, p := range x.fx.Done()[x.ran:] {
 		text := p.Effect + " " + p.Key
 		if p.InTx {
@@ -346,10 +371,7 @@ func (x *played[R]) logged(e fsm.Event, s step, from string, row driver.Row, i i
 	if got != want {
 		return fmt.Sprintf("%+v, want %+v", got, want)
 	}
-	if i > 0 {
-		return ""
-	}
-	if x.c.By != BySweep && x.c.By != ByStartup {
+	if i == 0 && x.c.By != BySweep && x.c.By != ByStartup {
 		if e.Reason != x.call.Reason {
 			return fmt.Sprintf("the reason is %q, want %q", e.Reason, x.call.Reason)
 		}
@@ -361,7 +383,11 @@ func (x *played[R]) logged(e fsm.Event, s step, from string, row driver.Row, i i
 			return fmt.Sprintf("the request is %q, want %q", e.RequestID, x.call.RequestID)
 		}
 	}
-	if wrong := jsonDiffers(e.Inputs.String(), x.c.With); wrong != "" {
+	with := x.c.With
+	if i > 0 {
+		with = ""
+	}
+	if wrong := jsonDiffers(e.Inputs.String(), with); wrong != "" {
 		return "the inputs are " + wrong
 	}
 	var changed []string
@@ -398,15 +424,22 @@ func (p *Package[R]) storedName(name string) string {
 
 // jsonDiffers compares what an event holds with what a case says, or "".
 func jsonDiffers(got, want string) string {
-	var g map[string]any
-	if got != "" {
-		raw(got).into(&g)
+	decode := func(text string) (v any) {
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber() // each digit counts
+		if err := d.Decode(&v); err != nil {
+			panic(fmt.Sprintf("fsmtest: %s: %v", text, err))
+		}
+		return v
 	}
+	g, _ := decode(cmp.Or(got, "{}")).(map[string]any)
 	w := map[string]any{}
 	for name, v := range object(want) {
-		var is any
-		v.into(&is)
-		if s, ok := is.(string); ok && (strings.HasPrefix(s, "now") || s == "zero") {
+		is := decode(string(v))
+		switch s, _ := is.(string); {
+		case strings.HasPrefix(s, "@@"):
+			is = s[1:]
+		case strings.HasPrefix(s, "@"):
 			is = v.time().UTC().Format("2006-01-02T15:04:05.000000Z")
 		}
 		if is != nil {
@@ -488,12 +521,8 @@ func (x *played[R]) triggered() string {
 		return fmt.Sprint(err)
 	}
 	if x.c.Want == "" {
-		r, failed := x.m.Record(x.ctx, x.id)
-		if failed != nil {
-			return fmt.Sprint(failed)
-		}
-		if d := x.p.differ(x.before, x.p.Descriptor.Encode(&r)); d != "" {
-			return "nothing is to be done: " + d
+		if wrong := x.unchanged(); wrong != "" {
+			return "nothing is to be done: " + wrong
 		}
 		return ""
 	}

@@ -4,7 +4,7 @@
 // the pure method and over each store, and compares.
 //
 // It guarantees that what it expects stands in the test file: it imports neither the generator
-// nor the specification, and decides nothing about the machine. A reviewer who has read the
+// nor the specification, and knows of the machine what stands there. A reviewer who has read the
 // cases has read everything that is expected.
 //
 // It compares whole records, whole events and every part of a refusal that a

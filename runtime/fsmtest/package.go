@@ -12,6 +12,7 @@ import (
 // Package is one generated package as its tests have it: what must come of its calls,
 // and typed adapters without a decision of their own.
 type Package[R any] struct {
+	Spec    string // the file of the specification, as seen from the package; empty where it is not known
 	States  string // in their order; those that end a record as "done (terminal)" or "done (final)"
 	Version int    // of the specification
 	Fields  string // in their order; one that was renamed as "owner (worker)"

@@ -14,7 +14,7 @@ import (
 func TestJob(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
-// package was generated. "now" is the time of the call.
+// package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
 	// submit, job.yaml:40
 	{Do: "submit", With: `{"address":"address"}`, Want: "submitted: (new) -> queued", After: `{"address":"address"}`, Again: []string{`reused {"address":"a"}`}},
@@ -22,59 +22,59 @@ var testCases = []fsmtest.Case{
 	{Do: "submit", With: `{"address":"a\u0000"}`, Want: "refused invalid_input address"},
 	{Beside: []string{`m-1 queued {"address":"address-a","attempts":5}`}, Do: "submit", With: `{"address":"address"}`, Want: "refused exists"},
 	// claim, job.yaml:44
-	{In: "queued", Given: `{"address":"address","attempts":5}`, Do: "claim", With: `{"lease":"now+1h5m"}`, Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"now+1h5m","attempts":6}`, Again: []string{`replayed {"lease":"now+1h"}`}},
-	{In: "queued", Given: `{"address":"address","problem":"a","attempts":5}`, Do: "claim", With: `{"lease":"now+1h5m"}`, Want: "refused invariant", NoStore: true},
-	{In: "queued", Given: `{"address":"address","attempts":9223372036854775807}`, Do: "claim", With: `{"lease":"now+1h5m"}`, Want: "refused overflow attempts"},
-	{In: "queued", Given: `{"address":"address","attempts":5}`, Do: "claim", With: `{"lease":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input lease"},
-	{In: "queued", Given: `{"address":"address","attempts":5}`, Do: "claim", With: `{"lease":"now+1h5m"}`, By: "-", Want: "refused actor_missing"},
-	{Beside: []string{`a-1 queued {"address":"address","attempts":5}`}, Do: "claim", With: `{"lease":"now+1h5m"}`, Picks: "a-1", Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"now+1h5m","attempts":6}`},
-	{Beside: []string{`a-1 running {"address":"address","owner":"owner","lease":"now+1h2m","attempts":5}`}, Do: "claim", With: `{"lease":"now+1h5m"}`, Want: "refused nothing_to_do"},
-	{Beside: []string{`a-1 queued {"address":"address","attempts":5}`, `b-1 queued {"address":"address","attempts":5}`}, Do: "claim", With: `{"lease":"now+1h5m"}`, Picks: "a-1", Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"now+1h5m","attempts":6}`},
-	{Beside: []string{`a-1 queued {"address":"address","attempts":5,"created_at":"now-1h0m1s"}`, `b-1 queued {"address":"address","attempts":5}`}, Do: "claim", With: `{"lease":"now+1h5m"}`, Picks: "a-1", Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"now+1h5m","attempts":6}`},
-	{Beside: []string{`a-1 queued {"address":"address","attempts":5}`, `b-1 queued {"address":"address","attempts":5,"created_at":"now-1h0m1s"}`}, Do: "claim", With: `{"lease":"now+1h5m"}`, Picks: "b-1", Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"now+1h5m","attempts":6}`},
+	{In: "queued", Given: `{"address":"address","attempts":5}`, Do: "claim", With: `{"lease":"@now+1h5m"}`, Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"@now+1h5m","attempts":6}`, Again: []string{`replayed {"lease":"@now+1h"}`}},
+	{In: "queued", Given: `{"address":"address","problem":"a","attempts":5}`, Do: "claim", With: `{"lease":"@now+1h5m"}`, Want: "refused invariant", NoStore: true},
+	{In: "queued", Given: `{"address":"address","attempts":9223372036854775807}`, Do: "claim", With: `{"lease":"@now+1h5m"}`, Want: "refused overflow attempts"},
+	{In: "queued", Given: `{"address":"address","attempts":5}`, Do: "claim", With: `{"lease":"@0000-12-31T23:00:00Z"}`, Want: "refused invalid_input lease"},
+	{In: "queued", Given: `{"address":"address","attempts":5}`, Do: "claim", With: `{"lease":"@now+1h5m"}`, By: "-", Want: "refused actor_missing"},
+	{Beside: []string{`a-1 queued {"address":"address","attempts":5}`}, Do: "claim", With: `{"lease":"@now+1h5m"}`, Picks: "a-1", Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"@now+1h5m","attempts":6}`},
+	{Beside: []string{`a-1 running {"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`}, Do: "claim", With: `{"lease":"@now+1h5m"}`, Want: "refused nothing_to_do"},
+	{Beside: []string{`a-1 queued {"address":"address","attempts":5}`, `b-1 queued {"address":"address","attempts":5}`}, Do: "claim", With: `{"lease":"@now+1h5m"}`, Picks: "a-1", Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"@now+1h5m","attempts":6}`},
+	{Beside: []string{`a-1 queued {"address":"address","attempts":5,"created_at":"@now-1h0m1s"}`, `b-1 queued {"address":"address","attempts":5}`}, Do: "claim", With: `{"lease":"@now+1h5m"}`, Picks: "a-1", Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"@now+1h5m","attempts":6}`},
+	{Beside: []string{`a-1 queued {"address":"address","attempts":5}`, `b-1 queued {"address":"address","attempts":5,"created_at":"@now-1h0m1s"}`}, Do: "claim", With: `{"lease":"@now+1h5m"}`, Picks: "b-1", Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"@now+1h5m","attempts":6}`},
 	// heartbeat, job.yaml:51
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"now+1h5m"}`, Want: "refused guard owner_only (not_owner)"},
-	{In: "running", Given: `{"address":"c","owner":"a","lease":"now","attempts":1}`, Do: "heartbeat", With: `{"lease":"now"}`, By: "a", Want: "heartbeat: running -> running", Again: []string{`replayed {"lease":"now+1h"}`}},
-	{In: "running", Given: `{"address":"address","lease":"now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"now+1h5m"}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
-	{In: "running", Given: `{"address":"address","owner":"ann","lease":"now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"now+1h5m"}`, Want: "heartbeat: running -> running", After: `{"lease":"now+1h5m"}`},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"0000-12-31T23:00:00Z"}`, Want: "refused invalid_input lease"},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"now+1h5m"}`, By: "-", Want: "refused actor_missing"},
-	{In: "running", Given: `{"address":"c","owner":"a","lease":"now","problem":"a","attempts":1}`, Do: "heartbeat", With: `{"lease":"now"}`, By: "a", Want: "refused invariant", NoStore: true},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"@now+1h5m"}`, Want: "refused guard owner_only (not_owner)"},
+	{In: "running", Given: `{"address":"c","owner":"a","lease":"@now","attempts":1}`, Do: "heartbeat", With: `{"lease":"@now"}`, By: "a", Want: "heartbeat: running -> running", Again: []string{`replayed {"lease":"@now+1h"}`}},
+	{In: "running", Given: `{"address":"address","lease":"@now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"@now+1h5m"}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
+	{In: "running", Given: `{"address":"address","owner":"ann","lease":"@now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"@now+1h5m"}`, Want: "heartbeat: running -> running", After: `{"lease":"@now+1h5m"}`},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"@0000-12-31T23:00:00Z"}`, Want: "refused invalid_input lease"},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"@now+1h5m"}`, By: "-", Want: "refused actor_missing"},
+	{In: "running", Given: `{"address":"c","owner":"a","lease":"@now","problem":"a","attempts":1}`, Do: "heartbeat", With: `{"lease":"@now"}`, By: "a", Want: "refused invariant", NoStore: true},
 	// finish, job.yaml:56
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":5}`, Do: "finish", Want: "refused guard owner_only (not_owner)"},
-	{In: "running", Given: `{"address":"c","owner":"a","lease":"now","attempts":1}`, Do: "finish", By: "a", Want: "finished: running -> done", After: `{"owner":null,"lease":null}`},
-	{In: "running", Given: `{"address":"address","lease":"now+1h2m","attempts":5}`, Do: "finish", Want: "refused guard owner_only (not_owner)", NoStore: true},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":5}`, Do: "finish", By: "-", Want: "refused actor_missing"},
-	{In: "running", Given: `{"address":"c","owner":"a","lease":"now","problem":"a","attempts":1}`, Do: "finish", By: "a", Want: "refused invariant", NoStore: true},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "finish", Want: "refused guard owner_only (not_owner)"},
+	{In: "running", Given: `{"address":"c","owner":"a","lease":"@now","attempts":1}`, Do: "finish", By: "a", Want: "finished: running -> done", After: `{"owner":null,"lease":null}`},
+	{In: "running", Given: `{"address":"address","lease":"@now+1h2m","attempts":5}`, Do: "finish", Want: "refused guard owner_only (not_owner)", NoStore: true},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "finish", By: "-", Want: "refused actor_missing"},
+	{In: "running", Given: `{"address":"c","owner":"a","lease":"@now","problem":"a","attempts":1}`, Do: "finish", By: "a", Want: "refused invariant", NoStore: true},
 	// fail, job.yaml:62
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, Want: "refused guard owner_only (not_owner)"},
-	{In: "running", Given: `{"address":"c","owner":"a","lease":"now","attempts":1}`, Do: "fail", With: `{"problem":"d"}`, By: "a", Want: "failed: running -> failed", After: `{"owner":null,"lease":null,"problem":"d"}`, Again: []string{`reused {"problem":"a"}`}},
-	{In: "running", Given: `{"address":"address","lease":"now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":""}`, Want: "refused invalid_input problem"},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"a\u0000"}`, Want: "refused invalid_input problem"},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, By: "-", Want: "refused actor_missing"},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, Want: "refused guard owner_only (not_owner)"},
+	{In: "running", Given: `{"address":"c","owner":"a","lease":"@now","attempts":1}`, Do: "fail", With: `{"problem":"d"}`, By: "a", Want: "failed: running -> failed", After: `{"owner":null,"lease":null,"problem":"d"}`, Again: []string{`reused {"problem":"a"}`}},
+	{In: "running", Given: `{"address":"address","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":""}`, Want: "refused invalid_input problem"},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"a\u0000"}`, Want: "refused invalid_input problem"},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, By: "-", Want: "refused actor_missing"},
 	// reclaim, job.yaml:69
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":5}`, Do: "reclaim", Want: "reclaimed: running -> queued", After: `{"owner":null,"lease":null}`},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","problem":"a","attempts":5}`, Do: "reclaim", Want: "refused invariant", NoStore: true},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now","attempts":5}`, Do: "reclaim", By: fsmtest.BySweep, Want: "reclaimed: running -> queued", After: `{"owner":null,"lease":null}`},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1µs","attempts":5}`, Do: "reclaim", By: fsmtest.BySweep},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "reclaim", Want: "reclaimed: running -> queued", After: `{"owner":null,"lease":null}`},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","problem":"a","attempts":5}`, Do: "reclaim", Want: "refused invariant", NoStore: true},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now","attempts":5}`, Do: "reclaim", By: fsmtest.BySweep, Want: "reclaimed: running -> queued", After: `{"owner":null,"lease":null}`},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1µs","attempts":5}`, Do: "reclaim", By: fsmtest.BySweep},
 }
 
 // testChecks are records, and the rules that each breaks.
 var testChecks = []fsmtest.Check{
 	{In: "queued", Given: `{"address":"address","attempts":5}`},
 	{In: "queued", Given: `{"address":"address","owner":"","attempts":5}`, Broken: "owner is absent"},
-	{In: "queued", Given: `{"address":"address","lease":"zero","attempts":5}`, Broken: "lease is absent"},
+	{In: "queued", Given: `{"address":"address","lease":"@zero","attempts":5}`, Broken: "lease is absent"},
 	{In: "queued", Given: `{"address":"address","problem":"","attempts":5}`, Broken: "problem is absent"},
 	{In: "queued", Given: `{"address":"address","attempts":-1}`, Broken: "attempts"},
-	{In: "queued", Given: `{"address":"address","owner":"","lease":"zero","problem":"","attempts":-1}`, Broken: "attempts; lease is absent; owner is absent; problem is absent"},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":5}`},
-	{In: "running", Given: `{"address":"address","lease":"now+1h2m","attempts":5}`, Broken: "owner is present"},
+	{In: "queued", Given: `{"address":"address","owner":"","lease":"@zero","problem":"","attempts":-1}`, Broken: "attempts; lease is absent; owner is absent; problem is absent"},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`},
+	{In: "running", Given: `{"address":"address","lease":"@now+1h2m","attempts":5}`, Broken: "owner is present"},
 	{In: "running", Given: `{"address":"address","owner":"owner","attempts":5}`, Broken: "lease is present"},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","problem":"","attempts":5}`, Broken: "problem is absent"},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m"}`, Broken: "attempts >= 1"},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":1}`},
-	{In: "running", Given: `{"address":"address","owner":"owner","lease":"now+1h2m","attempts":2}`},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","problem":"","attempts":5}`, Broken: "problem is absent"},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m"}`, Broken: "attempts >= 1"},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":1}`},
+	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":2}`},
 	{In: "done", Given: `{"address":"address","attempts":5}`},
 	{In: "done", Given: `{"address":"address","problem":"","attempts":5}`, Broken: "problem is absent"},
 	{In: "done", Given: `{"address":"address","attempts":-1}`, Broken: "attempts"},
@@ -85,6 +85,7 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
+	Spec:    "../job.yaml",
 	Version: 1, States: "queued, running, done (terminal), failed (terminal)",
 	Fields: "address, owner, lease, problem, attempts",
 	Moves: map[string]string{

@@ -17,7 +17,7 @@ import (
 func TestJobstate(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
-// package was generated. "now" is the time of the call.
+// package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
 	// create, jobstate.yaml:61
 	{Do: "create", With: `{"expected":[],"compensation_policy":"compensation_policy"}`, Want: "refused guard has_plan (empty_plan)"},
@@ -97,6 +97,7 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
+	Spec:    "../../../specs/jobstate.yaml",
 	Version: 1, States: "created, running, compensating, done (terminal), failed (terminal)",
 	Fields: "expected, satisfied, compensation_policy",
 	Moves: map[string]string{

@@ -17,7 +17,7 @@ import (
 func TestJob(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
-// package was generated. "now" is the time of the call.
+// package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
 	// submit, job.yaml:28
 	{Do: "submit", With: `{"payload":{"payload":1}}`, Want: "submitted: (new) -> submitted", After: `{"payload":{"payload":1}}`, Again: []string{`reused {"payload":{}}`}},
@@ -33,6 +33,7 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Job]{
+	Spec:    "../../../specs/job.yaml",
 	Version: 1, States: "submitted (terminal)",
 	Fields: "payload",
 	Moves: map[string]string{

@@ -17,7 +17,7 @@ import (
 func TestTask(t *testing.T) { testPackage.Run(t) }
 
 // testCases are calls and what must come of each, found in the specification when this
-// package was generated. "now" is the time of the call.
+// package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
 	// submit, task.yaml:27
 	{Do: "submit", Want: "submit: (new) -> pending"},
@@ -27,10 +27,10 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`a-1 pending`}, Do: "start", Picks: "a-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task a-1"}},
 	{Beside: []string{`a-1 running`}, Do: "start", Want: "refused nothing_to_do"},
 	{Beside: []string{`a-1 pending`, `b-1 pending`}, Do: "start", Picks: "a-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task a-1"}},
-	{Beside: []string{`a-1 pending {"created_at":"now-1h0m1s"}`, `b-1 pending`}, Do: "start", Picks: "a-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task a-1"}},
-	{Beside: []string{`a-1 pending`, `b-1 pending {"created_at":"now-1h0m1s"}`}, Do: "start", Picks: "b-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task b-1"}},
+	{Beside: []string{`a-1 pending {"created_at":"@now-1h0m1s"}`, `b-1 pending`}, Do: "start", Picks: "a-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task a-1"}},
+	{Beside: []string{`a-1 pending`, `b-1 pending {"created_at":"@now-1h0m1s"}`}, Do: "start", Picks: "b-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task b-1"}},
 	// complete, task.yaml:41
-	{In: "running", Do: "complete", Want: "complete: running -> completed"},
+	{In: "running", Do: "complete", Want: "complete: running -> completed", NoStore: true},
 	// recover, task.yaml:47
 	{In: "running", Do: "recover", Want: "recover: running -> pending"},
 	{In: "running", Do: "recover", By: fsmtest.ByStartup, Want: "recover: running -> pending"},
@@ -45,6 +45,7 @@ var testChecks = []fsmtest.Check{
 
 // testPackage is the package as the tests reach it, and what must come of its calls.
 var testPackage = fsmtest.Package[Task]{
+	Spec:    "../../../specs/task.yaml",
 	Version: 1, States: "pending, running, completed (terminal)",
 	Moves: map[string]string{
 		"submit":   "(new) -> pending",
