@@ -260,7 +260,7 @@ func TestCases(t *testing.T) {
 	var b strings.Builder
 	for _, name := range five {
 		output := runShipped(t, name, nil, "-test.v", "-test.skip", "/(sqlite|postgres)")
-		src, err := os.ReadFile(filepath.Join(folder(name), name+"_fsm_test.go"))
+		src, err := os.ReadFile(filepath.Join(folder(name), name+"_engine_test.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
