@@ -22,6 +22,17 @@ import (
 type search struct {
 	m     *spec.Machine
 	store bool // the package has a durable layer
+	known *known
+}
+
+// known is what a search has found out already.
+type known struct {
+	sound, full map[*spec.State]interp.Record
+	calls       map[*spec.Operation][]tried
+}
+
+func newSearch(m *spec.Machine, store bool) search {
+	return search{m, store, &known{map[*spec.State]interp.Record{}, map[*spec.State]interp.Record{}, map[*spec.Operation][]tried{}}}
 }
 
 // tried is one call and what the interpreter says of it.
@@ -31,6 +42,7 @@ type tried struct {
 	others  interp.Others
 	done    interp.Decision
 	refusal *interp.Refusal
+	full    bool     // the record held all it can before the change that was tried
 	shows   []string // features
 }
 
@@ -48,6 +60,9 @@ const mostBases = 40
 
 // calls returns the calls that the tests make of an operation.
 func (s search) calls(o *spec.Operation) []tried {
+	if list, ok := s.known.calls[o]; ok {
+		return list
+	}
 	bases := s.firstCalls(o)
 	seen := map[string]bool{} // outcomes
 	shown := map[string]bool{}
@@ -74,14 +89,15 @@ func (s search) calls(o *spec.Operation) []tried {
 	for _, b := range bases {
 		try(b)
 	}
-	for i := 0; i < len(bases) && i < mostBases+len(o.From); i++ {
+	for i := 0; i < len(bases) && i < mostBases; i++ {
 		for _, next := range s.edits(o, bases[i]) {
 			if try(next) {
 				bases = append(bases, next)
 			}
 		}
 	}
-	return essential(kept, func(x tried) []string { return x.shows })
+	s.known.calls[o] = essential(kept, func(x tried) []string { return x.shows })
+	return s.known.calls[o]
 }
 
 // essential returns as few of a list as show all that the list shows, in their order:
@@ -155,7 +171,7 @@ func (s search) firstCalls(o *spec.Operation) []tried {
 	}
 	for _, st := range from {
 		if s.store {
-			list = append(list, tried{before: s.fullRecord(st), call: c, others: firstNumbers(m, o)})
+			list = append(list, tried{before: s.fullRecord(st), call: c, others: firstNumbers(m, o), full: true})
 		}
 		list = append(list, tried{before: s.soundRecord(st), call: c, others: firstNumbers(m, o)})
 	}
@@ -184,6 +200,15 @@ func firstNumbers(m *spec.Machine, o *spec.Operation) interp.Others {
 
 // soundRecord is a record in a state that breaks no rule, where there is one.
 func (s search) soundRecord(st *spec.State) interp.Record {
+	if r, ok := s.known.sound[st]; ok {
+		return r
+	}
+	r := s.findSound(st)
+	s.known.sound[st] = r
+	return r
+}
+
+func (s search) findSound(st *spec.State) interp.Record {
 	r := interp.NewRecord(s.m, "").In(st)
 	if e, _ := prove.Sound(s.m, st); e != nil {
 		r = exampleRecord(s.m, e)
@@ -203,7 +228,11 @@ func (s search) soundRecord(st *spec.State) interp.Record {
 
 // fullRecord is a sound record that holds as much as it can.
 func (s search) fullRecord(st *spec.State) interp.Record {
+	if r, ok := s.known.full[st]; ok {
+		return r
+	}
 	r := s.soundRecord(st)
+	defer func() { s.known.full[st] = r }()
 	for i, f := range s.m.Fields {
 		if r.Fields[i].IsPresent() {
 			continue
@@ -277,7 +306,11 @@ func (s search) edits(o *spec.Operation, x tried) []tried {
 	m := s.m
 	var list []tried
 	if !creates(o) {
+		touched := s.touched(o, x.before.State)
 		for _, f := range m.Fields {
+			if s.store && !touched[f] {
+				continue // no rule and no effect of the operation looks at it
+			}
 			for _, v := range s.pool(x, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
 				if v.Kind == interp.KindAbsent && !f.Type.Optional || v == interp.Word("") || s.store && (v == interp.String("") || v.Kind == interp.KindTime && v.Num < 0) {
 					continue
@@ -359,6 +392,45 @@ func (s search) edits(o *spec.Operation, x tried) []tried {
 		}
 	}
 	return list
+}
+
+// touched are the fields that an operation reads or changes, and the first one whose presence
+// a state asks for.
+func (s search) touched(o *spec.Operation, in *spec.State) map[*spec.Field]bool {
+	touched := map[*spec.Field]bool{}
+	for _, f := range factsAbout(s.m, tried{call: interp.Call{Op: o}}) {
+		touched[f.Left.Field], touched[f.Right.Field] = true, true
+	}
+	if o.Next != nil {
+		for _, f := range o.Next.Where {
+			touched[f.Left.Field], touched[f.Right.Field] = true, true
+		}
+		for _, k := range o.Next.Order {
+			touched[k.Field] = true
+		}
+	}
+	for _, e := range allEffects(o) {
+		for _, a := range slices.Concat(e.Set, e.Add) {
+			touched[a.Field], touched[a.Value.Field] = true, true
+		}
+		for _, f := range slices.Concat(e.Clear, e.Increment) {
+			touched[f.Field] = true
+		}
+	}
+	for _, st := range append(targets(o), in) {
+		if st == nil {
+			continue
+		}
+		for _, refs := range [][]spec.FieldRef{st.Absent, st.Present} {
+			for _, f := range refs {
+				if !touched[f.Field] {
+					touched[f.Field] = true
+					break
+				}
+			}
+		}
+	}
+	return touched
 }
 
 // pool lists the values that are tried in one place: those at the edges of its type,
@@ -602,8 +674,14 @@ func (x tried) features(m *spec.Machine, store bool) []string {
 		return list
 	}
 	branch := slices.Index(o.Choose, x.done.Branch)
+	if store && x.full {
+		add("branch %d keeps the others", branch)
+	}
 	for i, f := range m.Fields {
 		was, is := x.before.Fields[i], x.done.Record.Fields[i]
+		if store && was == is && !touches(o, f) {
+			continue
+		}
 		add("branch %d: %s %t %t %t", branch, f.Name, was == is, is.IsPresent(), is.Num == 0 && is.Text == "")
 		if (f.Type.Kind == spec.KindEnum || f.Type.Kind == spec.KindBool) && (!store || was != is) {
 			add("branch %d: %s is %s", branch, f.Name, is)
@@ -616,6 +694,11 @@ func (x tried) features(m *spec.Machine, store bool) []string {
 		}
 	}
 	return list
+}
+
+// touches reports whether some effect of an operation changes a field.
+func touches(o *spec.Operation, f *spec.Field) bool {
+	return slices.ContainsFunc(allEffects(o), func(e *spec.Effects) bool { return changesField(e, f) })
 }
 
 // relation says how the sides of a fact stand to each other, and whether they are next to

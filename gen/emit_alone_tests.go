@@ -28,12 +28,12 @@ func aloneTestFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 		if fixed && len(o.Inputs) == 0 && !needsActor(o) && !readsNow(m, o) {
 			continue // the matrix says it all
 		}
-		for _, x := range (search{m: m}).calls(o) {
+		for _, x := range newSearch(m, false).calls(o) {
 			e.testCase(&cases, x)
 		}
 	}
 	if len(m.Fields) > 0 {
-		for _, x := range (search{m: m}).checks() {
+		for _, x := range newSearch(m, false).checks() {
 			fmt.Fprintf(&checks, "{%s, %q},\n", e.record(x.record), violations(x.broken))
 		}
 	}
@@ -68,7 +68,7 @@ func (e *aloneTests) matrix() {
 	e.line("// testCalls call each operation with inputs that it takes.")
 	e.line("var testCalls = map[string]func(x *%s) (Event, error){", e.n.Record)
 	for _, o := range e.m.Operations {
-		e.line("%q: %s,", o.Name, e.call(search{m: e.m}.firstCalls(o)[0].call))
+		e.line("%q: %s,", o.Name, e.call(newSearch(e.m, false).firstCalls(o)[0].call))
 	}
 	e.line("}\n")
 }

@@ -27,7 +27,7 @@ func (e *testEmitter) cases() {
 	e.line("// testCases are calls and what must come of each, found in the specification when this")
 	e.line("// package was generated. A time begins with @: \"@now\" is noon of the first of January 2026.")
 	e.line("var testCases = []fsmtest.Case{")
-	search := search{m: e.m, store: true}
+	search := newSearch(e.m, true)
 	for _, o := range e.m.Operations {
 		e.line("// %s", e.place(o))
 		for _, p := range search.cases(o) {
@@ -461,7 +461,7 @@ func (e *testEmitter) groups(w *caseWriter) {
 	}
 	e.line("// testGroups are groups of records, and what is made of each.")
 	e.line("var testGroups = []fsmtest.Group{")
-	for _, g := range (search{m: e.m, store: true}).groups() {
+	for _, g := range newSearch(e.m, true).groups() {
 		var records []string
 		for _, r := range g.records {
 			records = append(records, rawOrQuoted(strings.TrimSpace(r.State.Name+" "+w.given(r))))

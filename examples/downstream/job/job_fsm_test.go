@@ -42,14 +42,14 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"address":"c","owner":"a","lease":"@now","problem":"a","attempts":1}`, Do: "heartbeat", With: `{"lease":"@now"}`, By: "a", Want: "refused invariant", NoStore: true},
 	// finish, job.yaml:56
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "finish", Want: "refused guard owner_only (not_owner)"},
-	{In: "running", Given: `{"address":"c","owner":"a","lease":"@now","attempts":1}`, Do: "finish", By: "a", Want: "finished: running -> done", After: `{"owner":null,"lease":null}`},
 	{In: "running", Given: `{"address":"address","lease":"@now+1h2m","attempts":5}`, Do: "finish", Want: "refused guard owner_only (not_owner)", NoStore: true},
+	{In: "running", Given: `{"address":"address","owner":"ann","lease":"@now+1h2m","attempts":5}`, Do: "finish", Want: "finished: running -> done", After: `{"owner":null,"lease":null}`},
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "finish", By: "-", Want: "refused actor_missing"},
 	{In: "running", Given: `{"address":"c","owner":"a","lease":"@now","problem":"a","attempts":1}`, Do: "finish", By: "a", Want: "refused invariant", NoStore: true},
 	// fail, job.yaml:62
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, Want: "refused guard owner_only (not_owner)"},
-	{In: "running", Given: `{"address":"c","owner":"a","lease":"@now","attempts":1}`, Do: "fail", With: `{"problem":"d"}`, By: "a", Want: "failed: running -> failed", After: `{"owner":null,"lease":null,"problem":"d"}`, Again: []string{`reused {"problem":"a"}`}},
 	{In: "running", Given: `{"address":"address","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
+	{In: "running", Given: `{"address":"address","owner":"ann","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, Want: "failed: running -> failed", After: `{"owner":null,"lease":null,"problem":"problem"}`, Again: []string{`reused {"problem":"a"}`}},
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":""}`, Want: "refused invalid_input problem"},
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"a\u0000"}`, Want: "refused invalid_input problem"},
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, By: "-", Want: "refused actor_missing"},

@@ -74,7 +74,6 @@ var testCases = []fsmtest.Case{
 	// start, execution.yaml:119
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now"}`, Do: "start", By: "d", Want: "refused guard holds_lease (not_lease_owner)"},
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now"}`, Do: "start", By: "c", Want: "refused guard lease_live (lease_expired)"},
-	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now+1µs"}`, Do: "start", By: "c", Want: "started: leased -> in_progress", After: `{"started_at":"@now"}`},
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"@now+1h4m"}`, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"@now"}`},
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m"}`, Do: "start", By: "-", Want: "refused actor_missing"},
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now-1µs"}`, Do: "start", By: "c", Want: "refused guard lease_live (lease_expired)"},
@@ -105,7 +104,6 @@ var testCases = []fsmtest.Case{
 	{In: "done", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m","finished_at":"@now+1h6m"}`, Do: "finish", Want: "refused guard holds_lease (not_lease_owner)"},
 	{In: "committed", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now","started_at":"@now"}`, Do: "finish", By: "d", Want: "refused guard holds_lease (not_lease_owner)"},
 	{In: "committed", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now","started_at":"@now"}`, Do: "finish", By: "c", Want: "refused guard lease_live (lease_expired)"},
-	{In: "committed", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now+1µs","started_at":"@now"}`, Do: "finish", By: "c", Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Do: "finish", By: "-", Want: "refused actor_missing"},
 	{In: "done", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m","finished_at":"@now+1h6m"}`, Do: "finish", Want: "done: done -> (recorded)"},
@@ -117,7 +115,6 @@ var testCases = []fsmtest.Case{
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Beside: []string{`a-1 committed {"job_id":"a","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`}, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
 	// reconcile, execution.yaml:149
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
-	{In: "committed", Given: `{"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m"}`, Do: "reconcile", Want: "refused invariant", NoStore: true},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Beside: []string{`a-1 leased {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m"}`}, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Beside: []string{`a-1 in_progress {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`}, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
@@ -129,6 +126,7 @@ var testCases = []fsmtest.Case{
 	// expire, execution.yaml:158
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now+1µs"}`, Do: "expire", Want: "refused guard lease_over (lease_still_live)"},
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
+	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now-1h"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now-1µs"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "in_progress", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now-1h","started_at":"@now+1h5m"}`, Do: "expire", Want: "aborted: in_progress -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now"}`, Do: "expire", By: fsmtest.BySweep, Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},

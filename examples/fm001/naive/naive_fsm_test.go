@@ -47,6 +47,7 @@ var testCases = []fsmtest.Case{
 	// expire, naive.yaml:68
 	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"@now+1µs"}`, Do: "expire", Want: "refused guard lease_over (lease_still_live)"},
 	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"@now"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
+	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now-1h"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now-1µs"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now-1h","started_at":"@now+1h4m"}`, Do: "expire", Want: "aborted: in_progress -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"@now"}`, Do: "expire", By: fsmtest.BySweep, Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},

@@ -41,7 +41,6 @@ var testCases = []fsmtest.Case{
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "retry", Why: "-", Want: "refused reason_missing"},
 	// drop, notice.yaml:74
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "drop", Want: "drop: dead -> dropped"},
-	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2}}`, Do: "drop", Want: "drop: dead -> dropped"},
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "drop", By: "-", Want: "refused actor_missing"},
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "drop", Why: "-", Want: "refused reason_missing"},
 }
