@@ -109,19 +109,27 @@ func essential[X any](list []X, shows func(X) []string) []X {
 			left[f] = true
 		}
 	}
-	chosen := make([]bool, len(list))
+	// What one shows of the rest only gets less, so what was counted once is the most it can be.
+	chosen, most := make([]bool, len(list)), make([]int, len(list))
+	for i, x := range list {
+		most[i] = len(shows(x))
+	}
 	for len(left) > 0 {
-		best, most := -1, 0
-		for i, x := range list {
-			n := 0
-			for _, f := range shows(x) {
-				if left[f] {
-					n++
-				}
+		best := -1
+		for i := range list {
+			if !chosen[i] && (best < 0 || most[i] > most[best]) {
+				best = i
 			}
-			if !chosen[i] && n > most {
-				best, most = i, n
+		}
+		n := 0
+		for _, f := range shows(list[best]) {
+			if left[f] {
+				n++
 			}
+		}
+		if n < most[best] {
+			most[best] = n
+			continue
 		}
 		chosen[best] = true
 		for _, f := range shows(list[best]) {

@@ -265,9 +265,10 @@ func (w *caseWriter) refused(r *interp.Refusal) string {
 func (w *caseWriter) given(r interp.Record) string {
 	var pairs []string
 	add := func(name, v string) { pairs = append(pairs, strconv.Quote(name)+":"+v) }
+	blank := interp.NewRecord(w.m, "")
 	for i, f := range w.m.Fields {
 		zero := !f.Type.Optional && (r.Fields[i] == interp.Int(0) || r.Fields[i] == interp.Bool(false))
-		if v := r.Fields[i]; v != interp.NewRecord(w.m, "").Fields[i] && !zero {
+		if v := r.Fields[i]; v != blank.Fields[i] && !zero {
 			add(f.Name, w.value(v, f.Type))
 		}
 	}

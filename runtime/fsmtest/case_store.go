@@ -39,12 +39,15 @@ func (p *Package[R]) over(test *testing.T, st Store) {
 			continue
 		}
 		// Recovery runs once for each process, and what a sequence has given is never given again.
-		if s == nil || c.By == ByStartup || p.creates(c.Do) && p.numbered() {
+		// A store in memory costs nothing.
+		if s == nil || c.By == ByStartup || p.creates(c.Do) && p.numbered() || p.Descriptor.Schema.SQL[st.Name] == "" {
 			s = p.stage(test, st)
 		}
 		if wrong := s.play(c); wrong != "" {
 			t.Errorf("case %d: %s:\n\t%s%s", i, c, wrong, p.see(c, wrong))
 			s = nil
+		} else if p.Descriptor.Schema.SQL[st.Name] == "" {
+			s.store.Close()
 		} else if err := s.clear(); err != nil {
 			t.Fatalf("case %d: %s: to empty the store: %v", i, c, err)
 		}
