@@ -29,7 +29,7 @@ func (e *testEmitter) cases() {
 	e.line("var testCases = []fsmtest.Case{")
 	search := newSearch(e.m, true)
 	for _, o := range e.m.Operations {
-		e.line("// %s", e.place(o))
+		e.line("// %s", o.Name)
 		for _, p := range search.cases(o) {
 			if text := w.text(&p); text != "" {
 				e.line("%s", text)
@@ -48,15 +48,6 @@ func (e *testEmitter) cases() {
 	e.line("var testChecks = []fsmtest.Check{\n%s\n}", strings.Join(checks, "\n"))
 	e.line("")
 	e.groups(w)
-}
-
-// place says where the specification has an operation.
-func (e *testEmitter) place(o *spec.Operation) string {
-	if e.opt.Spec == "" {
-		return fmt.Sprintf("%s, line %d", o.Name, o.Pos.Line)
-	}
-	file := e.opt.Spec[strings.LastIndex(e.opt.Spec, "/")+1:]
-	return fmt.Sprintf("%s, %s:%d", o.Name, file, o.Pos.Line)
 }
 
 // jsonKey is a key with a text of JSON; empty where it says nothing.

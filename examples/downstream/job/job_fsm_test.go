@@ -16,12 +16,12 @@ func TestJob(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// submit, job.yaml:40
+	// submit
 	{Do: "submit", With: `{"address":"address"}`, Want: "submitted: (new) -> queued", After: `{"address":"address"}`, Again: []string{`reused {"address":"a"}`}},
 	{Do: "submit", With: `{"address":""}`, Want: "refused invalid_input address"},
 	{Do: "submit", With: `{"address":"a\u0000"}`, Want: "refused invalid_input address"},
 	{Beside: []string{`m-1 queued {"address":"address-a","attempts":5}`}, Do: "submit", With: `{"address":"address"}`, Want: "refused exists"},
-	// claim, job.yaml:44
+	// claim
 	{In: "queued", Given: `{"address":"address","attempts":5}`, Do: "claim", With: `{"lease":"@now+1h5m"}`, Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"@now+1h5m","attempts":6}`, Again: []string{`replayed {"lease":"@now+1h"}`}},
 	{In: "queued", Given: `{"address":"address","problem":"a","attempts":5}`, Do: "claim", With: `{"lease":"@now+1h5m"}`, Want: "refused invariant", NoStore: true},
 	{In: "queued", Given: `{"address":"address","attempts":9223372036854775807}`, Do: "claim", With: `{"lease":"@now+1h5m"}`, Want: "refused overflow attempts"},
@@ -32,7 +32,7 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`a-1 queued {"address":"address","attempts":5}`, `b-1 queued {"address":"address","attempts":5}`}, Do: "claim", With: `{"lease":"@now+1h5m"}`, Picks: "a-1", Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"@now+1h5m","attempts":6}`},
 	{Beside: []string{`a-1 queued {"address":"address","attempts":5,"created_at":"@now-1h0m1s"}`, `b-1 queued {"address":"address","attempts":5}`}, Do: "claim", With: `{"lease":"@now+1h5m"}`, Picks: "a-1", Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"@now+1h5m","attempts":6}`},
 	{Beside: []string{`a-1 queued {"address":"address","attempts":5}`, `b-1 queued {"address":"address","attempts":5,"created_at":"@now-1h0m1s"}`}, Do: "claim", With: `{"lease":"@now+1h5m"}`, Picks: "b-1", Want: "claimed: queued -> running", After: `{"owner":"ann","lease":"@now+1h5m","attempts":6}`},
-	// heartbeat, job.yaml:51
+	// heartbeat
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"@now+1h5m"}`, Want: "refused guard owner_only (not_owner)"},
 	{In: "running", Given: `{"address":"c","owner":"a","lease":"@now","attempts":1}`, Do: "heartbeat", With: `{"lease":"@now"}`, By: "a", Want: "heartbeat: running -> running", Again: []string{`replayed {"lease":"@now+1h"}`}},
 	{In: "running", Given: `{"address":"address","lease":"@now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"@now+1h5m"}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
@@ -40,20 +40,20 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"@0000-12-31T23:00:00Z"}`, Want: "refused invalid_input lease"},
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "heartbeat", With: `{"lease":"@now+1h5m"}`, By: "-", Want: "refused actor_missing"},
 	{In: "running", Given: `{"address":"c","owner":"a","lease":"@now","problem":"a","attempts":1}`, Do: "heartbeat", With: `{"lease":"@now"}`, By: "a", Want: "refused invariant", NoStore: true},
-	// finish, job.yaml:56
+	// finish
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "finish", Want: "refused guard owner_only (not_owner)"},
 	{In: "running", Given: `{"address":"address","lease":"@now+1h2m","attempts":5}`, Do: "finish", Want: "refused guard owner_only (not_owner)", NoStore: true},
 	{In: "running", Given: `{"address":"address","owner":"ann","lease":"@now+1h2m","attempts":5}`, Do: "finish", Want: "finished: running -> done", After: `{"owner":null,"lease":null}`},
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "finish", By: "-", Want: "refused actor_missing"},
 	{In: "running", Given: `{"address":"c","owner":"a","lease":"@now","problem":"a","attempts":1}`, Do: "finish", By: "a", Want: "refused invariant", NoStore: true},
-	// fail, job.yaml:62
+	// fail
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, Want: "refused guard owner_only (not_owner)"},
 	{In: "running", Given: `{"address":"address","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
 	{In: "running", Given: `{"address":"address","owner":"ann","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, Want: "failed: running -> failed", After: `{"owner":null,"lease":null,"problem":"problem"}`, Again: []string{`reused {"problem":"a"}`}},
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":""}`, Want: "refused invalid_input problem"},
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"a\u0000"}`, Want: "refused invalid_input problem"},
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "fail", With: `{"problem":"problem"}`, By: "-", Want: "refused actor_missing"},
-	// reclaim, job.yaml:69
+	// reclaim
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","attempts":5}`, Do: "reclaim", Want: "reclaimed: running -> queued", After: `{"owner":null,"lease":null}`},
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now+1h2m","problem":"a","attempts":5}`, Do: "reclaim", Want: "refused invariant", NoStore: true},
 	{In: "running", Given: `{"address":"address","owner":"owner","lease":"@now","attempts":5}`, Do: "reclaim", By: fsmtest.BySweep, Want: "reclaimed: running -> queued", After: `{"owner":null,"lease":null}`},

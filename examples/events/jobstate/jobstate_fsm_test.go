@@ -19,7 +19,7 @@ func TestJobstate(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// create, jobstate.yaml:61
+	// create
 	{Do: "create", With: `{"expected":[],"compensation_policy":"compensation_policy"}`, Want: "refused guard has_plan (empty_plan)"},
 	{Do: "create", With: `{"expected":["c"]}`, By: "b", Want: "created: (new) -> created", After: `{"expected":["c"]}`, Again: []string{`reused {"expected":[]}`}},
 	{Do: "create", With: `{"expected":["a"],"compensation_policy":"compensation_policy"}`, Want: "created: (new) -> created", After: `{"expected":["a"],"compensation_policy":"compensation_policy"}`, Again: []string{`reused {"expected":["a"],"compensation_policy":"a"}`}},
@@ -27,13 +27,13 @@ var testCases = []fsmtest.Case{
 	{Do: "create", With: `{"expected":[],"compensation_policy":""}`, Want: "refused invalid_input compensation_policy"},
 	{Do: "create", With: `{"expected":[],"compensation_policy":"a\u0000"}`, Want: "refused invalid_input compensation_policy"},
 	{Beside: []string{`m-1 created {"expected":["c"]}`}, Do: "create", With: `{"expected":["a"],"compensation_policy":"compensation_policy"}`, Want: "refused exists"},
-	// job_kick, jobstate.yaml:68
+	// job_kick
 	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "job_kick", Want: "job_kick: created -> running"},
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "job_kick", Want: "job_kick: running -> (recorded)"},
 	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "job_kick", Want: "job_kick: compensating -> (recorded)"},
 	{In: "done", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "job_kick", Want: "job_kick: done -> (recorded)"},
 	{In: "failed", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "job_kick", Want: "job_kick: failed -> (recorded)"},
-	// expected_event, jobstate.yaml:74
+	// expected_event
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "expected_event", With: `{"name":"name"}`, Want: "expected_event: running -> (recorded) for is_expected", Again: []string{`reused {"name":"a"}`}},
 	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "expected_event", With: `{"name":"name"}`, Want: "expected_event: created -> (recorded)"},
 	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "expected_event", With: `{"name":"name"}`, Want: "expected_event: compensating -> (recorded)"},
@@ -46,7 +46,7 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "expected_event", With: `{"name":"a\u0000"}`, Want: "refused invalid_input name"},
 	{In: "running", Given: `{"expected":["d"],"satisfied":["d","z"]}`, Do: "expected_event", With: `{"name":"d"}`, By: "b", Want: "expected_event: running -> done"},
 	{In: "running", Given: `{"expected":["c","d"],"satisfied":["d"]}`, Do: "expected_event", With: `{"name":"d"}`, By: "b", Want: "expected_event: running -> running"},
-	// error_event, jobstate.yaml:86
+	// error_event
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", Want: "error_event: running -> compensating"},
 	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", Want: "error_event: created -> (recorded)"},
 	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", Want: "error_event: compensating -> (recorded)"},
@@ -56,7 +56,7 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"]}`, Do: "error_event", Want: "error_event: running -> failed"},
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", With: `{"verdict":"stands"}`, Want: "error_event: running -> compensating"},
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "error_event", With: `{"verdict":"no word"}`, Want: "refused invalid_input verdict"},
-	// compensation_event, jobstate.yaml:98
+	// compensation_event
 	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", Want: "compensation_event: compensating -> (recorded)"},
 	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", Want: "compensation_event: created -> (recorded)"},
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", Want: "compensation_event: running -> (recorded)"},
@@ -66,7 +66,7 @@ var testCases = []fsmtest.Case{
 	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", With: `{"decision":"failed"}`, Want: "compensation_event: compensating -> failed"},
 	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", With: `{"decision":"undecided"}`, Want: "compensation_event: compensating -> (recorded)"},
 	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "compensation_event", With: `{"decision":"no word"}`, Want: "refused invalid_input decision"},
-	// other, jobstate.yaml:111
+	// other
 	{In: "running", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind"}`, Want: "other: running -> (recorded)", Again: []string{`reused {"kind":"a"}`}},
 	{In: "created", Given: `{"expected":["c"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind"}`, Want: "other: created -> (recorded)"},
 	{In: "compensating", Given: `{"expected":["expected"],"satisfied":["satisfied"],"compensation_policy":"compensation_policy"}`, Do: "other", With: `{"kind":"kind"}`, Want: "other: compensating -> (recorded)"},

@@ -23,7 +23,7 @@ func TestExecution(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// lease, execution.yaml:112
+	// lease
 	{Do: "lease", With: `{"job_id":"a","lease_expires_at":"@now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 5, "attempt": 1}, Want: "refused guard attempts_left (job_failed)", NoStore: true},
 	{Do: "lease", With: `{"job_id":"","lease_expires_at":"@now+1h8m"}`, Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "refused invalid_input job_id"},
 	{Do: "lease", With: `{"job_id":"a\u0000","lease_expires_at":"@now+1h8m"}`, Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "refused invalid_input job_id"},
@@ -71,7 +71,7 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`m-1 leased {"job_id":"job_id-a","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"@now+1µs"}`, By: "b", Want: "refused exists"},
 	{Beside: []string{`a-1 leased {"job_id":"a","attempt":3,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"@now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 1, "attempts_left": 0, "attempt": 4}, Want: "refused guard job_not_leased (job_already_leased)"},
 	{Beside: []string{`a-1 leased {"job_id":"b","attempt":3,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m"}`}, Do: "lease", With: `{"job_id":"a","lease_expires_at":"@now+1µs"}`, By: "b", Others: map[string]int64{"job_not_committed": 0, "job_not_leased": 0, "attempts_left": 0, "attempt": 1}, Want: "leased: (new) -> leased", After: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"@now+1µs"}`},
-	// start, execution.yaml:119
+	// start
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now"}`, Do: "start", By: "d", Want: "refused guard holds_lease (not_lease_owner)"},
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now"}`, Do: "start", By: "c", Want: "refused guard lease_live (lease_expired)"},
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"@now+1h4m"}`, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"@now"}`},
@@ -82,7 +82,7 @@ var testCases = []fsmtest.Case{
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"@now+1h4m"}`, Beside: []string{`a-1 done {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m","finished_at":"@now+1h6m"}`}, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"@now"}`},
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"@now+1h4m"}`, Beside: []string{`a-1 aborted {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m","finished_at":"@now+1h6m"}`}, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"@now"}`},
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"@now+1h4m"}`, Beside: []string{`a-1 leased {"job_id":"a","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m"}`}, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"@now"}`},
-	// commit, execution.yaml:127
+	// commit
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Do: "commit", Want: "refused guard holds_lease (not_lease_owner)"},
 	{In: "done", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m","finished_at":"@now+1h6m"}`, Do: "commit", Want: "refused guard holds_lease (not_lease_owner)"},
 	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now","started_at":"@now"}`, Do: "commit", By: "e", Want: "refused guard holds_lease (not_lease_owner)"},
@@ -100,7 +100,7 @@ var testCases = []fsmtest.Case{
 	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now+1µs","started_at":"@now"}`, Beside: []string{`a-1 done {"job_id":"b","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m","finished_at":"@now+1h6m"}`}, Do: "commit", With: `{"output":{}}`, By: "c", Want: "refused not_unique one_committed_per_job (job_already_committed)"},
 	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now+1µs","started_at":"@now"}`, Beside: []string{`a-1 aborted {"job_id":"b","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m","finished_at":"@now+1h6m"}`}, Do: "commit", With: `{"output":{}}`, By: "c", Want: "committed: in_progress -> committed", After: `{"output":{}}`, Effects: []string{"apply_result in the transaction: b"}},
 	{In: "in_progress", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now+1µs","started_at":"@now"}`, Beside: []string{`a-1 committed {"job_id":"a","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`}, Do: "commit", With: `{"output":{}}`, By: "c", Want: "committed: in_progress -> committed", After: `{"output":{}}`, Effects: []string{"apply_result in the transaction: b"}},
-	// finish, execution.yaml:140
+	// finish
 	{In: "done", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m","finished_at":"@now+1h6m"}`, Do: "finish", Want: "refused guard holds_lease (not_lease_owner)"},
 	{In: "committed", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now","started_at":"@now"}`, Do: "finish", By: "d", Want: "refused guard holds_lease (not_lease_owner)"},
 	{In: "committed", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now","started_at":"@now"}`, Do: "finish", By: "c", Want: "refused guard lease_live (lease_expired)"},
@@ -113,7 +113,7 @@ var testCases = []fsmtest.Case{
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Beside: []string{`a-1 in_progress {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`}, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Beside: []string{`a-1 aborted {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m","finished_at":"@now+1h6m"}`}, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"ann","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Beside: []string{`a-1 committed {"job_id":"a","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`}, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
-	// reconcile, execution.yaml:149
+	// reconcile
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m"}`, Do: "reconcile", Want: "refused invariant", NoStore: true},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Beside: []string{`a-1 leased {"job_id":"job_id","attempt":4,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h4m"}`}, Do: "reconcile", Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
@@ -123,7 +123,7 @@ var testCases = []fsmtest.Case{
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1h4m","started_at":"@now+1h5m"}`, Do: "reconcile", By: fsmtest.ByStartup, Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now","started_at":"@now+1h5m"}`, Do: "reconcile", By: fsmtest.BySweep, Want: "reconciled: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs","started_at":"@now+1h5m"}`, Do: "reconcile", By: fsmtest.BySweep},
-	// expire, execution.yaml:158
+	// expire
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now+1µs"}`, Do: "expire", Want: "refused guard lease_over (lease_still_live)"},
 	{In: "leased", Given: `{"job_id":"b","attempt":1,"lease_owner":"c","lease_expires_at":"@now"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "leased", Given: `{"output":{"output":0},"job_id":"job_id","attempt":3,"lease_owner":"lease_owner","lease_expires_at":"@now-1h"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},

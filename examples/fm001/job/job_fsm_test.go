@@ -19,7 +19,7 @@ func TestJob(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// submit, job.yaml:28
+	// submit
 	{Do: "submit", With: `{"payload":{"payload":1}}`, Want: "submitted: (new) -> submitted", After: `{"payload":{"payload":1}}`, Again: []string{`reused {"payload":{}}`}},
 	{Do: "submit", Want: "submitted: (new) -> submitted"},
 	{Do: "submit", With: `{"payload":{"a":"\u0000"}}`, Want: "refused invalid_input payload"},

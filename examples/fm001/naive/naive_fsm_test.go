@@ -22,7 +22,7 @@ func TestNaive(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// lease, naive.yaml:43
+	// lease
 	{Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"@now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "leased: (new) -> leased", After: `{"job_id":"job_id","attempt":1,"lease_owner":"ann","lease_expires_at":"@now+1h7m"}`, Again: []string{`reused {"job_id":"a","lease_expires_at":"@now+1h7m"}`, `replayed {"job_id":"job_id","lease_expires_at":"@now+1h"}`}},
 	{Do: "lease", With: `{"job_id":"","lease_expires_at":"@now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "refused invalid_input job_id"},
 	{Do: "lease", With: `{"job_id":"a\u0000","lease_expires_at":"@now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "refused invalid_input job_id"},
@@ -32,19 +32,19 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`m-1 leased {"job_id":"job_id-a","attempt":3,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h3m"}`}, Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"@now+1h7m"}`, Want: "refused exists"},
 	{Beside: []string{`a-1 leased {"job_id":"job_id","attempt":3,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h3m"}`}, Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"@now+1h7m"}`, Others: map[string]int64{"attempt": 4}, Want: "leased: (new) -> leased", After: `{"job_id":"job_id","attempt":4,"lease_owner":"ann","lease_expires_at":"@now+1h7m"}`},
 	{Beside: []string{`a-1 leased {"job_id":"a","attempt":3,"lease_owner":"lease_owner-a","lease_expires_at":"@now+1h3m"}`}, Do: "lease", With: `{"job_id":"job_id","lease_expires_at":"@now+1h7m"}`, Others: map[string]int64{"attempt": 1}, Want: "leased: (new) -> leased", After: `{"job_id":"job_id","attempt":1,"lease_owner":"ann","lease_expires_at":"@now+1h7m"}`},
-	// start, naive.yaml:48
+	// start
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m"}`, Do: "start", Want: "started: leased -> in_progress", After: `{"started_at":"@now"}`},
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","finished_at":"@now+1h"}`, Do: "start", Want: "refused invariant", NoStore: true},
-	// commit, naive.yaml:54
+	// commit
 	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m"}`, Do: "commit", Want: "committed: in_progress -> committed", Effects: []string{"apply_result in the transaction: job_id"}},
 	{In: "in_progress", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m"}`, Do: "commit", Want: "refused invariant", NoStore: true},
-	// finish, naive.yaml:60
+	// finish
 	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m"}`, Do: "finish", Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m"}`, Do: "finish", Want: "refused invariant", NoStore: true},
 	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1h3m","started_at":"@now+1h4m"}`, Do: "finish", By: fsmtest.ByStartup, Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now","started_at":"@now+1h4m"}`, Do: "finish", By: fsmtest.BySweep, Want: "done: committed -> done", After: `{"finished_at":"@now"}`},
 	{In: "committed", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now+1µs","started_at":"@now+1h4m"}`, Do: "finish", By: fsmtest.BySweep},
-	// expire, naive.yaml:68
+	// expire
 	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"@now+1µs"}`, Do: "expire", Want: "refused guard lease_over (lease_still_live)"},
 	{In: "leased", Given: `{"job_id":"a","attempt":1,"lease_owner":"b","lease_expires_at":"@now"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},
 	{In: "leased", Given: `{"job_id":"job_id","attempt":2,"lease_owner":"lease_owner","lease_expires_at":"@now-1h"}`, Do: "expire", Want: "aborted: leased -> aborted", After: `{"finished_at":"@now"}`},

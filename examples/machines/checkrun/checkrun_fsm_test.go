@@ -16,7 +16,7 @@ func TestCheckrun(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// create, checkrun.yaml:63
+	// create
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "created: (new) -> queued", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Again: []string{`reused {"suite":"a","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"a","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"a","is_actions":false,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":13}}`, `reused {"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{}}`}},
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false}`, Want: "created: (new) -> queued", After: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":false}`},
 	{Do: "create", With: `{"suite":"a","name":"b","head_sha":"c","is_actions":true}`, By: "e", Want: "created: (new) -> requested", After: `{"suite":"a","app":"e","name":"b","head_sha":"c","is_actions":true}`},
@@ -30,14 +30,14 @@ var testCases = []fsmtest.Case{
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"a":"\u0000"}}`, Want: "refused invalid_input output"},
 	{Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, By: "-", Want: "refused actor_missing"},
 	{Beside: []string{`m-1 queued {"suite":"suite-a","app":"app-a","name":"name-a","head_sha":"head_sha-a"}`}, Do: "create", With: `{"suite":"suite","name":"name","head_sha":"head_sha","is_actions":false,"output":{"output":13}}`, Want: "refused exists"},
-	// queue, checkrun.yaml:72
+	// queue
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "refused guard own_app (not_own_app)"},
 	{In: "requested", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "queued: requested -> queued"},
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", By: "-", Want: "refused actor_missing"},
 	{In: "waiting", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "queued: waiting -> queued"},
 	{In: "pending", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "queue", Want: "queued: pending -> queued"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"conclusion":"action_required"}`, Do: "queue", By: "b", Want: "refused invariant", NoStore: true},
-	// wait, checkrun.yaml:79
+	// wait
 	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "wait", Want: "refused guard own_app (not_own_app)"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "wait", By: "b", Want: "refused guard actions_only (actions_only)"},
 	{In: "requested", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "wait", Want: "waiting: requested -> waiting"},
@@ -45,7 +45,7 @@ var testCases = []fsmtest.Case{
 	{In: "pending", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "wait", Want: "waiting: pending -> waiting"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "wait", By: "b", Want: "waiting: queued -> waiting"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"conclusion":"action_required"}`, Do: "wait", By: "b", Want: "refused invariant", NoStore: true},
-	// hold, checkrun.yaml:86
+	// hold
 	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "hold", Want: "refused guard own_app (not_own_app)"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d"}`, Do: "hold", By: "b", Want: "refused guard actions_only (actions_only)"},
 	{In: "requested", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "hold", Want: "pending: requested -> pending"},
@@ -53,12 +53,12 @@ var testCases = []fsmtest.Case{
 	{In: "waiting", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "hold", Want: "pending: waiting -> pending"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "hold", By: "b", Want: "pending: queued -> pending"},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"conclusion":"action_required"}`, Do: "hold", By: "b", Want: "refused invariant", NoStore: true},
-	// start, checkrun.yaml:93
+	// start
 	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "start", Want: "refused guard own_app (not_own_app)"},
 	{In: "queued", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "start", Want: "started: queued -> in_progress", After: `{"started_at":"@now"}`},
 	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "start", By: "-", Want: "refused actor_missing"},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required"}`, Do: "start", By: "b", Want: "refused invariant", NoStore: true},
-	// describe, checkrun.yaml:101
+	// describe
 	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "describe", Want: "refused guard own_app (not_own_app)"},
 	{In: "queued", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "describe", Want: "described: queued -> queued"},
 	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5}}`, Do: "describe", With: `{"name":""}`, Want: "refused invalid_input name"},
@@ -71,7 +71,7 @@ var testCases = []fsmtest.Case{
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"f","head_sha":"c","output":"g","conclusion":"action_required"}`, Do: "describe", By: "b", Want: "refused invariant", NoStore: true},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"f","head_sha":"c","output":"g"}`, Do: "describe", With: `{"name":"a"}`, By: "b", Want: "described: queued -> queued", After: `{"name":"a"}`, Again: []string{`reused {"name":"b"}`}},
 	{In: "queued", Given: `{"suite":"a","app":"b","name":"f","head_sha":"c","output":"g"}`, Do: "describe", With: `{"output":{}}`, By: "b", Want: "described: queued -> queued", After: `{"output":{}}`, Again: []string{`reused {"output":["a",1]}`}},
-	// complete, checkrun.yaml:109
+	// complete
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"stale"}`, By: "b", Want: "refused guard set_by_github (stale_is_reserved)"},
 	{In: "requested", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"action_required"}`, Want: "completed: requested -> completed", After: `{"conclusion":"action_required","completed_at":"@now"}`, Again: []string{`reused {"conclusion":"cancelled"}`}},
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "complete", With: `{"conclusion":"stale"}`, Want: "refused guard own_app (not_own_app)"},
@@ -90,7 +90,7 @@ var testCases = []fsmtest.Case{
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"startup_failure"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"startup_failure","completed_at":"@now"}`},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true}`, Do: "complete", With: `{"conclusion":"timed_out"}`, By: "b", Want: "completed: requested -> completed", After: `{"conclusion":"timed_out","completed_at":"@now"}`},
 	{In: "requested", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","is_actions":true,"output":"f"}`, Do: "complete", With: `{"conclusion":"action_required","output":{}}`, By: "b", Want: "completed: requested -> completed", After: `{"output":{},"conclusion":"action_required","completed_at":"@now"}`, Again: []string{`reused {"conclusion":"action_required","output":["a",1]}`}},
-	// conclude_again, checkrun.yaml:117
+	// conclude_again
 	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"@now"}`, Do: "conclude_again", With: `{"conclusion":"stale"}`, By: "b", Want: "refused guard set_by_github (stale_is_reserved)"},
 	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"@now+1h7m","completed_at":"@now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"action_required"}`, Want: "concluded_again: completed -> completed", After: `{"completed_at":"@now"}`, Again: []string{`reused {"conclusion":"cancelled"}`}},
 	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"@now+1h7m","completed_at":"@now+1h8m"}`, Do: "conclude_again", With: `{"conclusion":"stale"}`, Want: "refused guard own_app (not_own_app)"},
@@ -106,7 +106,7 @@ var testCases = []fsmtest.Case{
 	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"@now"}`, Do: "conclude_again", With: `{"conclusion":"timed_out"}`, By: "b", Want: "concluded_again: completed -> completed", After: `{"conclusion":"timed_out"}`},
 	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","output":"f","conclusion":"cancelled","completed_at":"@now"}`, Do: "conclude_again", With: `{"conclusion":"action_required"}`, By: "b", Want: "concluded_again: completed -> completed", After: `{"conclusion":"action_required"}`},
 	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","output":"f","conclusion":"action_required","completed_at":"@now"}`, Do: "conclude_again", With: `{"conclusion":"action_required","output":{}}`, By: "b", Want: "concluded_again: completed -> completed", After: `{"output":{}}`, Again: []string{`reused {"conclusion":"action_required","output":["a",1]}`}},
-	// make_stale, checkrun.yaml:125
+	// make_stale
 	{In: "requested", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "make_stale", Want: "stale: requested -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
 	{In: "waiting", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "make_stale", Want: "stale: waiting -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
 	{In: "pending", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","is_actions":true,"output":{"output":5}}`, Do: "make_stale", Want: "stale: pending -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
@@ -122,12 +122,12 @@ var testCases = []fsmtest.Case{
 	{In: "queued", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"created_at":"@now-335h59m59.999999s","updated_at":"@now-335h59m59.999999s"}`, Do: "make_stale", By: fsmtest.BySweep},
 	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"@now+1h7m","created_at":"@now-336h","updated_at":"@now-336h"}`, Do: "make_stale", By: fsmtest.BySweep, Want: "stale: in_progress -> completed", After: `{"conclusion":"stale","completed_at":"@now"}`},
 	{In: "in_progress", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"@now+1h7m","created_at":"@now-335h59m59.999999s","updated_at":"@now-335h59m59.999999s"}`, Do: "make_stale", By: fsmtest.BySweep},
-	// rerequest, checkrun.yaml:134
+	// rerequest
 	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"@now+1h7m","completed_at":"@now+1h8m"}`, Do: "rerequest", Want: "rerequested: completed -> completed", Effects: []string{"send_rerequested checkrun/m-1/2"}},
 	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"started_at":"@now+1h7m","completed_at":"@now+1h8m"}`, Do: "rerequest", Want: "refused invariant", NoStore: true},
 	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"@now+1h7m","completed_at":"@now+1h8m"}`, Do: "rerequest", By: "-", Want: "refused actor_missing"},
 	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"@now+1h7m","completed_at":"@now+1h8m"}`, Do: "rerequest", Why: "-", Want: "refused reason_missing"},
-	// reset, checkrun.yaml:142
+	// reset
 	{In: "completed", Given: `{"suite":"suite","app":"app","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"@now+1h7m","completed_at":"@now+1h8m"}`, Do: "reset", Want: "refused guard own_app (not_own_app)"},
 	{In: "completed", Given: `{"suite":"a","app":"b","name":"c","head_sha":"d","conclusion":"action_required","completed_at":"@now"}`, Do: "reset", By: "b", Want: "reset: completed -> queued", After: `{"conclusion":null,"completed_at":null}`},
 	{In: "completed", Given: `{"suite":"suite","app":"ann","name":"name","head_sha":"head_sha","output":{"output":5},"conclusion":"action_required","started_at":"@now+1h7m","completed_at":"@now+1h8m"}`, Do: "reset", Want: "reset: completed -> queued", After: `{"conclusion":null,"started_at":null,"completed_at":null}`},

@@ -16,7 +16,7 @@ func TestContainer(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// create, container.yaml:52
+	// create
 	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: (new) -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
 	{Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Want: "create: (new) -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle"}`, Effects: []string{"make_environment container/m-1/1"}},
 	{Do: "create", With: `{"container_id":"","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused invalid_input container_id"},
@@ -33,7 +33,7 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: (new) -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
 	{Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "create: (new) -> creating", After: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Effects: []string{"make_environment container/m-1/1"}},
 	{Beside: []string{`m-1 creating {"container_id":"container_id-a","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "create", With: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":9}}`, Want: "refused exists"},
-	// finish_create, container.yaml:59
+	// finish_create
 	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Do: "finish_create", With: `{"pid":7}`, Want: "created: creating -> created", After: `{"pid":7}`},
 	{In: "creating", Given: `{"container_id":"a","oci_version":"b","bundle":"c"}`, Do: "finish_create", With: `{"pid":1}`, By: "e", Want: "created: creating -> created", After: `{"pid":1}`},
 	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"exit_code":0}`, Do: "finish_create", With: `{"pid":7}`, Want: "refused invariant", NoStore: true},
@@ -41,22 +41,22 @@ var testCases = []fsmtest.Case{
 	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Do: "finish_create", With: `{"pid":2}`, Want: "created: creating -> created", After: `{"pid":2}`},
 	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "finish_create", With: `{"pid":7}`, Want: "created: creating -> created", After: `{"pid":7}`},
 	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "finish_create", With: `{"pid":7}`, Want: "created: creating -> created", After: `{"pid":7}`},
-	// fail_create, container.yaml:66
+	// fail_create
 	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Do: "fail_create", Want: "create_failed: creating -> deleted", Effects: []string{"undo_environment container/m-1/2"}},
 	{In: "creating", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":0}`, Do: "fail_create", Want: "refused invariant", NoStore: true},
-	// start, container.yaml:73
+	// start
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "start", Want: "started: created -> running", Effects: []string{"run_program container/m-1/2"}},
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Do: "start", Want: "refused invariant", NoStore: true},
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "start", Want: "started: created -> running", Effects: []string{"run_program container/m-1/2"}},
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "start", Want: "started: created -> running", Effects: []string{"run_program container/m-1/2"}},
-	// fail_start, container.yaml:80
+	// fail_start
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "fail_start", Want: "start_failed: created -> stopped", After: `{"pid":null}`, Then: []string{"destroyed: stopped -> deleted"}, Effects: []string{"undo_environment container/m-1/3"}},
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "fail_start", Want: "start_failed: created -> stopped", After: `{"pid":null}`, Then: []string{"destroyed: stopped -> deleted"}, Effects: []string{"undo_environment container/m-1/3"}},
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "fail_start", Want: "start_failed: created -> stopped", After: `{"pid":null}`, Then: []string{"destroyed: stopped -> deleted"}, Effects: []string{"undo_environment container/m-1/3"}},
-	// destroy, container.yaml:88
+	// destroy
 	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"exit_code":5}`, Do: "destroy", Want: "destroyed: stopped -> deleted", Effects: []string{"undo_environment container/m-1/2"}},
 	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":0,"exit_code":5}`, Do: "destroy", Want: "refused invariant", NoStore: true},
-	// kill, container.yaml:96
+	// kill
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "kill", With: `{"signal":"signal"}`, Want: "killed: created -> created", Effects: []string{"send_signal container/m-1/2"}},
 	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "kill", With: `{"signal":"signal"}`, Want: "killed: running -> running", Effects: []string{"send_signal container/m-1/2"}},
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3}}`, Do: "kill", With: `{"signal":"signal"}`, Want: "refused invariant", NoStore: true},
@@ -65,14 +65,14 @@ var testCases = []fsmtest.Case{
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "kill", With: `{"signal":"signal"}`, Want: "killed: created -> created", Effects: []string{"send_signal container/m-1/2"}},
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "kill", With: `{"signal":"signal"}`, Want: "killed: created -> created", Effects: []string{"send_signal container/m-1/2"}},
 	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "kill", With: `{"signal":"signal"}`, Want: "killed: running -> running", Effects: []string{"send_signal container/m-1/2"}},
-	// exit, container.yaml:104
+	// exit
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "exit", With: `{"exit_code":6}`, Want: "exited: created -> stopped", After: `{"pid":null,"exit_code":6}`},
 	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Do: "exit", With: `{"exit_code":6}`, Want: "exited: running -> stopped", After: `{"pid":null,"exit_code":6}`},
 	{In: "created", Given: `{"container_id":"a","oci_version":"b","bundle":"c","pid":1}`, Do: "exit", With: `{"exit_code":0}`, By: "e", Want: "exited: created -> stopped", After: `{"pid":null,"exit_code":0}`},
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 deleted {"container_id":"container_id","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "exit", With: `{"exit_code":6}`, Want: "exited: created -> stopped", After: `{"pid":null,"exit_code":6}`},
 	{In: "created", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "exit", With: `{"exit_code":6}`, Want: "exited: created -> stopped", After: `{"pid":null,"exit_code":6}`},
 	{In: "running", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":5}`, Beside: []string{`a-1 creating {"container_id":"a","oci_version":"oci_version-a","bundle":"bundle-a"}`}, Do: "exit", With: `{"exit_code":6}`, Want: "exited: running -> stopped", After: `{"pid":null,"exit_code":6}`},
-	// delete, container.yaml:112
+	// delete
 	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"exit_code":5}`, Do: "delete", Want: "deleted: stopped -> deleted", Effects: []string{"undo_environment container/m-1/2"}},
 	{In: "stopped", Given: `{"container_id":"container_id","oci_version":"oci_version","bundle":"bundle","annotations":{"annotations":3},"pid":0,"exit_code":5}`, Do: "delete", Want: "refused invariant", NoStore: true},
 }

@@ -17,7 +17,7 @@ func TestPod(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// create, pod.yaml:57
+	// create
 	{Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"@now+1h8m"}`, Want: "created: (new) -> pending", After: `{"restart_policy":"always","containers":8,"deadline":"@now+1h8m"}`, Again: []string{`reused {"restart_policy":"on_failure","containers":8,"deadline":"@now+1h8m"}`, `reused {"restart_policy":"always","containers":7,"deadline":"@now+1h8m"}`, `replayed {"restart_policy":"always","containers":8,"deadline":"@zero"}`}},
 	{Do: "create", With: `{"restart_policy":"always","containers":1}`, By: "a", Want: "created: (new) -> pending", After: `{"restart_policy":"always","containers":1}`},
 	{Do: "create", With: `{"restart_policy":"on_failure","containers":8,"deadline":"@now+1h8m"}`, Want: "created: (new) -> pending", After: `{"restart_policy":"on_failure","containers":8,"deadline":"@now+1h8m"}`},
@@ -27,12 +27,12 @@ var testCases = []fsmtest.Case{
 	{Do: "create", With: `{"restart_policy":"always","containers":2,"deadline":"@now+1h8m"}`, Want: "created: (new) -> pending", After: `{"restart_policy":"always","containers":2,"deadline":"@now+1h8m"}`},
 	{Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"@0000-12-31T23:00:00Z"}`, Want: "refused invalid_input deadline"},
 	{Beside: []string{`m-1 pending {"restart_policy":"always","containers":3}`}, Do: "create", With: `{"restart_policy":"always","containers":8,"deadline":"@now+1h8m"}`, Want: "refused exists"},
-	// bind, pod.yaml:63
+	// bind
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "bind", With: `{"node":"node"}`, Want: "refused guard unbound (already_bound)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "bind", With: `{"node":"node"}`, Want: "bound: pending -> pending", After: `{"node":"node"}`, Again: []string{`reused {"node":"a"}`}},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "bind", With: `{"node":""}`, Want: "refused invalid_input node"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "bind", With: `{"node":"a\u0000"}`, Want: "refused invalid_input node"},
-	// report, pod.yaml:71
+	// report
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard own_kubelet (not_its_node)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "report", With: `{"waiting":6,"restarting":7,"running":8,"failed":9}`, Want: "refused guard own_kubelet (not_its_node)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":2,"restarting":0,"running":0,"failed":0}`, By: "a", Want: "refused guard all_counted (too_many_containers)"},
@@ -63,13 +63,13 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"ann","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":0,"restarting":7,"running":0,"failed":9}`, Want: "reported: running -> running", After: `{"status_reason":null}`},
 	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"ann","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "report", With: `{"waiting":0,"restarting":7,"running":0,"failed":9}`, Want: "reported: unknown -> running", After: `{"status_reason":null}`},
 	{In: "running", Given: `{"restart_policy":"on_failure","containers":1,"node":"a"}`, Do: "report", With: `{"waiting":0,"restarting":7,"running":0,"failed":0}`, By: "a", Want: "reported: running -> running"},
-	// lose_contact, pod.yaml:90
+	// lose_contact
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "lose_contact", With: `{"status_reason":"status_reason"}`, Want: "contact_lost: running -> unknown"},
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node"}`, Do: "lose_contact", With: `{"status_reason":"status_reason"}`, Want: "contact_lost: running -> unknown", After: `{"status_reason":"status_reason"}`},
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "lose_contact", With: `{"status_reason":"status_reason"}`, Want: "refused invariant", NoStore: true},
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "lose_contact", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "lose_contact", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
-	// exceed_deadline, pod.yaml:99
+	// exceed_deadline
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, Want: "deadline_exceeded: pending -> failed"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, Want: "deadline_exceeded: pending -> failed", After: `{"status_reason":"status_reason"}`},
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, Want: "deadline_exceeded: running -> failed"},
@@ -79,20 +79,20 @@ var testCases = []fsmtest.Case{
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1µs","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep, Want: "deadline_exceeded: running -> failed"},
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1µs","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "exceed_deadline", With: `{"status_reason":"status_reason"}`, By: fsmtest.BySweep},
-	// evict, pod.yaml:109
+	// evict
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "evict", With: `{"status_reason":"status_reason"}`, Want: "evicted: pending -> failed", Again: []string{`reused {"status_reason":"a"}`}},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "evict", With: `{"status_reason":"status_reason"}`, Want: "evicted: pending -> failed", After: `{"status_reason":"status_reason"}`},
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "evict", With: `{"status_reason":"status_reason"}`, Want: "evicted: running -> failed"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "evict", With: `{"status_reason":""}`, Want: "refused invalid_input status_reason"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "evict", With: `{"status_reason":"a\u0000"}`, Want: "refused invalid_input status_reason"},
-	// delete, pod.yaml:116
+	// delete
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"@now+1h6m"}`, Want: "refused guard never_deleted (deleted_already)"},
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node"}`, Do: "delete", With: `{"deletion_at":"@now+1h6m"}`, Want: "deletion_requested: running -> running", After: `{"deletion_at":"@now+1h6m"}`, Again: []string{`replayed {"deletion_at":"@now+1h"}`}},
 	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"@now+1h6m"}`, Want: "deletion_requested: unknown -> unknown", After: `{"deletion_at":"@now+1h6m"}`},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"@now+1h6m"}`, Want: "deletion_requested: pending -> pending", After: `{"deletion_at":"@now+1h6m"}`},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "delete", With: `{"deletion_at":"@0000-12-31T23:00:00Z"}`, Want: "refused invalid_input deletion_at"},
 	{In: "running", Given: `{"restart_policy":"always","containers":2}`, Do: "delete", With: `{"deletion_at":"@now+1h6m"}`, Want: "refused invariant", NoStore: true},
-	// hasten, pod.yaml:124
+	// hasten
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"@now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "hasten", With: `{"deletion_at":"@now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h5m59.999999s","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"@now+1h6m"}`, Want: "refused guard shorter_grace (grace_not_shorter)"},
@@ -102,7 +102,7 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h6m0.000001s","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"@now+1h6m"}`, Want: "deletion_hastened: running -> running", After: `{"deletion_at":"@now+1h6m"}`},
 	{In: "unknown", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h6m0.000001s","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"@now+1h6m"}`, Want: "deletion_hastened: unknown -> unknown", After: `{"deletion_at":"@now+1h6m"}`},
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"deadline":"@now+1h3m","deletion_at":"@now+1h6m0.000001s","status_reason":"status_reason"}`, Do: "hasten", With: `{"deletion_at":"@now+1h6m"}`, Want: "refused invariant", NoStore: true},
-	// collect, pod.yaml:132
+	// collect
 	{In: "pending", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, Want: "collected: pending -> failed"},
 	{In: "pending", Given: `{"restart_policy":"always","containers":2}`, Do: "collect", With: `{"status_reason":"status_reason"}`, Want: "collected: pending -> failed", After: `{"status_reason":"status_reason"}`},
 	{In: "running", Given: `{"restart_policy":"always","containers":2,"node":"node","deadline":"@now+1h3m","deletion_at":"@now+1h4m","status_reason":"status_reason"}`, Do: "collect", With: `{"status_reason":"status_reason"}`, Want: "collected: running -> failed"},

@@ -16,7 +16,7 @@ func TestStream(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// name, stream.yaml:78
+	// name
 	{Do: "name", With: `{"connection":"connection","number":7,"initiator":"local"}`, Want: "named: (new) -> idle", After: `{"connection":"connection","number":7,"initiator":"local"}`},
 	{Do: "name", With: `{"connection":"a","number":1,"initiator":"local"}`, By: "b", Want: "named: (new) -> idle", After: `{"connection":"a","number":1,"initiator":"local"}`},
 	{Do: "name", With: `{"connection":"","number":7,"initiator":"local"}`, Want: "refused invalid_input connection"},
@@ -47,7 +47,7 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`a-1 idle {"connection":"a","number":7,"initiator":"local"}`}, Do: "name", With: `{"connection":"connection","number":7,"initiator":"local"}`, Want: "named: (new) -> idle", After: `{"connection":"connection","number":7,"initiator":"local"}`},
 	{Beside: []string{`a-1 idle {"connection":"connection","number":1,"initiator":"local"}`}, Do: "name", With: `{"connection":"connection","number":7,"initiator":"local"}`, Want: "named: (new) -> idle", After: `{"connection":"connection","number":7,"initiator":"local"}`},
 	{Beside: []string{`m-1 idle {"connection":"connection-a","number":3,"initiator":"local"}`}, Do: "name", With: `{"connection":"connection","number":7,"initiator":"local"}`, Want: "refused exists"},
-	// send_headers, stream.yaml:85
+	// send_headers
 	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_headers", With: `{"end_stream":false}`, Others: map[string]int64{"room": 0}, Want: "headers_sent: reserved_local -> half_closed_remote"},
 	{In: "open", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_headers", With: `{"end_stream":false}`, Others: map[string]int64{"room": 0}, Want: "headers_sent: open -> open"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_headers", With: `{"end_stream":false}`, Others: map[string]int64{"room": 0}, Want: "headers_sent: half_closed_remote -> half_closed_remote"},
@@ -67,7 +67,7 @@ var testCases = []fsmtest.Case{
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "send_headers", With: `{"end_stream":true}`, Others: map[string]int64{"room": 0}, Want: "headers_sent: half_closed_remote -> closed", After: `{"closed_by":"end_stream"}`},
 	{In: "idle", Given: `{"connection":"a","number":1,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"b","number":1,"initiator":"local"}`}, Do: "send_headers", With: `{"end_stream":false}`, By: "b", Others: map[string]int64{"room": 0}, Want: "headers_sent: idle -> open"},
 	{In: "idle", Given: `{"connection":"a","number":1,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"a","number":7,"initiator":"local"}`}, Do: "send_headers", With: `{"end_stream":false}`, By: "b", Others: map[string]int64{"room": 0}, Want: "headers_sent: idle -> open"},
-	// recv_headers, stream.yaml:97
+	// recv_headers
 	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_headers", With: `{"end_stream":false}`, Others: map[string]int64{"room": 0}, Want: "refused guard protocol_error (protocol_error)"},
 	{In: "reserved_remote", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Do: "recv_headers", With: `{"end_stream":false}`, Others: map[string]int64{"room": 0}, Want: "headers_received: reserved_remote -> half_closed_local"},
 	{In: "open", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_headers", With: `{"end_stream":false}`, Others: map[string]int64{"room": 0}, Want: "headers_received: open -> open"},
@@ -92,7 +92,7 @@ var testCases = []fsmtest.Case{
 	{In: "half_closed_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "recv_headers", With: `{"end_stream":true}`, Others: map[string]int64{"room": 0}, Want: "headers_received: half_closed_local -> closed", After: `{"closed_by":"end_stream"}`},
 	{In: "idle", Given: `{"connection":"a","number":1,"initiator":"remote"}`, Beside: []string{`a-1 idle {"connection":"b","number":1,"initiator":"local"}`}, Do: "recv_headers", With: `{"end_stream":true}`, By: "b", Others: map[string]int64{"room": 0}, Want: "headers_received: idle -> half_closed_remote"},
 	{In: "idle", Given: `{"connection":"a","number":1,"initiator":"remote"}`, Beside: []string{`a-1 idle {"connection":"a","number":7,"initiator":"local"}`}, Do: "recv_headers", With: `{"end_stream":true}`, By: "b", Others: map[string]int64{"room": 0}, Want: "headers_received: idle -> half_closed_remote"},
-	// send_data, stream.yaml:114
+	// send_data
 	{In: "open", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_data", With: `{"end_stream":false}`, Want: "data_sent: open -> open"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_data", With: `{"end_stream":false}`, Want: "data_sent: half_closed_remote -> half_closed_remote"},
 	{In: "open", Given: `{"connection":"connection","number":2,"initiator":"local","closed_by":"end_stream"}`, Do: "send_data", With: `{"end_stream":false}`, Want: "refused invariant", NoStore: true},
@@ -102,7 +102,7 @@ var testCases = []fsmtest.Case{
 	{In: "open", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "send_data", With: `{"end_stream":false}`, Want: "data_sent: open -> open"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"a","number":2,"initiator":"local"}`}, Do: "send_data", With: `{"end_stream":true}`, Want: "data_sent: half_closed_remote -> closed", After: `{"closed_by":"end_stream"}`},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "send_data", With: `{"end_stream":true}`, Want: "data_sent: half_closed_remote -> closed", After: `{"closed_by":"end_stream"}`},
-	// recv_data, stream.yaml:123
+	// recv_data
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_data", With: `{"end_stream":false}`, Want: "refused guard protocol_error (protocol_error)"},
 	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_data", With: `{"end_stream":false}`, Want: "refused guard protocol_error (protocol_error)"},
 	{In: "reserved_remote", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Do: "recv_data", With: `{"end_stream":false}`, Want: "refused guard protocol_error (protocol_error)"},
@@ -119,13 +119,13 @@ var testCases = []fsmtest.Case{
 	{In: "open", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "recv_data", With: `{"end_stream":false}`, Want: "data_received: open -> open"},
 	{In: "half_closed_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"a","number":2,"initiator":"local"}`}, Do: "recv_data", With: `{"end_stream":true}`, Want: "data_received: half_closed_local -> closed", After: `{"closed_by":"end_stream"}`},
 	{In: "half_closed_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "recv_data", With: `{"end_stream":true}`, Want: "data_received: half_closed_local -> closed", After: `{"closed_by":"end_stream"}`},
-	// send_push_promise, stream.yaml:137
+	// send_push_promise
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_push_promise", Want: "push_promise_sent: idle -> reserved_local"},
 	{In: "idle", Given: `{"connection":"a","number":1,"initiator":"remote"}`, Do: "send_push_promise", By: "b", Want: "refused guard own_number (not_initiator)"},
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local","closed_by":"end_stream"}`, Do: "send_push_promise", Want: "refused invariant", NoStore: true},
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"a","number":2,"initiator":"local"}`}, Do: "send_push_promise", Want: "push_promise_sent: idle -> reserved_local"},
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "send_push_promise", Want: "push_promise_sent: idle -> reserved_local"},
-	// recv_push_promise, stream.yaml:144
+	// recv_push_promise
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_push_promise", Want: "refused guard protocol_error (protocol_error)"},
 	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_push_promise", Want: "refused guard protocol_error (protocol_error)"},
 	{In: "reserved_remote", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Do: "recv_push_promise", Want: "refused guard protocol_error (protocol_error)"},
@@ -137,7 +137,7 @@ var testCases = []fsmtest.Case{
 	{In: "idle", Given: `{"connection":"a","number":1,"initiator":"remote","closed_by":"end_stream"}`, Do: "recv_push_promise", By: "b", Want: "refused invariant", NoStore: true},
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Beside: []string{`a-1 idle {"connection":"a","number":2,"initiator":"local"}`}, Do: "recv_push_promise", Want: "push_promise_received: idle -> reserved_remote"},
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "recv_push_promise", Want: "push_promise_received: idle -> reserved_remote"},
-	// send_rst_stream, stream.yaml:152
+	// send_rst_stream
 	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_rst_stream", With: `{"error_code":5}`, Want: "rst_stream_sent: reserved_local -> closed", After: `{"closed_by":"rst_sent","error_code":5}`},
 	{In: "reserved_remote", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Do: "send_rst_stream", With: `{"error_code":5}`, Want: "rst_stream_sent: reserved_remote -> closed", After: `{"closed_by":"rst_sent","error_code":5}`},
 	{In: "open", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_rst_stream", With: `{"error_code":5}`, Want: "rst_stream_sent: open -> closed", After: `{"closed_by":"rst_sent","error_code":5}`},
@@ -159,7 +159,7 @@ var testCases = []fsmtest.Case{
 	{In: "half_closed_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "send_rst_stream", With: `{"error_code":5}`, Want: "rst_stream_sent: half_closed_local -> closed", After: `{"closed_by":"rst_sent","error_code":5}`},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"a","number":2,"initiator":"local"}`}, Do: "send_rst_stream", With: `{"error_code":5}`, Want: "rst_stream_sent: half_closed_remote -> closed", After: `{"closed_by":"rst_sent","error_code":5}`},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "send_rst_stream", With: `{"error_code":5}`, Want: "rst_stream_sent: half_closed_remote -> closed", After: `{"closed_by":"rst_sent","error_code":5}`},
-	// recv_rst_stream, stream.yaml:158
+	// recv_rst_stream
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_rst_stream", With: `{"error_code":5}`, Want: "refused guard protocol_error (protocol_error)"},
 	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_rst_stream", With: `{"error_code":5}`, Want: "rst_stream_received: reserved_local -> closed", After: `{"closed_by":"rst_received","error_code":5}`},
 	{In: "reserved_remote", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Do: "recv_rst_stream", With: `{"error_code":5}`, Want: "rst_stream_received: reserved_remote -> closed", After: `{"closed_by":"rst_received","error_code":5}`},
@@ -183,7 +183,7 @@ var testCases = []fsmtest.Case{
 	{In: "half_closed_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "recv_rst_stream", With: `{"error_code":5}`, Want: "rst_stream_received: half_closed_local -> closed", After: `{"closed_by":"rst_received","error_code":5}`},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"a","number":2,"initiator":"local"}`}, Do: "recv_rst_stream", With: `{"error_code":5}`, Want: "rst_stream_received: half_closed_remote -> closed", After: `{"closed_by":"rst_received","error_code":5}`},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "recv_rst_stream", With: `{"error_code":5}`, Want: "rst_stream_received: half_closed_remote -> closed", After: `{"closed_by":"rst_received","error_code":5}`},
-	// send_window_update, stream.yaml:167
+	// send_window_update
 	{In: "reserved_remote", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Do: "send_window_update", Want: "window_update_sent: reserved_remote -> reserved_remote"},
 	{In: "open", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_window_update", Want: "window_update_sent: open -> open"},
 	{In: "half_closed_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_window_update", Want: "window_update_sent: half_closed_local -> half_closed_local"},
@@ -197,7 +197,7 @@ var testCases = []fsmtest.Case{
 	{In: "half_closed_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "send_window_update", Want: "window_update_sent: half_closed_local -> half_closed_local"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"a","number":2,"initiator":"local"}`}, Do: "send_window_update", Want: "window_update_sent: half_closed_remote -> half_closed_remote"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "send_window_update", Want: "window_update_sent: half_closed_remote -> half_closed_remote"},
-	// recv_window_update, stream.yaml:172
+	// recv_window_update
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_window_update", Want: "refused guard protocol_error (protocol_error)"},
 	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_window_update", Want: "window_update_received: reserved_local -> reserved_local"},
 	{In: "reserved_remote", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Do: "recv_window_update", Want: "refused guard protocol_error (protocol_error)"},
@@ -214,7 +214,7 @@ var testCases = []fsmtest.Case{
 	{In: "half_closed_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "recv_window_update", Want: "window_update_received: half_closed_local -> half_closed_local"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"a","number":2,"initiator":"local"}`}, Do: "recv_window_update", Want: "window_update_received: half_closed_remote -> half_closed_remote"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "recv_window_update", Want: "window_update_received: half_closed_remote -> half_closed_remote"},
-	// send_priority, stream.yaml:180
+	// send_priority
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_priority", Want: "priority_sent: idle -> idle"},
 	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "send_priority", Want: "priority_sent: reserved_local -> reserved_local"},
 	{In: "reserved_remote", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Do: "send_priority", Want: "priority_sent: reserved_remote -> reserved_remote"},
@@ -235,7 +235,7 @@ var testCases = []fsmtest.Case{
 	{In: "half_closed_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "send_priority", Want: "priority_sent: half_closed_local -> half_closed_local"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"a","number":2,"initiator":"local"}`}, Do: "send_priority", Want: "priority_sent: half_closed_remote -> half_closed_remote"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "send_priority", Want: "priority_sent: half_closed_remote -> half_closed_remote"},
-	// recv_priority, stream.yaml:187
+	// recv_priority
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_priority", Want: "priority_received: idle -> idle"},
 	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "recv_priority", Want: "priority_received: reserved_local -> reserved_local"},
 	{In: "reserved_remote", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Do: "recv_priority", Want: "priority_received: reserved_remote -> reserved_remote"},
@@ -256,12 +256,12 @@ var testCases = []fsmtest.Case{
 	{In: "half_closed_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "recv_priority", Want: "priority_received: half_closed_local -> half_closed_local"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"a","number":2,"initiator":"local"}`}, Do: "recv_priority", Want: "priority_received: half_closed_remote -> half_closed_remote"},
 	{In: "half_closed_remote", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "recv_priority", Want: "priority_received: half_closed_remote -> half_closed_remote"},
-	// skip, stream.yaml:194
+	// skip
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "skip", Want: "skipped: idle -> closed", After: `{"closed_by":"skipped"}`},
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local","error_code":-1}`, Do: "skip", Want: "refused invariant", NoStore: true},
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"a","number":2,"initiator":"local"}`}, Do: "skip", Want: "skipped: idle -> closed", After: `{"closed_by":"skipped"}`},
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Beside: []string{`a-1 idle {"connection":"connection","number":7,"initiator":"local"}`}, Do: "skip", Want: "skipped: idle -> closed", After: `{"closed_by":"skipped"}`},
-	// close_connection, stream.yaml:202
+	// close_connection
 	{In: "idle", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "close_connection", Want: "connection_closed: idle -> closed", After: `{"closed_by":"connection_lost"}`},
 	{In: "reserved_local", Given: `{"connection":"connection","number":2,"initiator":"local"}`, Do: "close_connection", Want: "connection_closed: reserved_local -> closed", After: `{"closed_by":"connection_lost"}`},
 	{In: "reserved_remote", Given: `{"connection":"connection","number":2,"initiator":"remote"}`, Do: "close_connection", Want: "connection_closed: reserved_remote -> closed", After: `{"closed_by":"connection_lost"}`},

@@ -19,10 +19,10 @@ func TestIngest(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// enqueue, ingest.yaml:69
+	// enqueue
 	{Do: "enqueue", Want: "enqueue: (new) -> pending", After: `{"run_after":"@now"}`},
 	{Beside: []string{`m-1 pending {"attempts":1,"run_after":"@now+1h1m"}`}, Do: "enqueue", Want: "refused exists"},
-	// start, ingest.yaml:74
+	// start
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "start", Want: "start: running -> (recorded)"},
 	{In: "pending", Given: `{"run_after":"@now+1µs"}`, Do: "start", By: "a", Want: "refused guard due (not_due)"},
 	{In: "pending", Given: `{"attempts":1,"run_after":"@now-1h"}`, Do: "start", Want: "start: pending -> running", After: `{"attempts":2,"active_at":"@now"}`},
@@ -39,38 +39,38 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`a-1 pending {"attempts":1,"run_after":"@now-1h"}`, `b-1 pending {"attempts":1,"run_after":"@now-1h"}`}, Do: "start", Picks: "a-1", Want: "start: pending -> running", After: `{"attempts":2,"active_at":"@now"}`},
 	{Beside: []string{`a-1 pending {"attempts":1,"run_after":"@now+1h"}`, `b-1 pending {"attempts":1,"run_after":"@now-1h"}`}, Do: "start", Picks: "b-1", Want: "start: pending -> running", After: `{"attempts":2,"active_at":"@now"}`},
 	{Beside: []string{`a-1 pending {"attempts":1,"run_after":"@now-1h"}`, `b-1 pending {"attempts":1,"run_after":"@now+1h"}`}, Do: "start", Picks: "a-1", Want: "start: pending -> running", After: `{"attempts":2,"active_at":"@now"}`},
-	// reschedule, ingest.yaml:84
+	// reschedule
 	{In: "pending", Given: `{"attempts":1,"run_after":"@now+1h1m"}`, Do: "reschedule", With: `{"run_after":"@now+1h3m"}`, Want: "reschedule: pending -> pending", After: `{"run_after":"@now+1h3m"}`, Again: []string{`reused {"run_after":"@now+1h"}`}},
 	{In: "failed", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "reschedule", With: `{"run_after":"@now+1h3m"}`, Want: "reschedule: failed -> pending", After: `{"run_after":"@now+1h3m","active_at":null}`},
 	{In: "pending", Given: `{"run_after":"@now"}`, Do: "reschedule", With: `{"run_after":"@now"}`, By: "a", Want: "reschedule: pending -> pending"},
 	{In: "pending", Given: `{"attempts":1,"run_after":"@now+1h1m"}`, Do: "reschedule", With: `{"run_after":"@0000-12-31T23:00:00Z"}`, Want: "refused invalid_input run_after"},
-	// progress, ingest.yaml:91
+	// progress
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "progress", Want: "progress: running -> running", After: `{"active_at":"@now"}`},
 	{In: "running", Given: `{"attempts":1,"run_after":"@now","active_at":"@now"}`, Do: "progress", By: "a", Want: "progress: running -> running"},
 	{In: "running", Given: `{"attempts":-1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "progress", Want: "refused invariant", NoStore: true},
-	// succeed, ingest.yaml:97
+	// succeed
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "succeed", Want: "succeed: running -> succeeded", After: `{"active_at":null}`},
 	{In: "succeeded", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "succeed", Want: "succeed: succeeded -> (recorded)"},
 	{In: "running", Given: `{"attempts":-1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "succeed", Want: "refused invariant", NoStore: true},
-	// fail, ingest.yaml:104
+	// fail
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "fail", Want: "fail: running -> failed", After: `{"active_at":null}`},
 	{In: "failed", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "fail", Want: "fail: failed -> (recorded)"},
 	{In: "running", Given: `{"attempts":-1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "fail", Want: "refused invariant", NoStore: true},
-	// quarantine, ingest.yaml:111
+	// quarantine
 	{In: "failed", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "quarantine", Want: "quarantine: failed -> quarantined"},
 	{In: "quarantined", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "quarantine", Want: "quarantine: quarantined -> (recorded)"},
 	{In: "failed", Given: `{"attempts":-1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "quarantine", Want: "refused invariant", NoStore: true},
-	// release, ingest.yaml:117
+	// release
 	{In: "quarantined", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "release", Want: "release: quarantined -> pending", After: `{"run_after":"@now","active_at":null}`},
 	{In: "quarantined", Given: `{"attempts":1,"run_after":"@now"}`, Do: "release", By: "a", Want: "release: quarantined -> pending"},
 	{In: "quarantined", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "release", By: "-", Want: "refused actor_missing"},
 	{In: "quarantined", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "release", Why: "-", Want: "refused reason_missing"},
-	// fail_stalled, ingest.yaml:125
+	// fail_stalled
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "fail_stalled", Want: "fail_stalled: running -> failed", Then: []string{`retry_stalled: failed -> pending {"run_after":"@now+1m","active_at":null}`}},
 	{In: "running", Given: `{"attempts":-1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "fail_stalled", Want: "refused invariant", NoStore: true},
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now-10m"}`, Do: "fail_stalled", By: fsmtest.BySweep, Want: "fail_stalled: running -> failed", Then: []string{`retry_stalled: failed -> pending {"run_after":"@now+1m","active_at":null}`}},
 	{In: "running", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now-9m59.999999s"}`, Do: "fail_stalled", By: fsmtest.BySweep},
-	// retry_stalled, ingest.yaml:135
+	// retry_stalled
 	{In: "failed", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "retry_stalled", Want: "retry_stalled: failed -> pending", After: `{"run_after":"@now+1m","active_at":null}`},
 	{In: "failed", Given: `{"attempts":1,"run_after":"@now+1h1m"}`, Do: "retry_stalled", Want: "refused guard has_stalled (not_stalled)"},
 	{In: "failed", Given: `{"attempts":1,"run_after":"@now+1h1m","active_at":"@now+1h2m"}`, Do: "retry_stalled", At: "@now+1h", Want: "retry_stalled: failed -> pending", After: `{"active_at":null}`},

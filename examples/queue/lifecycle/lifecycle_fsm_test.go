@@ -19,7 +19,7 @@ func TestLifecycle(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// enqueue, lifecycle.yaml:96
+	// enqueue
 	{Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: (new) -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"@now"}`, Again: []string{`reused {"dedupe_key":"a","payload":{"payload":9}}`, `reused {"dedupe_key":"dedupe_key","payload":{}}`}},
 	{Do: "enqueue", Want: "enqueued: (new) -> queued", After: `{"queued_at":"@now"}`},
 	{Do: "enqueue", With: `{"dedupe_key":"","payload":{"payload":9}}`, Want: "refused invalid_input dedupe_key"},
@@ -29,7 +29,7 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`a-1 queued {"attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: (new) -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"@now"}`},
 	{Beside: []string{`a-1 queued {"dedupe_key":"a","attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "enqueued: (new) -> queued", After: `{"dedupe_key":"dedupe_key","payload":{"payload":9},"queued_at":"@now"}`},
 	{Beside: []string{`m-1 queued {"attempt":8}`}, Do: "enqueue", With: `{"dedupe_key":"dedupe_key","payload":{"payload":9}}`, Want: "refused exists"},
-	// claim_next, lifecycle.yaml:103
+	// claim_next
 	{In: "queued", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"queued_at":"@now+1h6m","attempt":8}`, Do: "claim_next", With: `{"lease":"@now+1h8m"}`, Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"@now+1h8m","queued_at":null,"attempt":9}`, Again: []string{`replayed {"lease":"@now+1h"}`}},
 	{In: "stalled", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"attempt":8}`, Do: "claim_next", With: `{"lease":"@now+1h8m"}`, Want: "claimed: stalled -> claimed", After: `{"owner":"ann","lease":"@now+1h8m","attempt":9}`},
 	{In: "queued", Do: "claim_next", With: `{"lease":"@now"}`, By: "f", Want: "refused guard lease_ahead (lease_in_the_past)"},
@@ -53,13 +53,13 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"@now+1h","attempt":8}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"queued_at":"@now+1h6m","attempt":8}`}, Do: "claim_next", With: `{"lease":"@now+1h8m"}`, Picks: "a-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"@now+1h8m","queued_at":null,"attempt":9}`},
 	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"@now+1h6m","attempt":8,"created_at":"@now-1h0m1s"}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"queued_at":"@now+1h6m","attempt":8}`}, Do: "claim_next", With: `{"lease":"@now+1h8m"}`, Picks: "a-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"@now+1h8m","queued_at":null,"attempt":9}`},
 	{Beside: []string{`a-1 queued {"dedupe_key":"dedupe_key-a","payload":{"payload":1},"queued_at":"@now+1h6m","attempt":8}`, `b-1 queued {"dedupe_key":"dedupe_key-b","payload":{"payload":1},"queued_at":"@now+1h6m","attempt":8,"created_at":"@now-1h0m1s"}`}, Do: "claim_next", With: `{"lease":"@now+1h8m"}`, Picks: "b-1", Want: "claimed: queued -> claimed", After: `{"owner":"ann","lease":"@now+1h8m","queued_at":null,"attempt":9}`},
-	// start, lifecycle.yaml:116
+	// start
 	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","attempt":8}`, Do: "start", Want: "refused guard owner_only (not_owner)"},
 	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"lease":"@now+1h3m","attempt":8}`, Do: "start", Want: "refused guard owner_only (not_owner)", NoStore: true},
 	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"ann","lease":"@now+1h3m","attempt":8}`, Do: "start", Want: "started: claimed -> running"},
 	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","attempt":8}`, Do: "start", By: "-", Want: "refused actor_missing"},
 	{In: "claimed", Given: `{"owner":"a","attempt":1}`, Do: "start", By: "a", Want: "refused invariant", NoStore: true},
-	// heartbeat, lifecycle.yaml:123
+	// heartbeat
 	{In: "claimed", Given: `{"owner":"a","lease":"@now","attempt":1}`, Do: "heartbeat", With: `{"lease":"@now"}`, By: "f", Want: "refused guard owner_only (not_owner)"},
 	{In: "claimed", Given: `{"owner":"a","lease":"@now+2µs","attempt":1}`, Do: "heartbeat", With: `{"lease":"@now+1µs"}`, By: "a", Want: "refused guard lease_longer (lease_shortened)"},
 	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"lease":"@now+1h3m","attempt":8}`, Do: "heartbeat", With: `{"lease":"@now+1h8m"}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
@@ -73,21 +73,21 @@ var testCases = []fsmtest.Case{
 	{In: "claimed", Given: `{"owner":"a","lease":"@now","attempt":1}`, Do: "heartbeat", With: `{"lease":"@now"}`, By: "a", At: "@now-1h", Want: "heartbeat: claimed -> claimed"},
 	{In: "claimed", Given: `{"owner":"a","attempt":1}`, Do: "heartbeat", With: `{"lease":"@now+1µs"}`, By: "a", Want: "refused guard lease_longer (lease_shortened)", NoStore: true},
 	{In: "claimed", Given: `{"owner":"a","lease":"@now","result":{},"attempt":1}`, Do: "heartbeat", With: `{"lease":"@now+1µs"}`, By: "a", Want: "refused invariant", NoStore: true},
-	// complete, lifecycle.yaml:131
+	// complete
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","attempt":8}`, Do: "complete", With: `{"result":{"result":8}}`, Want: "refused guard owner_only (not_owner)"},
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"lease":"@now+1h3m","attempt":8}`, Do: "complete", With: `{"result":{"result":8}}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"ann","lease":"@now+1h3m","attempt":8}`, Do: "complete", With: `{"result":{"result":8}}`, Want: "succeeded: running -> succeeded", After: `{"owner":null,"lease":null,"result":{"result":8}}`, Again: []string{`reused {"result":{}}`}},
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","attempt":8}`, Do: "complete", With: `{"result":{"a":"\u0000"}}`, Want: "refused invalid_input result"},
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","attempt":8}`, Do: "complete", With: `{"result":{"result":8}}`, By: "-", Want: "refused actor_missing"},
 	{In: "running", Given: `{"owner":"a","lease":"@now","error":{},"attempt":1}`, Do: "complete", With: `{"result":"f"}`, By: "a", Want: "refused invariant", NoStore: true},
-	// fail, lifecycle.yaml:140
+	// fail
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","attempt":8}`, Do: "fail", With: `{"error":{"error":8}}`, Want: "refused guard owner_only (not_owner)"},
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"lease":"@now+1h3m","attempt":8}`, Do: "fail", With: `{"error":{"error":8}}`, Want: "refused guard owner_only (not_owner)", NoStore: true},
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"ann","lease":"@now+1h3m","attempt":8}`, Do: "fail", With: `{"error":{"error":8}}`, Want: "failed: running -> failed", After: `{"owner":null,"lease":null,"error":{"error":8}}`, Again: []string{`reused {"error":{}}`}},
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","attempt":8}`, Do: "fail", With: `{"error":{"a":"\u0000"}}`, Want: "refused invalid_input error"},
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","attempt":8}`, Do: "fail", With: `{"error":{"error":8}}`, By: "-", Want: "refused actor_missing"},
 	{In: "running", Given: `{"owner":"a","lease":"@now","result":{},"attempt":1}`, Do: "fail", With: `{"error":"f"}`, By: "a", Want: "refused invariant", NoStore: true},
-	// stall, lifecycle.yaml:149
+	// stall
 	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","attempt":8}`, Do: "stall", Want: "stalled: claimed -> stalled", After: `{"owner":null,"lease":null}`},
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","attempt":8}`, Do: "stall", Want: "stalled: running -> stalled", After: `{"owner":null,"lease":null}`},
 	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1h3m","result":{},"attempt":8}`, Do: "stall", Want: "refused invariant", NoStore: true},
@@ -95,7 +95,7 @@ var testCases = []fsmtest.Case{
 	{In: "claimed", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1µs","attempt":8}`, Do: "stall", By: fsmtest.BySweep},
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now","attempt":8}`, Do: "stall", By: fsmtest.BySweep, Want: "stalled: running -> stalled", After: `{"owner":null,"lease":null}`},
 	{In: "running", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"owner","lease":"@now+1µs","attempt":8}`, Do: "stall", By: fsmtest.BySweep},
-	// requeue_stalled, lifecycle.yaml:161
+	// requeue_stalled
 	{In: "stalled", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"attempt":8}`, Do: "requeue_stalled", Want: "requeued: stalled -> queued", After: `{"queued_at":"@now"}`},
 	{In: "stalled", Given: `{"dedupe_key":"dedupe_key","payload":{"payload":1},"owner":"a","attempt":8}`, Do: "requeue_stalled", Want: "refused invariant", NoStore: true},
 }

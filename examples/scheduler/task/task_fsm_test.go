@@ -19,19 +19,19 @@ func TestTask(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// submit, task.yaml:27
+	// submit
 	{Do: "submit", Want: "submit: (new) -> pending"},
 	{Beside: []string{`m-1 pending`}, Do: "submit", Want: "refused exists"},
-	// start, task.yaml:31
+	// start
 	{In: "pending", Do: "start", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task m-1"}},
 	{Beside: []string{`a-1 pending`}, Do: "start", Picks: "a-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task a-1"}},
 	{Beside: []string{`a-1 running`}, Do: "start", Want: "refused nothing_to_do"},
 	{Beside: []string{`a-1 pending`, `b-1 pending`}, Do: "start", Picks: "a-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task a-1"}},
 	{Beside: []string{`a-1 pending {"created_at":"@now-1h0m1s"}`, `b-1 pending`}, Do: "start", Picks: "a-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task a-1"}},
 	{Beside: []string{`a-1 pending`, `b-1 pending {"created_at":"@now-1h0m1s"}`}, Do: "start", Picks: "b-1", Want: "start: pending -> running", Later: []string{"complete: running -> completed"}, Effects: []string{"execute_task b-1"}},
-	// complete, task.yaml:41
+	// complete
 	{In: "running", Do: "complete", Want: "complete: running -> completed", NoStore: true},
-	// recover, task.yaml:47
+	// recover
 	{In: "running", Do: "recover", Want: "recover: running -> pending"},
 	{In: "running", Do: "recover", By: fsmtest.ByStartup, Want: "recover: running -> pending"},
 }

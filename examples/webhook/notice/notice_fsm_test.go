@@ -19,7 +19,7 @@ func TestNotice(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// publish, notice.yaml:42
+	// publish
 	{Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Others: map[string]int64{"number": 1}, Want: "publish: (new) -> due", After: `{"topic":"topic","number":1,"body":{"body":5},"give_up_at":"@now+1h"}`, Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/1`}, Again: []string{`reused {"topic":"a","body":{"body":5}}`, `reused {"topic":"topic","body":{}}`}},
 	{Do: "publish", With: `{"topic":"","body":{"body":5}}`, Others: map[string]int64{"number": 1}, Want: "refused invalid_input topic"},
 	{Do: "publish", With: `{"topic":"a\u0000","body":{"body":5}}`, Others: map[string]int64{"number": 1}, Want: "refused invalid_input topic"},
@@ -28,18 +28,18 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`m-1 due {"topic":"topic-a","number":3,"body":{"body":2},"give_up_at":"@now+1h3m"}`}, Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Want: "refused exists"},
 	{Beside: []string{`a-1 due {"topic":"topic","number":3,"body":{"body":2},"give_up_at":"@now+1h3m"}`}, Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Others: map[string]int64{"number": 4}, Want: "publish: (new) -> due", After: `{"topic":"topic","number":4,"body":{"body":5},"give_up_at":"@now+1h"}`, Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/4`}},
 	{Beside: []string{`a-1 due {"topic":"a","number":3,"body":{"body":2},"give_up_at":"@now+1h3m"}`}, Do: "publish", With: `{"topic":"topic","body":{"body":5}}`, Others: map[string]int64{"number": 1}, Want: "publish: (new) -> due", After: `{"topic":"topic","number":1,"body":{"body":5},"give_up_at":"@now+1h"}`, Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/1`}},
-	// confirm, notice.yaml:49
+	// confirm
 	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "confirm", Want: "confirm: due -> delivered", After: `{"give_up_at":null}`, NoStore: true},
-	// give_up, notice.yaml:56
+	// give_up
 	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "give_up", Want: "give_up: due -> dead", After: `{"give_up_at":null}`},
 	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now"}`, Do: "give_up", By: fsmtest.BySweep, Want: "give_up: due -> dead", After: `{"give_up_at":null}`},
 	{In: "due", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1µs"}`, Do: "give_up", By: fsmtest.BySweep},
-	// retry, notice.yaml:64
+	// retry
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "retry", Want: "retry: dead -> due", After: `{"give_up_at":"@now+1h"}`, Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/2`}},
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h"}`, Do: "retry", Want: "retry: dead -> due", Later: []string{`confirm: due -> delivered {"give_up_at":null}`}, Effects: []string{`post "topic"/2`}},
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "retry", By: "-", Want: "refused actor_missing"},
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "retry", Why: "-", Want: "refused reason_missing"},
-	// drop, notice.yaml:74
+	// drop
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "drop", Want: "drop: dead -> dropped"},
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "drop", By: "-", Want: "refused actor_missing"},
 	{In: "dead", Given: `{"topic":"topic","number":2,"body":{"body":2},"give_up_at":"@now+1h3m"}`, Do: "drop", Why: "-", Want: "refused reason_missing"},

@@ -16,7 +16,7 @@ func TestSlot(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// submit, slot.yaml:32
+	// submit
 	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":false}`, Want: "submit: (new) -> queued", After: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":false}`, Again: []string{`reused {"lane":"a","key":"key","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":false}`, `reused {"lane":"lane","key":"a","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":false}`, `reused {"lane":"lane","key":"key","rank":0,"floor":0,"ready_at":"@now+1h11m","blocked":false}`, `reused {"lane":"lane","key":"key","rank":9,"floor":7,"ready_at":"@now+1h11m","blocked":false}`, `reused {"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"@zero","blocked":false}`, `reused {"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":true}`}},
 	{Do: "submit", With: `{"rank":0,"floor":0,"blocked":false}`, By: "c", Want: "submit: (new) -> queued", After: `{"rank":0,"floor":0,"blocked":false}`},
 	{Do: "submit", With: `{"lane":"","key":"key","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":false}`, Want: "refused invalid_input lane"},
@@ -37,7 +37,7 @@ var testCases = []fsmtest.Case{
 	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"@0000-12-31T23:00:00Z","blocked":false}`, Want: "refused invalid_input ready_at"},
 	{Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":true}`, Want: "submit: (new) -> queued", After: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":true}`},
 	{Beside: []string{`m-1 queued {"rank":3,"floor":4}`}, Do: "submit", With: `{"lane":"lane","key":"key","rank":9,"floor":0,"ready_at":"@now+1h11m","blocked":false}`, Want: "refused exists"},
-	// edit, slot.yaml:35
+	// edit
 	{In: "queued", Do: "edit", With: `{"rank":0,"floor":0,"blocked":false}`, By: "f", Want: "edit: queued -> queued", Again: []string{`reused {"rank":7,"floor":0,"blocked":false}`, `reused {"rank":0,"floor":7,"blocked":false}`, `reused {"rank":0,"floor":0,"blocked":true}`}},
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":9,"floor":3,"ready_at":"@now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":0,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"floor":0,"ready_at":null}`},
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","blocked":true}`, Do: "edit", With: `{"rank":9,"floor":0,"blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":9,"floor":0,"ready_at":null,"blocked":false}`},
@@ -63,7 +63,7 @@ var testCases = []fsmtest.Case{
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":0,"ready_at":"@0000-12-31T23:00:00Z","blocked":false}`, Want: "refused invalid_input ready_at"},
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":0,"ready_at":"@zero","blocked":false}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":9,"floor":0,"ready_at":"@zero"}`, Again: []string{`reused {"rank":9,"floor":0,"ready_at":"@now+1h","blocked":false}`}},
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Do: "edit", With: `{"rank":9,"floor":0,"blocked":true}`, Want: "edit: queued -> queued", After: `{"lane":null,"key":null,"rank":9,"floor":0,"ready_at":null,"blocked":true}`},
-	// claim, slot.yaml:39
+	// claim
 	{In: "queued", Given: `{"blocked":true}`, Do: "claim", By: "d", Others: map[string]int64{"few": 0}, Want: "refused guard free (is_blocked)"},
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":7,"floor":3,"ready_at":"@now+1h4m"}`, Do: "claim", Others: map[string]int64{"few": 0}, Want: "claim: queued -> running", After: `{"owner":"ann"}`},
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":10,"floor":3,"ready_at":"@now+1h4m"}`, Do: "claim", Others: map[string]int64{"few": 0}, Want: "refused invariant", NoStore: true},
@@ -129,7 +129,7 @@ var testCases = []fsmtest.Case{
 	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":8,"ready_at":"@now-1h"}`, `b-1 queued {"lane":"lane","key":"key-b","rank":7,"ready_at":"@now-1h"}`}, Do: "claim", Picks: "b-1", Want: "claim: queued -> running", After: `{"owner":"ann"}`},
 	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":8,"ready_at":"@now-1h"}`, `b-1 queued {"lane":"lane","key":"key-b","rank":7,"floor":9,"ready_at":"@now-1h"}`}, Do: "claim", Want: "refused nothing_to_do"},
 	{Beside: []string{`a-1 queued {"lane":"lane","key":"key-a","rank":7,"floor":9,"ready_at":"@now-1h"}`, `b-1 queued {"lane":"lane","key":"key-b","rank":7,"floor":8,"ready_at":"@now-1h"}`}, Do: "claim", Want: "refused nothing_to_do"},
-	// rush, slot.yaml:45
+	// rush
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Do: "rush", By: "-", Want: "refused actor_missing"},
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Do: "rush", Why: "-", Want: "refused reason_missing"},
@@ -138,7 +138,7 @@ var testCases = []fsmtest.Case{
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Beside: []string{`a-1 done {"key":"key","rank":3,"floor":4}`}, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Beside: []string{`a-1 running {"rank":3,"floor":4,"owner":"owner-a"}`}, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Beside: []string{`a-1 running {"key":"a","rank":3,"floor":4,"owner":"owner-a"}`}, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
-	// shift, slot.yaml:46
+	// shift
 	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Do: "shift", Want: "shift: running -> running", After: `{"lane":null}`},
 	{In: "running", Given: `{"rank":2,"floor":3,"owner":"owner"}`, Do: "shift", Want: "shift: running -> running"},
 	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Do: "shift", Want: "refused invariant", NoStore: true},
@@ -149,11 +149,11 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Beside: []string{`a-1 done {"key":"key","rank":3,"floor":4}`}, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`},
 	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Beside: []string{`a-1 running {"rank":3,"floor":4,"owner":"owner-a"}`}, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`},
 	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Beside: []string{`a-1 running {"key":"a","rank":3,"floor":4,"owner":"owner-a"}`}, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`},
-	// back, slot.yaml:47
+	// back
 	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Do: "back", Want: "back: running -> queued", After: `{"owner":null}`},
-	// finish, slot.yaml:48
+	// finish
 	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Do: "finish", Want: "finish: running -> done"},
-	// drop, slot.yaml:49
+	// drop
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Do: "drop", Want: "drop: queued -> done"},
 }
 

@@ -16,14 +16,14 @@ func TestAccount(t *testing.T) { testPackage.Run(t) }
 // testCases are calls and what must come of each, found in the specification when this
 // package was generated. A time begins with @: "@now" is noon of the first of January 2026.
 var testCases = []fsmtest.Case{
-	// open_account, account.yaml:29
+	// open_account
 	{Do: "open_account", With: `{"owner":"owner","currency":"eur"}`, Want: "open_account: (new) -> opened", After: `{"owner":"owner","currency":"eur","balance":0,"available":0,"overdraft":0}`, Again: []string{`reused {"owner":"a","currency":"eur"}`, `reused {"owner":"owner","currency":"chf"}`}},
 	{Do: "open_account", With: `{"owner":"","currency":"eur"}`, Want: "refused invalid_input owner"},
 	{Do: "open_account", With: `{"owner":"a\u0000","currency":"eur"}`, Want: "refused invalid_input owner"},
 	{Do: "open_account", With: `{"owner":"owner","currency":"chf"}`, Want: "open_account: (new) -> opened", After: `{"owner":"owner","currency":"chf","balance":0,"available":0,"overdraft":0}`},
 	{Do: "open_account", With: `{"owner":"owner","currency":"no word"}`, Want: "refused invalid_input currency"},
 	{Beside: []string{`m-1 opened {"owner":"owner-a","currency":"eur","balance":3,"available":1,"overdraft":5}`}, Do: "open_account", With: `{"owner":"owner","currency":"eur"}`, Want: "refused exists"},
-	// credit, account.yaml:32
+	// credit
 	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "credit", With: `{"amount":1,"balance_after":1,"available_after":1}`, By: "b", Want: "credit: opened -> opened", After: `{"balance":1,"available":1}`, Again: []string{`reused {"amount":7,"balance_after":1,"available_after":1}`, `reused {"amount":1,"balance_after":0,"available_after":1}`, `reused {"amount":1,"balance_after":1,"available_after":0}`}},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":7,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":7,"available_after":8}`, Want: "refused guard credit_rises (bad_arithmetic)"},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":8,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":7,"available_after":8}`, Want: "refused guard credit_rises (bad_arithmetic)"},
@@ -39,7 +39,7 @@ var testCases = []fsmtest.Case{
 	{In: "opened", Given: `{"owner":"a","currency":"eur","closed_at":"@now+1h"}`, Do: "credit", With: `{"amount":1,"balance_after":1,"available_after":1}`, By: "b", Want: "refused invariant", NoStore: true},
 	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "credit", With: `{"amount":2,"balance_after":1,"available_after":1}`, By: "b", Want: "credit: opened -> opened", After: `{"balance":1,"available":1}`},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "credit", With: `{"amount":7,"balance_after":-2,"available_after":-1}`, Want: "refused invalid_input balance_after"},
-	// reserve, account.yaml:38
+	// reserve
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "reserve", With: `{"amount":7,"available_after":7}`, Want: "refused guard enough (insufficient_funds)"},
 	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "reserve", With: `{"amount":1,"available_after":0}`, By: "b", Want: "refused guard enough (insufficient_funds)"},
 	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"available":1}`, Do: "reserve", With: `{"amount":1,"available_after":1}`, By: "b", Want: "refused guard available_falls (bad_arithmetic_of_hold)"},
@@ -51,7 +51,7 @@ var testCases = []fsmtest.Case{
 	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"available":7}`, Do: "reserve", With: `{"amount":1,"available_after":1}`, By: "b", Want: "reserve: opened -> opened", After: `{"available":1}`, NoStore: true},
 	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1,"available":1}`, Do: "reserve", With: `{"amount":1,"available_after":2}`, By: "b", Want: "refused guard available_falls (bad_arithmetic_of_hold)"},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":8,"available":8,"overdraft":4}`, Do: "reserve", With: `{"amount":7,"available_after":7}`, Want: "reserve: opened -> opened", After: `{"available":7}`},
-	// post, account.yaml:44
+	// post
 	{In: "opened", Given: `{"owner":"a","currency":"eur"}`, Do: "post", With: `{"amount":1,"balance_after":0,"available_after":0}`, By: "b", Want: "refused guard debit_falls (bad_arithmetic)"},
 	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1}`, Do: "post", With: `{"amount":1,"balance_after":0,"available_after":0}`, By: "b", Want: "post: opened -> opened", After: `{"balance":0}`, Again: []string{`reused {"amount":7,"balance_after":0,"available_after":0}`, `reused {"amount":1,"balance_after":7,"available_after":0}`, `reused {"amount":1,"balance_after":0,"available_after":7}`}},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":8,"overdraft":4}`, Do: "post", With: `{"amount":7,"balance_after":7,"available_after":8}`, Want: "refused guard debit_falls (bad_arithmetic)"},
@@ -67,17 +67,17 @@ var testCases = []fsmtest.Case{
 	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1}`, Do: "post", With: `{"amount":7,"balance_after":0,"available_after":0}`, By: "b", Want: "post: opened -> opened", After: `{"balance":0}`},
 	{In: "opened", Given: `{"owner":"a","currency":"eur","balance":1}`, Do: "post", With: `{"amount":2,"balance_after":0,"available_after":0}`, By: "b", Want: "post: opened -> opened", After: `{"balance":0}`},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "post", With: `{"amount":7,"balance_after":-2,"available_after":-1}`, Want: "refused invalid_input balance_after"},
-	// freeze, account.yaml:50
+	// freeze
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "freeze", Want: "freeze: opened -> frozen"},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":-1,"overdraft":4}`, Do: "freeze", Want: "refused invariant", NoStore: true},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "freeze", By: "-", Want: "refused actor_missing"},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "freeze", Why: "-", Want: "refused reason_missing"},
-	// thaw, account.yaml:54
+	// thaw
 	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "thaw", Want: "thaw: frozen -> opened"},
 	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":-1,"overdraft":4}`, Do: "thaw", Want: "refused invariant", NoStore: true},
 	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "thaw", By: "-", Want: "refused actor_missing"},
 	{In: "frozen", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "thaw", Why: "-", Want: "refused reason_missing"},
-	// close, account.yaml:58
+	// close
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","balance":2,"overdraft":4}`, Do: "close", Want: "refused guard empty (not_empty)"},
 	{In: "opened", Given: `{"owner":"owner","currency":"eur","overdraft":4}`, Do: "close", Want: "close: opened -> closed", After: `{"closed_at":"@now"}`},
 	{In: "opened", Given: `{"owner":"a","currency":"eur","available":7}`, Do: "close", By: "b", Want: "refused guard empty (not_empty)", NoStore: true},
