@@ -29,10 +29,11 @@ type search struct {
 type known struct {
 	sound, full map[*spec.State]interp.Record
 	calls       map[*spec.Operation][]tried
+	places      map[*spec.Unique]bool // that were shown
 }
 
 func newSearch(m *spec.Machine, store bool) search {
-	return search{m, store, &known{map[*spec.State]interp.Record{}, map[*spec.State]interp.Record{}, map[*spec.Operation][]tried{}}}
+	return search{m, store, &known{map[*spec.State]interp.Record{}, map[*spec.State]interp.Record{}, map[*spec.Operation][]tried{}, map[*spec.Unique]bool{}}}
 }
 
 // tried is one call and what the interpreter says of it.
@@ -57,6 +58,10 @@ const reason = "asked"
 
 // mostBases bounds the search in one operation.
 const mostBases = 40
+
+// mostWork bounds it for large machines: calls that are tried, times the fields and facts
+// that each of them looks at.
+const mostWork = 60_000
 
 // calls returns the calls that the tests make of an operation.
 func (s search) calls(o *spec.Operation) []tried {
@@ -89,8 +94,16 @@ func (s search) calls(o *spec.Operation) []tried {
 	for _, b := range bases {
 		try(b)
 	}
-	for i := 0; i < len(bases) && i < mostBases; i++ {
+	each := 1 + len(s.m.Fields) + len(factsAbout(s.m, tried{call: interp.Call{Op: o}}))
+	left := mostWork / each
+	if !s.store {
+		left = math.MaxInt
+	}
+	for i := 0; i < len(bases) && i < mostBases && left > 0; i++ {
 		for _, next := range s.edits(o, bases[i]) {
+			if left--; left < 0 {
+				break
+			}
 			if try(next) {
 				bases = append(bases, next)
 			}
@@ -777,35 +790,41 @@ func (s search) checks() []checked {
 func (s search) records(st *spec.State) []checked {
 	m := s.m
 	var list []checked
-	try := func(r interp.Record) {
+	try := func(r interp.Record, changed *spec.Field) {
 		x := checked{record: r, broken: interp.Check(m, r)}
 		show := func(format string, args ...any) { x.shows = append(x.shows, fmt.Sprintf(format, args...)) }
 		if !s.store || len(x.broken) <= 1 {
 			show("%s %v", st.Name, x.broken)
 		}
 		for _, f := range slices.Concat(m.Invariant, st.Invariant) {
+			if s.store && changed != nil && f.Left.Field != changed && f.Right.Field != changed {
+				continue
+			}
 			show("%s %s %s", st.Name, f.Text, relation(m, f, r, interp.Call{}))
 		}
 		for i, f := range m.Fields {
+			if s.store && changed != nil && f != changed {
+				continue
+			}
 			show("%s %s %s %s", st.Name, f.Name, edge(r.Fields[i], f.Type.Min), edge(r.Fields[i], f.Type.Max))
 		}
 		list = append(list, x)
 	}
 	base := tried{before: s.soundRecord(st)}
-	try(base.before)
+	try(base.before, nil)
 	worst := base.before // breaks rules of several fields
 	for _, f := range m.Fields {
 		for _, v := range s.pool(base, f.Type, nil, func(t spec.Term) bool { return t.Field == f }) {
 			if v.Kind == interp.KindAbsent && !f.Type.Optional || s.store && v == interp.Word("") {
 				continue
 			}
-			try(base.before.With(m, f.Name, v))
+			try(base.before.With(m, f.Name, v), f)
 			if more := worst.With(m, f.Name, v); len(interp.Check(m, more)) > len(interp.Check(m, worst)) {
 				worst = more
 			}
 		}
 	}
-	try(worst)
+	try(worst, nil)
 	if s.store { // that not the first one ends it is shown once for all states
 		last := &list[len(list)-1]
 		if last.shows = nil; len(last.broken) > 1 {

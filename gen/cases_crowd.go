@@ -237,10 +237,10 @@ func sameCounts(a, b interp.Others) bool {
 // crowd returns the cases of an operation in which other records or the time matter.
 func (s search) crowd(o *spec.Operation) []played {
 	var list []played
-	add := func(x tried, beside []interp.Record, trigger string, shows string, args ...any) {
+	add := func(x tried, beside []interp.Record, trigger string, shows string, args ...any) bool {
 		p, ok := s.play(x, beside, trigger)
 		if !ok {
-			return
+			return false
 		}
 		if trigger != "" && p.want != nil || trigger == idle {
 			p.idle, p.want, p.trigger = true, nil, cmp.Or(strings.TrimPrefix(trigger, idle), "BySweep")
@@ -254,6 +254,7 @@ func (s search) crowd(o *spec.Operation) []played {
 			p.pure = s.agree(p.tried, p)
 		}
 		list = append(list, p)
+		return true
 	}
 	bases := s.bases(o)
 	for i, x := range bases {
@@ -281,7 +282,7 @@ func (p *played) answer() string {
 }
 
 // adder plays a call and keeps it, if it shows something.
-type adder func(x tried, beside []interp.Record, trigger string, shows string, args ...any)
+type adder func(x tried, beside []interp.Record, trigger string, shows string, args ...any) bool
 
 // bases are calls that are accepted and move the record: from each state the one after
 // which the record holds most.
@@ -448,13 +449,13 @@ func (s search) places(x tried, first bool, add adder) {
 	m, o := s.m, x.call.Op
 	d, _ := interp.Decide(m, x.before, x.call, x.others)
 	made := d.Record
-	rule := func(name string, fields []spec.FieldRef, in []spec.StateRef) {
+	rule := func(name string, fields []spec.FieldRef, in []spec.StateRef) (shown bool) {
 		for _, st := range m.States {
 			if st != d.To && (in == nil || !first) {
 				continue
 			}
 			r := s.other(0, st, made, fields)
-			add(x, []interp.Record{r}, "", "%s from %v, one in %s", name, x.before.State, st.Name)
+			shown = add(x, []interp.Record{r}, "", "%s from %v, one in %s", name, x.before.State, st.Name) || shown
 		}
 		st := d.To
 		if in != nil {
@@ -465,10 +466,14 @@ func (s search) places(x tried, first bool, add adder) {
 				add(x, []interp.Record{r}, "", "%s from %v, another %s, absent %t", name, x.before.State, f.Field.Name, r.Value(m, f.Field).Kind == interp.KindAbsent)
 			}
 		}
+		return shown
 	}
 	for _, u := range m.Unique {
+		if s.known.places[u] { // the constraint is the same for all operations
+			continue
+		}
 		if slices.ContainsFunc(u.In, func(r spec.StateRef) bool { return r.State == d.To }) {
-			rule("unique "+u.Name, u.Fields, u.In)
+			s.known.places[u] = rule("unique "+u.Name, u.Fields, u.In)
 		}
 	}
 	if !creates(o) {

@@ -133,11 +133,6 @@ var testCases = []fsmtest.Case{
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Do: "rush", By: "-", Want: "refused actor_missing"},
 	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Do: "rush", Why: "-", Want: "refused reason_missing"},
-	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Beside: []string{`a-1 queued {"key":"key","rank":3,"floor":4}`}, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
-	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Beside: []string{`a-1 running {"key":"key","rank":3,"floor":4,"owner":"owner-a"}`}, Do: "rush", Want: "refused not_unique one_key (key_taken)"},
-	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Beside: []string{`a-1 done {"key":"key","rank":3,"floor":4}`}, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
-	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Beside: []string{`a-1 running {"rank":3,"floor":4,"owner":"owner-a"}`}, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
-	{In: "queued", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m"}`, Beside: []string{`a-1 running {"key":"a","rank":3,"floor":4,"owner":"owner-a"}`}, Do: "rush", Want: "rush: queued -> running", After: `{"owner":"ann"}`},
 	// shift
 	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Do: "shift", Want: "shift: running -> running", After: `{"lane":null}`},
 	{In: "running", Given: `{"rank":2,"floor":3,"owner":"owner"}`, Do: "shift", Want: "shift: running -> running"},
@@ -145,10 +140,6 @@ var testCases = []fsmtest.Case{
 	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Do: "shift", With: `{"lane":""}`, Want: "refused invalid_input lane"},
 	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`, Again: []string{`reused {"lane":"b"}`}},
 	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Do: "shift", With: `{"lane":"a\u0000"}`, Want: "refused invalid_input lane"},
-	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Beside: []string{`a-1 queued {"key":"key","rank":3,"floor":4}`}, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`},
-	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Beside: []string{`a-1 done {"key":"key","rank":3,"floor":4}`}, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`},
-	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Beside: []string{`a-1 running {"rank":3,"floor":4,"owner":"owner-a"}`}, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`},
-	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Beside: []string{`a-1 running {"key":"a","rank":3,"floor":4,"owner":"owner-a"}`}, Do: "shift", With: `{"lane":"a"}`, Want: "shift: running -> running", After: `{"lane":"a"}`},
 	// back
 	{In: "running", Given: `{"lane":"lane","key":"key","rank":2,"floor":3,"ready_at":"@now+1h4m","owner":"owner"}`, Do: "back", Want: "back: running -> queued", After: `{"owner":null}`},
 	// finish
