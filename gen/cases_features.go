@@ -1,0 +1,172 @@
+package gen
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// What a call shows, by which the search chooses.
+
+// outcome names what became of the call.
+func (x tried) outcome() string {
+	if r := x.refusal; r != nil {
+		return "refused " + r.Code + " " + r.Guard + r.Name
+	}
+	branch := slices.Index(x.call.Op.Choose, x.done.Branch)
+	return fmt.Sprintf("%s %t %s %d", x.done.To.Name, x.done.RecordOnly, x.done.Guard, branch)
+}
+
+// features are what a call shows: what becomes of it in the state, how the sides of each
+// fact that was looked at stand to each other, and what it did to each field.
+func (x tried) features(m *spec.Machine, store bool) []string {
+	var list []string
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	o, out := x.call.Op, x.outcome()
+	in, whole := "", x.before.State == nil || !store || sound(m, x.before)
+	if x.before.State != nil {
+		in = x.before.State.Name
+	}
+	if store && x.refusal != nil {
+		guard := slices.ContainsFunc(o.Require, func(q *spec.Requirement) bool { return q.Guard.Name == x.refusal.Guard })
+		switch {
+		case x.refusal.Code == interp.CodeInvariant: // one function looks at the rules of all states
+			in, out = "any", interp.CodeInvariant
+		case x.refusal.Code != interp.CodeGuard || guard && m.Class(x.before.State, o) != spec.RecordOnly: // the state does not matter
+			in = "any"
+		}
+	}
+	if whole || x.refusal != nil {
+		add("%s: %s", in, out)
+	}
+	for _, i := range o.Inputs {
+		v := x.call.Inputs[i.Name]
+		if store && x.refusal != nil && x.refusal.Name != i.Name {
+			continue
+		}
+		lo, hi := inputBounds(o, i)
+		add("input %s %d %s %s %t %t", i.Name, v.Kind, edge(v, lo), edge(v, hi), v.Text == "" && v.Num == 0, x.refusal == nil)
+	}
+	accepted, refusal := interp.Accept(m, x.call)
+	if refusal != nil || !creates(o) && m.Class(x.before.State, o) != spec.Transition {
+		return list
+	}
+	facts := func(where string, list []*spec.Fact, r interp.Record) (all bool) {
+		failing := 0
+		for _, f := range list {
+			if !interp.Holds(m, f, r, accepted) {
+				failing++
+			}
+		}
+		for _, f := range list { // where no other one fails, it is this one that decides
+			if failing == 0 || failing == 1 && !interp.Holds(m, f, r, accepted) {
+				add("%s %s %s", where, f.Text, relation(m, f, r, accepted))
+			}
+		}
+		return failing == 0
+	}
+	fails := func(q *spec.Requirement) bool {
+		if p := q.Guard.Peers; p != nil {
+			return x.others.Count[q.Guard.Name] >= p.Than
+		}
+		return slices.ContainsFunc(q.When, func(f *spec.Fact) bool { return !interp.Holds(m, f, x.before, accepted) })
+	}
+	for i, q := range o.Require {
+		if facts("guard "+q.Guard.Name, q.When, x.before); !fails(q) {
+			continue
+		}
+		for _, later := range o.Require[i+1:] {
+			if store && fails(later) {
+				add("guard %s before %s", q.Guard.Name, later.Guard.Name)
+			}
+		}
+		return list
+	}
+	if len(o.Choose) > 0 {
+		after := interp.Effects(m, &o.Effects, x.before, accepted)
+		for i, b := range o.Choose {
+			if b.From != nil && !slices.Contains(states(b.From), x.before.State) {
+				continue
+			}
+			if facts(fmt.Sprint("branch ", i), b.When, after) {
+				break
+			}
+		}
+	}
+	for _, g := range peerGuards(o) {
+		if d := x.others.Count[g.Name] - g.Peers.Than; d >= -1 && d <= 0 {
+			add("others for %s by %d", g.Name, d)
+		}
+	}
+	if x.refusal != nil || x.done.RecordOnly || !whole {
+		return list
+	}
+	branch := slices.Index(o.Choose, x.done.Branch)
+	if store && x.full {
+		add("branch %d keeps the others", branch)
+	}
+	for i, f := range m.Fields {
+		was, is := x.before.Fields[i], x.done.Record.Fields[i]
+		if store && was == is && !touches(o, f) {
+			continue
+		}
+		add("branch %d: %s %t %t %t", branch, f.Name, was == is, is.IsPresent(), is.Num == 0 && is.Text == "")
+		if (f.Type.Kind == spec.KindEnum || f.Type.Kind == spec.KindBool) && (!store || was != is) {
+			add("branch %d: %s is %s", branch, f.Name, is)
+		}
+	}
+	for i, f := range m.Builtin {
+		if reads(m, f) {
+			was, is := []time.Time{x.before.CreatedAt, x.before.UpdatedAt}[i], []time.Time{x.done.Record.CreatedAt, x.done.Record.UpdatedAt}[i]
+			add("branch %d: %s %t", branch, f.Name, was.Equal(is))
+		}
+	}
+	return list
+}
+
+// touches reports whether some effect of an operation changes a field.
+func touches(o *spec.Operation, f *spec.Field) bool {
+	return slices.ContainsFunc(allEffects(o), func(e *spec.Effects) bool { return changesField(e, f) })
+}
+
+// relation says how the sides of a fact stand to each other, and whether they are next to
+// each other.
+func relation(m *spec.Machine, f *spec.Fact, r interp.Record, c interp.Call) string {
+	left := termValue(m, f.Left, r, c)
+	if f.Op == spec.Present || f.Op == spec.Absent {
+		return fmt.Sprint(left.IsPresent())
+	}
+	right := termValue(m, f.Right, r, c)
+	switch f.Op {
+	case spec.In, spec.NotIn:
+		return fmt.Sprint(right.Has(left.Text), left.IsPresent())
+	case spec.Covers:
+		return fmt.Sprint(left.Covers(right), left == right)
+	}
+	if left.Kind == interp.KindAbsent || right.Kind == interp.KindAbsent {
+		return fmt.Sprint("absent ", left.Kind == interp.KindAbsent, right.Kind == interp.KindAbsent)
+	}
+	switch {
+	case f.Op == spec.Eq || f.Op == spec.Ne:
+		return fmt.Sprint(left == right)
+	case left.Kind == interp.KindInt || left.Kind == interp.KindTime:
+		return edge(left, &right.Num)
+	}
+	return fmt.Sprint(left.Compare(right))
+}
+
+// edge says whether a number is at a bound or next to it.
+func edge(v interp.Value, bound *int64) string {
+	if bound == nil || v.Kind != interp.KindInt && v.Kind != interp.KindTime {
+		return ""
+	}
+	switch d := v.Num - *bound; {
+	case d >= -1 && d <= 1:
+		return fmt.Sprint(" by ", d)
+	default:
+		return " beyond"
+	}
+}

@@ -1,0 +1,140 @@
+package gen
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// What a machine picks among several records.
+
+// queue lets the machine pick among records.
+func (s search) queue(o *spec.Operation, bases []tried, add adder) {
+	m := s.m
+	none := interp.NewRecord(m, "")
+	pick := func(call interp.Call, shows string, records ...interp.Record) {
+		for i := range records {
+			records[i] = s.own(records[i], i, s.shared)
+		}
+		add(tried{before: none, call: call, others: interp.Others{}}, records, "", "%s", shows)
+	}
+	for i := range bases {
+		bases[i] = s.fitting(bases[i])
+	}
+	for _, x := range bases {
+		from := x.before.State.Name
+		pick(x.call, "pick from "+from, x.before)
+		for _, y := range s.edits(o, x) {
+			if y.before.State != x.before.State {
+				continue
+			}
+			for _, f := range y.pickFacts(m) {
+				pick(y.call, "pick from "+from+" "+f, y.before)
+			}
+		}
+	}
+	for _, st := range m.States {
+		if !slices.Contains(states(o.From), st) && len(bases) > 0 {
+			pick(bases[0].call, "pick from another state", s.soundRecord(st))
+		}
+	}
+	if len(bases) == 0 {
+		return
+	}
+	for i, x := range bases[1:] {
+		y := bases[i]
+		pick(x.call, fmt.Sprint("pick of states ", i), x.before, y.before)
+		pick(x.call, fmt.Sprint("pick of states back ", i), y.before, x.before)
+	}
+	base := bases[0]
+	pick(base.call, "pick the first id", base.before, base.before)
+	for i, key := range o.Next.Order {
+		for _, low := range s.ordered(base.before, key.Field) {
+			for _, high := range s.ordered(base.before, key.Field) {
+				by := low.Value(m, key.Field).Compare(high.Value(m, key.Field))
+				if by == 0 {
+					continue
+				}
+				absent := low.Value(m, key.Field).Kind == interp.KindAbsent || high.Value(m, key.Field).Kind == interp.KindAbsent
+				pick(base.call, fmt.Sprintf("pick by %s %d, absent %t", key.Field.Name, by, absent), low, high)
+				for _, later := range o.Next.Order[i+1:] { // which says nothing any more
+					for _, v := range s.ordered(low, later.Field) {
+						if b := v.Value(m, later.Field).Compare(high.Value(m, later.Field)); b == -by {
+							pick(base.call, fmt.Sprintf("pick by %s %d before %s", key.Field.Name, by, later.Field.Name), v, high)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// fitting is a call that picks the record when it is alone, where one near to x does.
+func (s search) fitting(x tried) tried {
+	fits := func(y tried) bool {
+		y.before.ID = "a-1"
+		p, ok := s.play(tried{before: interp.NewRecord(s.m, ""), call: y.call}, []interp.Record{y.before}, "")
+		return ok && p.want == nil
+	}
+	near := []tried{x}
+	for i := 0; i < len(near) && i < mostBases; i++ {
+		if fits(near[i]) {
+			return near[i]
+		}
+		for _, y := range s.edits(x.call.Op, near[i]) {
+			if y.before.State == x.before.State && sound(s.m, y.before) {
+				near = append(near, y)
+			}
+		}
+	}
+	for _, y := range near[min(len(near), mostBases):] {
+		if fits(y) {
+			return y
+		}
+	}
+	return x
+}
+
+// ordered are records that differ in a field by which the machine orders.
+func (s search) ordered(r interp.Record, f *spec.Field) []interp.Record {
+	if f.Builtin {
+		early := r
+		early.CreatedAt = early.CreatedAt.Add(-time.Second)
+		late := r
+		late.UpdatedAt = late.UpdatedAt.Add(time.Second)
+		if f.Name == "updated_at" {
+			return []interp.Record{r, late}
+		}
+		return []interp.Record{early, r}
+	}
+	return append(s.apart(r, f), r)
+}
+
+// pickFacts says how the sides of what a pick looks at stand to each other.
+func (x *tried) pickFacts(m *spec.Machine) []string {
+	facts := slices.Clone(x.call.Op.Next.Where)
+	for _, q := range x.call.Op.Require {
+		for _, f := range q.When {
+			if f.Left.Field != nil || f.Right.Field != nil {
+				facts = append(facts, f)
+			}
+		}
+	}
+	call := filledInputs(m, x.call)
+	var failing []*spec.Fact
+	for _, f := range facts {
+		if !interp.Holds(m, f, x.before, call) {
+			failing = append(failing, f)
+		}
+	}
+	var list []string
+	for _, f := range facts {
+		if len(failing) == 0 || len(failing) == 1 && failing[0] == f {
+			list = append(list, f.Text+" "+relation(m, f, x.before, call))
+		}
+	}
+	return list
+}

@@ -1,0 +1,125 @@
+package gen
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/internal/prove"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// The records that the search begins with.
+
+// firstNumbers is what a call is told of other records where there are none.
+func firstNumbers(m *spec.Machine, o *spec.Operation) interp.Others {
+	others := interp.Others{Count: map[string]int64{}, Next: map[string]int64{}}
+	for _, f := range sequences(m, o) {
+		others.Next[f.Name] = 1
+	}
+	return others
+}
+
+// soundRecord is a record in a state that breaks no rule, where there is one.
+func (s search) soundRecord(st *spec.State) interp.Record {
+	if r, ok := s.known.sound[st]; ok {
+		return r
+	}
+	r := s.findSound(st)
+	s.known.sound[st] = r
+	return r
+}
+
+func (s search) findSound(st *spec.State) interp.Record {
+	r := interp.NewRecord(s.m, "").In(st)
+	if e, _ := prove.Sound(s.m, st); e != nil {
+		r = exampleRecord(s.m, e)
+		r.ID, r.Rev = "", 0
+	}
+	r = s.filled(r)
+	for i, f := range s.m.Fields { // no two fields have the same value, where the rules let them
+		if r.Fields[i].Kind == interp.KindAbsent || f.Type.Kind == spec.KindBool || f.Type.Kind == spec.KindEnum || f.Type.Kind == spec.KindSet {
+			continue
+		}
+		if next := r.With(s.m, f.Name, plainValue(f.Type, f.Type.Min, f.Name, i)); sound(s.m, next) || !sound(s.m, r) {
+			r = next
+		}
+	}
+	return r
+}
+
+// fullRecord is a sound record that holds as much as it can.
+func (s search) fullRecord(st *spec.State) interp.Record {
+	if r, ok := s.known.full[st]; ok {
+		return r
+	}
+	r := s.soundRecord(st)
+	defer func() { s.known.full[st] = r }()
+	for i, f := range s.m.Fields {
+		if r.Fields[i].IsPresent() {
+			continue
+		}
+		v := plainValue(f.Type, f.Type.Min, f.Name, i)
+		if f.Type.Kind == spec.KindSet {
+			v = interp.Set(f.Name)
+		}
+		if next := r.With(s.m, f.Name, v); len(interp.Check(s.m, next)) == 0 {
+			r = next
+		}
+	}
+	return r
+}
+
+// sound reports whether a record breaks no rule that must hold.
+func sound(m *spec.Machine, r interp.Record) bool {
+	return !slices.ContainsFunc(interp.Check(m, r), func(v interp.Violation) bool { return v.Must })
+}
+
+// filled gives every mandatory field of a record a value.
+func (s search) filled(r interp.Record) interp.Record {
+	m := s.m
+	for i, b := range []*time.Time{&r.CreatedAt, &r.UpdatedAt} {
+		switch {
+		case !s.store && !reads(m, m.Builtin[i]):
+			*b = time.Time{}
+		case b.IsZero() || !reads(m, m.Builtin[i]):
+			*b = noon.Add(-time.Hour)
+		}
+	}
+	return r.WithAll(m, func(f *spec.Field) interp.Value {
+		if v := r.Value(m, f); v.Kind != interp.KindAbsent || f.Type.Optional {
+			return v
+		}
+		return plainValue(f.Type, f.Type.Min, f.Name, m.FieldIndex(f))
+	})
+}
+
+// plainValue is a value of the n-th thing of its kind, other than that of the others.
+func plainValue(t spec.Type, low *int64, name string, n int) interp.Value {
+	switch t.Kind {
+	case spec.KindString:
+		return interp.String(name)
+	case spec.KindBool:
+		return interp.Bool(false)
+	case spec.KindTime:
+		return interp.Time(noon.Add(time.Hour + time.Duration(n)*time.Minute))
+	case spec.KindEnum:
+		return interp.Word(t.Values[0].Name)
+	case spec.KindJSON:
+		return interp.JSON(fmt.Sprintf(`{"%s":%d}`, name, n))
+	case spec.KindSet:
+		return interp.Set()
+	case spec.KindSequence, spec.KindCounter:
+		return interp.Int(int64(n + 1))
+	}
+	if low == nil {
+		if low = new(int64); t.Max != nil {
+			*low = min(0, *t.Max)
+		}
+	}
+	if v := *low + int64(n); t.Max == nil || v <= *t.Max {
+		return interp.Int(v)
+	}
+	return interp.Int(*low)
+}
