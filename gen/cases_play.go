@@ -34,7 +34,7 @@ type played struct {
 }
 
 // picks reports whether the machine picks the record.
-func (x *played) picks() bool { return x.call.Op.Next != nil && x.before.State == nil }
+func (p *played) picks() bool { return p.call.Op.Next != nil && p.before.State == nil }
 
 // agree reports whether a store answers as the pure method does.
 func (s search) agree(x tried, p played) bool {
@@ -215,7 +215,7 @@ func (p *played) answer() string {
 }
 
 // retries says what the same request is with other inputs: with one that a retry computes
-// anew it is the same.
+// recomputes it is the same.
 func (s search) retries(list []played) {
 	shown := map[string]bool{}
 	for i := range list {

@@ -97,7 +97,7 @@ func (p *Package[R]) moves(test *testing.T) {
 			}
 			outside := func(err error) bool { return errors.Is(err, fsm.ErrWrongState) || errors.Is(err, fsm.ErrTerminal) }
 			refuses := func(err error) bool {
-				refusal, ok := err.(*fsm.Refusal) //nolint:errorlint // a pure method makes no other
+				refusal, ok := err.(*fsm.Refusal)
 				return ok && refusal.Code == code && refusal.Allowed == possible && refusal.Machine == p.Descriptor.Schema.Machine && refusal.Operation == o && refusal.State == s
 			}
 			switch allowed := leads[s] != nil; {
