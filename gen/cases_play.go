@@ -214,7 +214,7 @@ func (p *played) answer() string {
 	return p.events[0].ID + " to " + p.events[0].To.Name
 }
 
-// retries says what the same request is with other inputs: with one that a retry computes
+// retries says what the same request is with other inputs. With an input that a retry
 // recomputes it is the same.
 func (s search) retries(list []played) {
 	shown := map[string]bool{}
